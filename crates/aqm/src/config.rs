@@ -1,4 +1,4 @@
-//! What a scenario says of a queue.
+//! Configuration of a queue.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::Impossible;
 use crate::contract::userlaw::Supply;
 use crate::registry;
 
-/// What a class may send a round where nothing is said: an Ethernet frame.
+/// Default bytes of a class per round: an Ethernet frame.
 pub(crate) const QUANTUM: Bytes = Bytes(1514);
 
-/// A queue: its discipline and what every queue has. The text of `[queue.NAME]`.
+/// A queue: its discipline and the common keys of all queues. The contents of `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
     /// The discipline and its parameters.
     #[serde(flatten)]
     pub params: registry::Params,
-    /// What every queue has.
+    /// Common keys of all queues.
     #[serde(flatten)]
     pub common: Common,
     /// The inner queues of a discipline that has some: the tables `[queue.NAME.class.CLASS]`.
@@ -28,10 +28,10 @@ pub struct Config {
     pub classes: BTreeMap<String, Class>,
 }
 
-/// An inner queue, and who belongs there.
+/// An inner queue and the packets assigned to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Class {
-    /// Who belongs there, and its turn.
+    /// Assignment of packets, and scheduling.
     #[serde(flatten)]
     pub member: Member,
     /// The queue.
@@ -39,7 +39,7 @@ pub struct Class {
     pub queue: Config,
 }
 
-/// The keys of a class besides those of a queue. A packet belongs to a class if it has all that the class lists.
+/// The keys of a class besides those of a queue. A packet belongs to a class if it matches all keys of the class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
@@ -53,11 +53,11 @@ pub struct Member {
     /// The flow groups of its packets. Default: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// Classes stand in this order, then by name: the first is the one that `strict` prefers and `wrr` begins with.
-    /// Default 0.
+    /// Order of the class; classes with equal values are ordered by name. The first is preferred by `strict` and served
+    /// first by `wrr`. Default 0.
     #[serde(default)]
     pub order: u32,
-    /// Its share of a link that `wrr` shares, 1 to 1000. Default 1.
+    /// Weight of its share of the link with `wrr`, 1 to 1000. Default 1.
     #[serde(default = "one")]
     pub share: u32,
     /// Bytes that it may send a round of `drr` and `drr++`, 256 B to 1 GB. Default 1514 B.
@@ -107,11 +107,11 @@ impl Member {
     /// The names of these keys, of which no discipline may have one.
     pub const KEYS: [&'static str; 6] = ["codepoints", "dscp", "groups", "order", "share", "turn"];
 
-    /// Whether nothing is said.
+    /// Returns whether all keys have their defaults.
     pub(crate) fn is_default(&self) -> bool {
         *self == Member::default()
     }
-    /// Whether anything is said of its turn, as the schedules of `classes` have it.
+    /// Returns whether a key for the schedules of `classes` is set.
     pub(crate) fn has_turn(&self) -> bool {
         self.share != one() || self.turn != quantum()
     }
@@ -121,20 +121,21 @@ impl Member {
     }
 }
 
-/// The keys that every `[queue.NAME]` has, whatever its law.
+/// Common keys of all queues in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
-    /// The most that the queue holds, such as "60 packets" or "30 kB"; the packet in transmission is not in it.
+    /// Limit of the queue, such as "60 packets" or "30 kB", excluding the packet in transmission.
     pub limit: Length,
-    /// Who leaves when a packet finds no room; a queue made of queues has `tail` or `fattest`. Default `tail`.
+    /// The packet dropped when an arriving packet finds no room; a queue with inner queues supports `tail` and
+    /// `fattest`. Default `tail`.
     #[serde(default)]
     pub full: Full,
-    /// When a packet is admitted: it fits, or the queue is below its limit. Default `fits`.
+    /// Condition for admitting a packet: it fits, or the queue is below its limit. Default `fits`.
     #[serde(default)]
     pub admit: Admit,
-    /// Who is dropped when the law forces a drop: the arriving packet, or the one that the key `full` names. Default
-    /// `arriving`.
+    /// The packet dropped when the law forces a drop: the arriving packet, or the one that the key `full` selects.
+    /// Default `arriving`.
     #[serde(default)]
     pub forced: Forced,
     /// Which packet carries the mark: the arriving one, or the one at the head. Default `tail`.
@@ -149,14 +150,14 @@ pub struct Common {
     pub quantiles: bool,
 }
 
-/// Who leaves when a packet finds no room (RFC 2884 §2, RFC 2309 §2).
+/// The packet dropped when an arriving packet finds no room (RFC 2884 §2, RFC 2309 §2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Full {
     /// The arriving packet.
     #[default]
     Tail,
-    /// One of those held and the arriving packet, each as likely.
+    /// One of the queued packets or the arriving packet, with equal probability.
     Random,
     /// The packet at the head.
     Front,
@@ -164,19 +165,19 @@ pub enum Full {
     Fattest,
 }
 
-/// When there is room for a packet. Both say the same of a limit in packets.
+/// Condition for admitting a packet. Both are equivalent for a limit in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Admit {
-    /// When it fits: what is held and the packet are within the limit.
+    /// The packet fits: the queue including the packet is within the limit.
     #[default]
     Fits,
-    /// When what is held is below the limit, so that the last packet may stand over it
-    /// (ns-2's RED: its byte limit is tested before the packet is added).
+    /// The queue is below its limit, so that the last packet may exceed it (ns-2's RED tests its byte limit before the
+    /// packet is added).
     Below,
 }
 
-/// Who is dropped on [`crate::Verdict::Drop`].
+/// The packet dropped on [`crate::Verdict::Drop`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forced {
@@ -196,10 +197,9 @@ pub enum MarkAt {
     Tail,
     /// The packet at the head, which reaches its receiver a queue's delay sooner (Liu & Jain 2001).
     ///
-    /// A head that cannot carry the mark, being Not-ECT or CE already, and an empty queue leave it
-    /// with the arriving packet: no signal is lost. A Not-ECT arrival is dropped and never hands
-    /// its signal to the head, so that the share of signals of each class stays its share of
-    /// arrivals.
+    /// If the head cannot carry the mark, being Not-ECT or already CE, or the queue is empty, the arriving packet is
+    /// marked, so that no signal is lost. A Not-ECT arrival is dropped and never passes its signal to the head, so that
+    /// each class's share of signals stays its share of arrivals.
     Front,
 }
 
@@ -207,7 +207,7 @@ impl Common {
     /// The names of these keys, as a scenario spells them.
     pub const KEYS: [&'static str; 7] = ["limit", "full", "admit", "forced", "mark_at", "ecn", "quantiles"];
 
-    /// A queue of `limit` with everything else as it is when a scenario says nothing.
+    /// Returns a queue of `limit` with the defaults for all other keys.
     pub fn with_limit(limit: Length) -> Common {
         Common {
             limit,
@@ -227,8 +227,8 @@ impl Config {
         Config { params, common, classes: BTreeMap::new() }
     }
 
-    /// Hands every law that stands in a file of the user's to `supply`, its own and those of inner queues, with the way to its
-    /// queue: "" or `class.NAME`, and so on.
+    /// Passes every user-defined law, its own and those of inner queues, to `supply`, with the path of its queue: "" or
+    /// `class.NAME`, and so on.
     pub fn supply(&mut self, supply: &mut dyn FnMut(&str, &mut UserLaw<dyn Supply>)) {
         self.supply_at("", supply);
     }
@@ -249,7 +249,7 @@ impl Config {
         own.or_else(|| self.classes.values().find_map(|class| class.queue.unsupplied()))
     }
 
-    /// The flow groups that it tells apart by name, each with the key that names it.
+    /// Returns the flow groups that it refers to by name, each with the key that names it.
     pub fn groups(&self) -> Vec<(String, &str)> {
         let mut all: Vec<_> = self.params.groups().into_iter().map(|(key, group)| (key.to_owned(), group)).collect();
         for (name, class) in &self.classes {
@@ -260,7 +260,7 @@ impl Config {
         all
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let limit = self.common.limit;
         let possible = match limit {
@@ -286,7 +286,7 @@ impl Config {
         self.params.rate()
     }
 
-    /// Refuses rates that cannot be in front of a link of rate `link`, naming the key. The queue has passed
+    /// Rejects rates that are invalid for a link of rate `link`, naming the key. The queue has passed
     /// [`Config::check`].
     pub fn check_before(&self, link: Rate) -> Result<(), Impossible> {
         self.params.check_before(link)?;
@@ -296,7 +296,7 @@ impl Config {
         Ok(())
     }
 
-    /// Who leaves is another question of one FIFO than of several queues.
+    /// The valid values of `full` differ for one FIFO and for several queues.
     fn check_full(&self) -> Result<(), Impossible> {
         let Common { full, admit, forced, mark_at, .. } = self.common;
         if !self.params.is_composed() {

@@ -1,5 +1,5 @@
-//! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
-//! signal becomes a CE mark or a drop, and a source quench with it.
+//! Queue disciplines. A discipline decides (pass, signal, drop); only [`Queue`] turns a signal into a CE mark or a
+//! drop, with a source quench if enabled.
 
 mod across;
 mod composed;
@@ -32,7 +32,7 @@ pub use record::counters::{Counters, Group, Kind, Tally};
 pub use record::stats::{Sojourns, Stats};
 pub use recorded::Recorded;
 
-/// What a discipline says of one packet.
+/// Decision of a discipline on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Let it through.
@@ -45,8 +45,9 @@ pub enum Verdict {
     Drop,
     /// Give it CE if it is ECN-capable, whether or not the queue has ECN on, and let it through in any case.
     MarkIfCapable,
-    /// Compare an arriving packet with one of those held, each as likely: if both are of one flow, both are dropped, ECN-capable
-    /// or not; if not, or if none is held, [`Aqm::on_unlike`] says more. A packet that leaves is let through.
+    /// Compare an arriving packet with a queued one chosen with equal probability: if both are of the same flow, both
+    /// are dropped, ECN-capable or not; otherwise, or if the queue is empty, [`Aqm::on_unlike`] decides. A packet that
+    /// leaves passes.
     Compare,
 }
 
@@ -55,7 +56,7 @@ pub enum Verdict {
 pub enum MarkReason {
     /// A signal of the discipline.
     Law,
-    /// It was over a threshold that marks all ECN-capable packets ([`Verdict::MarkIfCapable`]).
+    /// The queue exceeded a threshold above which all ECN-capable packets are marked ([`Verdict::MarkIfCapable`]).
     Threshold,
     /// The congestion of another inner queue, by a law across both (RFC 9332 §2.1).
     Coupled,
@@ -72,7 +73,7 @@ pub enum DropReason {
     Tail,
 }
 
-/// What a queue holds. The engine's packet; small and `Copy`.
+/// A queued item, the engine's packet; small and `Copy`.
 pub trait Item: Copy {
     /// Bytes on the wire.
     fn wire_len(&self) -> u32;
@@ -84,9 +85,9 @@ pub trait Item: Copy {
     fn mark(&mut self);
     /// The index of the flow group it is counted under.
     fn group(&self) -> usize;
-    /// Stands for its five-tuple: the same for all packets of a connection in one direction.
+    /// Identifies its five-tuple: equal for all packets of a connection in one direction.
     fn flow_key(&self) -> u64;
-    /// Stand for its source and its destination, the hosts that fair queues may be fair between.
+    /// Identify its source and its destination, between which fair queues may be fair.
     fn hosts(&self) -> (u32, u32) {
         (0, 0)
     }
@@ -95,9 +96,9 @@ pub trait Item: Copy {
 /// A source quench that the router owes the sender of `packet`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owed<P> {
-    /// The packet as it came, before any mark.
+    /// The packet as it arrived, before any mark.
     pub packet: P,
-    /// What became of it.
+    /// Whether it was marked or dropped.
     pub cause: QuenchCause,
     /// Bytes of the source quench on the wire.
     pub wire_len: u32,

@@ -14,18 +14,18 @@ pub(crate) const ALL: &str = "all";
 /// The columns by table, each name once, in the order of the registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Of `queue_series`: what the law of each queue as a whole has.
+    /// Columns of `queue_series`, recorded by the laws of whole queues.
     pub queue_series: Vec<Column>,
-    /// Of `class_series`: what the laws of the rows of [`Config::class_names`] have.
+    /// Columns of `class_series`, recorded by the laws of the rows of [`Config::class_names`].
     pub class_series: Vec<Column>,
-    /// Of `links`: as `queue_series`, averages.
+    /// Columns of `links`: averages of whole queues.
     pub links: Vec<Column>,
-    /// Of `classes`: as `class_series`, averages.
+    /// Columns of `classes`: averages of classes.
     pub classes: Vec<Column>,
 }
 
 impl Recorded {
-    /// Those of a run with these `queues`.
+    /// Returns the columns of a run with these `queues`.
     pub fn of<'a>(queues: impl IntoIterator<Item = &'a Config>) -> Recorded {
         let (mut wholes, mut classes) = (BTreeSet::new(), BTreeSet::new());
         for queue in queues {
@@ -46,8 +46,8 @@ impl Recorded {
 }
 
 impl Config {
-    /// What the tables of classes call its rows, in `class_series` those of each instant: [`ALL`] for the whole if there are
-    /// inner queues or quantiles are kept, and each inner queue with a name, as `voice` and `rest/bulk`.
+    /// Returns the names of the rows in the tables of classes, in `class_series` per time: [`ALL`] for the whole if
+    /// there are inner queues or quantiles are kept, and each named inner queue, such as `voice` and `rest/bulk`.
     pub fn class_names(&self) -> Vec<String> {
         self.has_row().then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()
     }

@@ -20,11 +20,11 @@ use crate::{Across, AcrossView, Aqm, Decision, InnerView, LawParams, PacketView,
 /// A discipline as a reader finds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What there is to know of it.
+    /// Static properties.
     pub facts: &'static Facts,
-    /// Its source file, from the root of the repository.
+    /// Path of its source file from the root of the repository.
     pub source: &'static str,
-    /// Its page, from the root of the repository.
+    /// Path of its page from the root of the repository.
     pub page: &'static str,
     /// The JSON schema of its own keys in `[queue.NAME]`.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
@@ -82,7 +82,7 @@ macro_rules! registry {
             },)+
         ];
 
-        // What the macro must have as a literal, and the facts.
+        // The macro needs the name as a literal; it must equal that in the properties.
         $(const _: () = assert!(same($name, crate::$module::FACTS.name), "the registry calls a law otherwise than its facts");)+
         $(const _: () = assert!(same($cname, crate::$cmodule::FACTS.name), "the registry calls a law otherwise than its facts");)+
         $(const _: () = assert!(same($aname, crate::$amodule::FACTS.name), "the registry calls a law otherwise than its facts");)+
@@ -176,7 +176,7 @@ macro_rules! of_law {
         fifo_laws! { variants; { Law, $value, $law => $what } }
     };
 }
-/// The same for a law across inner queues.
+/// Defines the same for a law across inner queues.
 macro_rules! of_joint {
     ($value:expr, $law:ident => $what:expr) => {
         across_laws! { variants; { Joint, $value, $law => $what } }

@@ -1,8 +1,8 @@
 //! DualPI2: the coupled dual queue of RFC 9332, appendix A, and of Linux's net/sched/sch_dualpi2.c.
 //!
-//! Packets of L4S traffic have a queue of their own, L, all others the queue C. One controller makes a base probability p'
-//! from the delay. C is signalled with p'², L with k·p' or by a shallow threshold of its own, whichever asks for more.
-//! `docs/laws/dualpi2.md` has what the two profiles do differently.
+//! L4S packets have their own queue L; all others use the queue C. One controller computes a base probability p' from
+//! the delay. C is signalled with p'², L with the greater of k·p' and the probability of its own shallow threshold.
+//! `docs/laws/dualpi2.md` lists the differences of the two profiles.
 
 pub mod pi;
 mod profile;
@@ -28,7 +28,7 @@ use protection::Protection;
 
 pub(crate) use profile::roll;
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "dualpi2",
     label: "DualPI2",
@@ -70,11 +70,11 @@ pub struct Params {
     /// Whose form of the law it is. Default `linux`.
     #[serde(default)]
     pub profile: Profile,
-    /// Who belongs to the queue L: packets with any of what the table lists. Default `{ codepoints = ["ect1", "ce"] }`
-    /// (RFC 9331 §5.1).
+    /// Packets of the queue L: those that match any entry of the table. Default `{ codepoints = ["ect1", "ce"] }` (RFC
+    /// 9331 §5.1).
     #[serde(default)]
     pub l4s: L4s,
-    /// The delay at which the controller aims. Default 15 ms (RFC 9332 A.1, Linux).
+    /// Target delay of the controller. Default 15 ms (RFC 9332 A.1, Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
     /// Time between updates of p', at least 10 µs; the first is so long after the start of the run. Default: 16 ms
@@ -94,13 +94,15 @@ pub struct Params {
     /// pseudo-code of the RFC leaves the scheduler open).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classic_protection: Option<u8>,
-    /// In place of a share: by so much later the packets of C count as arrived (RFC 9332 §4.2.2, time-shifted FIFO).
+    /// Instead of a share: time shift by which packets of C count as arrived later (RFC 9332 §4.2.2, time-shifted
+    /// FIFO).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tshift: Option<Dur>,
     /// Only `rfc9332`: the sojourn in L from which packets may be marked. Default 800 µs (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_th: Option<Dur>,
-    /// Only `rfc9332`: by so much more than `min_th` all are marked. Default 400 µs (RFC 9332 A.1).
+    /// Only `rfc9332`: width of the ramp above `min_th`, at whose end all packets are marked. Default 400 µs (RFC 9332
+    /// A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Dur>,
     /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks none. Default 1 (RFC
@@ -110,7 +112,7 @@ pub struct Params {
     /// Only `linux`: packets that stayed longer in L are marked. Default 1 ms (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_thresh: Option<Dur>,
-    /// Only `linux`: the coupled law judges packets as they arrive, not as they leave. Default false (Linux).
+    /// Only `linux`: the coupled law decides on arrival instead of departure. Default false (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_enqueue: Option<bool>,
     /// Only `linux`: where k·p' is above 1, packets of both queues are dropped with p'². If not, p' stops at 1/k
@@ -122,8 +124,8 @@ pub struct Params {
     /// frame: Linux's `psched_mtu`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
-    /// DSCPs of non-queue-building packets (RFC 9956), such as "NQB", which is 45. They belong to L, and what is not
-    /// ECN-capable there is then dropped in overload alone. Default: none.
+    /// DSCPs of non-queue-building packets (RFC 9956), such as "NQB", which is 45. They belong to L, where those that
+    /// are not ECN-capable are dropped only in overload. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nqb: Vec<Dscp>,
     /// Queue protection (RFC 9957): packets of flows that are to blame for the queue L go to C; `{}` has all defaults.
@@ -143,17 +145,17 @@ pub enum Profile {
     Linux,
 }
 
-/// Packets of the queue L: those with any of what it lists.
+/// Packets of the queue L: those that match any of the lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct L4s {
     /// Codepoints. Default `["ect1", "ce"]` (RFC 9331 §5.1).
     #[serde(default = "default_codepoints")]
     pub codepoints: Vec<Codepoint>,
-    /// DSCPs, whatever the codepoint. Default: none.
+    /// DSCPs, with any codepoint. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// Flow groups, whatever the codepoint. Default: none.
+    /// Flow groups, with any codepoint. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
 }
@@ -184,7 +186,7 @@ const L: usize = 0;
 const C: usize = 1;
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(config.classes.is_empty(), "class", || {
             "L and C are its only classes: leave it out".to_owned()
@@ -300,7 +302,7 @@ impl Params {
     }
 }
 
-/// Refuses impossible values of a controller whose gains are at `least` this, in Hz, naming the key.
+/// Checks the values of a controller whose gains are at least `least`, in Hz; the error names the key.
 pub(crate) fn check_controller(
     tupdate: Dur,
     [alpha, beta]: [Option<f64>; 2],
@@ -448,7 +450,7 @@ impl Across for DualPi2 {
         Some(self.tupdate)
     }
 
-    /// The greater of both delays is what the controller sees (RFC 9332 A.2; Linux's `calculate_probability`).
+    /// The controller uses the greater of both delays (RFC 9332 A.2; Linux's `calculate_probability`).
     fn on_tick(&mut self, queues: &[InnerView], now: Time) {
         let delay = queues.iter().map(|queue| queue.delay(now)).max().unwrap_or_default();
         match &mut self.form {

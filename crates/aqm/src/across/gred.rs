@@ -19,7 +19,7 @@ use crate::{
     PacketView, View, droptail,
 };
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "gred",
     label: "GRED",
@@ -33,7 +33,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Which average a packet is judged by. Default `own` (Linux without `grio`).
+    /// The average used for a packet. Default `own` (Linux without `grio`).
     #[serde(default)]
     pub average: Average,
     /// The virtual queues: tables `[queue.NAME.virtual.QUEUE]`, 1 to 16 (Linux's `MAX_DPs`).
@@ -46,24 +46,24 @@ pub struct Params {
     /// A packet's typical size, which scales idle time. Default 500 B (RED's; ns-2.35's `Queue/RED/RIO`).
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// What happens to packets from `max_th` on. Default `mark`: they are signalled (`sch_gred.c` without `harddrop`).
+    /// Treatment of packets from `max_th` on. Default `mark`: they are signalled (`sch_gred.c` without `harddrop`).
     #[serde(default = "default_above")]
     pub above: Above,
 }
 
-/// Which average a packet is judged by.
+/// The average used for a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "GredAverage")]
 pub enum Average {
-    /// That of its virtual queue's length (Linux's GRED).
+    /// Average of its virtual queue's length (Linux's GRED).
     #[default]
     Own,
-    /// That of the length of all together (Linux's WRED mode).
+    /// Average of the total length (Linux's WRED mode).
     All,
     /// The sum of that of its virtual queue and those of lower `prio` that are not idle (Linux's `grio`).
     Grio,
-    /// That of the length of its virtual queue and those of lower or equal `prio` together (Clark and Fang's RIO).
+    /// Average of the length of its virtual queue together with those of lower or equal `prio` (Clark and Fang's RIO).
     Rio,
 }
 
@@ -82,7 +82,7 @@ pub struct Virtual {
     /// The probability as the average reaches `max_th`. Default 0.02 (FJ93).
     #[serde(default = "default_max_p")]
     pub max_p: f64,
-    /// Its place among the virtual queues for `grio` and `rio`: those of lower number count for it. Default 0.
+    /// Priority among the virtual queues for `grio` and `rio`: queues with lower numbers are included. Default 0.
     #[serde(default)]
     pub prio: u8,
 }
@@ -112,7 +112,7 @@ impl Virtual {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(config.classes.is_empty(), "class", || {
             "it has one queue: leave it out, and write its virtual queues as tables `virtual.NAME`".to_owned()
@@ -166,7 +166,7 @@ struct State {
     curve: Curve,
     ewma: Ewma,
     spacer: Spacer,
-    /// Since when what its average is of has been empty.
+    /// Time since which the averaged length has been zero.
     idle: Option<Time>,
 }
 
@@ -189,7 +189,7 @@ impl State {
         if self.in_bytes { self.ewma.bytes } else { self.ewma.packets }
     }
 
-    /// A packet comes at `now` that counts for the average, and finds so much.
+    /// Updates the average on a packet that counts for it, arrives at `now` and finds `held`.
     fn arrival(&mut self, held: InnerView, now: Time) {
         let InnerView { packets, bytes, .. } = held;
         let idle = self.idle.take().map(|since| now.since(since));
@@ -207,7 +207,7 @@ impl Gred {
         }
     }
 
-    /// What the average of virtual queue `i` is of.
+    /// Returns the length that the average of virtual queue `i` measures.
     fn held(&self, i: usize, view: &AcrossView<'_>) -> InnerView {
         let counted = view.queues.iter().enumerate().filter(|(j, _)| self.counts(i, *j));
         counted.fold(InnerView::default(), |sum, (_, queue)| InnerView {
@@ -217,7 +217,7 @@ impl Gred {
         })
     }
 
-    /// The average by which a packet of virtual queue `i` is judged.
+    /// Returns the average used for a packet of virtual queue `i`.
     fn judged_by(&self, i: usize) -> f64 {
         let own = &self.queues[i];
         let lower = self

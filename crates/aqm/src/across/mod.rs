@@ -1,11 +1,12 @@
-//! Laws across inner queues: they judge the packets of several queues by the state of all of them.
+//! Laws across inner queues: their decisions depend on the state of several queues.
 
 pub mod dualpi2;
 pub mod gred;
 pub mod pi2;
 pub mod sfb;
 
-/// The rows of laws across inner queues: the name in scenarios, module and type. `$next!` gets them behind `$before`.
+/// Registry rows of laws across inner queues: the name in scenarios, module and type. `$next!` receives them after
+/// `$before`.
 macro_rules! across_laws {
     ($next:ident $(, $rest:ident)*; $($before:tt)*) => {
         $next! { $($rest),*; $($before)* across {

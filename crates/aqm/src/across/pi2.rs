@@ -1,7 +1,8 @@
 //! PI2: De Schepper, Bondarenko, Tsang & Briscoe, "PI²: A Linearized AQM for both Classic and Scalable TCP", CoNEXT 2016.
 //!
-//! One queue, with the controller of DualPI2: Classic packets are signalled with p'², scalable ones with k·p'. The values
-//! are those of the authors' first `sch_dualpi2` (github.com/olgabo/dualpi2), which with one queue is this law.
+//! One queue, with the controller of DualPI2: Classic packets are signalled with p'², scalable ones with k·p'. The
+//! defaults are those of the authors' first `sch_dualpi2` (github.com/olgabo/dualpi2), which with one queue is this
+//! law.
 
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use ecnlab_wire::Ecn;
@@ -20,7 +21,7 @@ use crate::{
     PacketView, droptail,
 };
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "pi2",
     label: "PI2",
@@ -37,7 +38,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The delay at which the controller aims. Default 20 ms.
+    /// Target delay of the controller. Default 20 ms.
     #[serde(default = "default_target")]
     pub target: Dur,
     /// Time between updates of p', at least 10 µs. Default 32 ms.
@@ -52,7 +53,7 @@ pub struct Params {
     /// k, 1 to 255: packets with ECT(1) or CE are signalled with k·p', and p' stops at 1/k. Default 2.
     #[serde(default = "default_coupling")]
     pub coupling_factor: u8,
-    /// None is signalled while less than twice this is held. Default 1514 B, an Ethernet frame.
+    /// No packet is signalled while less than twice this is queued. Default 1514 B, an Ethernet frame.
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
 }
@@ -77,7 +78,7 @@ fn default_mtu() -> Bytes {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(config.classes.is_empty(), "class", || "it has one queue: leave it out".to_owned())?;
         dualpi2::check_controller(self.tupdate, [self.alpha, self.beta].map(Some), 1.0 / 256.0, self.coupling_factor)

@@ -18,14 +18,14 @@ use crate::{
     droptail,
 };
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "sfb",
     label: "SFB",
     summary: "Stochastic Fair BLUE (Feng et al. 2001): flows share the probabilities of hashed bins",
     reference: "W. Feng, D. Kandlur, D. Saha and K. Shin, 'Stochastic fair BLUE', INFOCOM 2001; Linux, net/sched/sch_sfb.c",
     shown: &["bin_size", "max"],
-    // Linux marks whatever is ECN-capable.
+    // Linux marks every ECN-capable packet.
     defaults: &[("ecn", "true")],
     ..Facts::PLAIN
 };
@@ -34,23 +34,24 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The probability of a bin grows while it has so many packets. Default 20.
+    /// Number of packets in a bin from which its probability increases. Default 20.
     pub bin_size: u16,
-    /// A packet all of whose bins have so many is dropped. Default 25.
+    /// Number of packets: a packet is dropped if all its bins hold this many. Default 25.
     pub max: u16,
-    /// What a packet adds to the probability of a bin that is long; a multiple of 1/65535 is taken. Default 1/1000
+    /// Increment of the probability of a long bin per packet, rounded to a multiple of 1/65535. Default 1/1000
     /// (66/65535).
     pub increment: f64,
-    /// What a packet takes from that of a bin that is empty; a multiple of 1/65535 is taken. Default 1/6000
+    /// Decrement of the probability of an empty bin per packet, rounded to a multiple of 1/65535. Default 1/6000
     /// (11/65535).
     pub decrement: f64,
-    /// Flows are hashed anew after so long; with 0 s never. Default 600 s.
+    /// Interval after which flows are rehashed; 0 s disables it. Default 600 s.
     pub rehash: Dur,
-    /// So long before, less than `rehash`, unresponsive flows are counted in the bins to come. Default 60 s.
+    /// Time before a rehash, less than `rehash`, in which unresponsive flows are also counted in the next bins. Default
+    /// 60 s.
     pub warmup: Dur,
     /// Packets of unresponsive flows that are let through a second. Default 10.
     pub penalty_rate: u32,
-    /// How many of these may come at once. Default 20.
+    /// Burst size of these packets. Default 20.
     pub penalty_burst: u32,
 }
 
@@ -79,7 +80,7 @@ const BINS: usize = 16;
 const MOST_AGE: Dur = Dur::from_s(10);
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(config.classes.is_empty(), "class", || "it has one queue: leave it out".to_owned())?;
         Impossible::unless(config.common.full == Full::Tail, "full", || {
@@ -125,17 +126,17 @@ pub struct Sfb {
     increment: u32,
     decrement: u32,
     sets: Box<[Bins; 2]>,
-    /// What the hashes of both sets are salted with, once a packet has come.
+    /// Salts of the hashes of both sets, once a packet has arrived.
     salts: Option<[u64; 2]>,
     /// The set in use.
     slot: usize,
-    /// When it came in use.
+    /// Time at which it came into use.
     hashed: Time,
     /// Whether unresponsive flows are counted in the other set, too.
     double: bool,
     tokens: u64,
     token_time: Time,
-    /// Of each packet held, in order, its hash in each set where it is counted.
+    /// For each queued packet, in order, its hash in each set where it is counted.
     held: VecDeque<[Option<u32>; 2]>,
 }
 
@@ -159,7 +160,7 @@ impl Sfb {
         }
     }
 
-    /// A packet of this hash comes: the probabilities of its bins in a set.
+    /// Updates the probabilities of the bins of a set on the arrival of a packet with this hash.
     fn learn(&mut self, set: usize, hash: u32) {
         for bin in self.sets[set].of(hash) {
             if bin.packets == 0 {
@@ -170,7 +171,7 @@ impl Sfb {
         }
     }
 
-    /// Whether the penalty box has no token left. (`sfb_rate_limit`: whoever finds none empties it of what has gathered.)
+    /// Returns whether the penalty box has no token left. (`sfb_rate_limit` also discards the accumulated credit then.)
     fn refuses(&mut self, now: Time) -> bool {
         if self.tokens == 0 {
             let age = now.since(self.token_time).min(MOST_AGE);
@@ -197,7 +198,7 @@ impl Sfb {
         }
     }
 
-    /// Of those held the first are gone, so that `packets` are left: one has left, or others were dropped for others' sake.
+    /// Removes the oldest records so that `packets` remain, after a departure or drops caused by other packets.
     fn catch_up(&mut self, packets: u64) {
         while self.held.len() as u64 > packets {
             let gone = self.held.pop_front().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! CAKE, Common Applications Kept Enhanced: Linux's net/sched/sch_cake.c. Tins of flows in queues of their own with COBALT
-//! each, fair between flows and between hosts, behind a virtual clock.
+//! CAKE, Common Applications Kept Enhanced: Linux's net/sched/sch_cake.c. Tins of flows, each flow with its own queue
+//! and COBALT, fair between flows and between hosts, behind a virtual clock.
 
 mod hosts;
 mod pace;
@@ -21,12 +21,12 @@ use crate::{Common, Config, Impossible, cobalt, registry};
 
 /// Queues of a tin (`CAKE_QUEUES`).
 const QUEUES: usize = 1024;
-/// The least memory that a rate and a round trip ask for, in bytes (`cake_reconfigure`).
+/// Minimum of the memory limit derived from rate and RTT, in bytes (`cake_reconfigure`).
 const LEAST_MEMORY: u64 = 4 << 20;
-/// The most memory where none is given, in packets of `mtu` (`sch->limit` of `cake_init`).
+/// Default memory limit in packets of `mtu` (`sch->limit` of `cake_init`).
 const MOST_PACKETS: u64 = 10_240;
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "cake",
     label: "CAKE",
@@ -43,9 +43,8 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The rate to which packets are held, with what `overhead` and `framing` add to them: 512 bit/s or more, not
-    /// above the link's (`bandwidth` of `tc`). Default: none, packets leave as the link takes them
-    /// (`cake_config_init`).
+    /// Shaping rate, applied to packets with `overhead` and `framing`: at least 512 bit/s and at most the link's rate
+    /// (`bandwidth` of `tc`). Default: none, packets leave at the link's rate (`cake_config_init`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// The round trip that flows are taken to have, 1 µs to 1000 s: COBALT's interval. Default 100 ms
@@ -64,30 +63,30 @@ pub struct Params {
     /// Bytes more on the wire than an IP packet has, -64 to 256; below 0 are fewer. Default 0.
     #[serde(default)]
     pub overhead: i32,
-    /// The least bytes on the wire, `overhead` within: 0 to 256. Default 0.
+    /// Minimum bytes on the wire, including `overhead`: 0 to 256. Default 0.
     #[serde(default)]
     pub mpu: u32,
-    /// What carries packets to the other end (`noatm`, `atm` and `ptm` of `tc`). Default `plain`.
+    /// Framing of the link (`noatm`, `atm` and `ptm` of `tc`). Default `plain`.
     #[serde(default)]
     pub framing: Framing,
-    /// Whether the link is behind the bottleneck, so that what COBALT drops has taken its time there. Default false
-    /// (`cake_config_init`).
+    /// The link is after the bottleneck, so packets dropped by COBALT have already used the bottleneck's time. Default
+    /// false (`cake_config_init`).
     #[serde(default)]
     pub ingress: bool,
-    /// The most memory that all packets take (`memlimit` of `tc`): their bytes and 576 B each. Default: four times
-    /// what `rate` carries in `rtt`, at least 4 MiB and at most 10240 packets of `mtu`; without `rate` as many
+    /// Memory limit for all packets (`memlimit` of `tc`): their bytes and 576 B each. Default: four times the bytes
+    /// that `rate` carries in `rtt`, at least 4 MiB and at most 10240 packets of `mtu`; without `rate` that maximum
     /// (`cake_reconfigure`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
     /// The longest packet, 256 B to 65535 B. Default 1514 B (an Ethernet frame: Linux's `psched_mtu`).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
-    /// What the hashes of flows and hosts are salted with. Default: drawn for each queue and seed.
+    /// Salt of the hashes of flows and hosts. Default: drawn for each queue and seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
 }
 
-/// The tins: how many, and who belongs where.
+/// The tins: their number and the packets assigned to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Diffserv {
@@ -127,7 +126,7 @@ pub enum Isolation {
     TripleIsolate,
 }
 
-/// What carries packets to the other end.
+/// Framing of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
@@ -181,7 +180,7 @@ impl Params {
         cobalt::Params { target, interval, mtu_time, ..cobalt::Params::default() }
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(config.classes.is_empty(), "class", || {
             "tins and flows are its only classes: leave it out".to_owned()

@@ -19,7 +19,7 @@ const LONGEST: i64 = 1 << 60;
 /// The level up to which all classes lend (Linux's TC_CBQ_MAXLEVEL).
 const ALL_LEVELS: usize = DEPTH;
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "cbq",
     label: "CBQ",
@@ -33,7 +33,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// By class: its part of the link. Those without a queue of their own lend to others.
+    /// Parameters of each class's share of the link. Classes without a queue lend to others.
     pub sharing: BTreeMap<String, Share>,
     /// Size of packets for which `maxburst` and `minburst` are meant (`avpkt` of `tc`). Default 1000 B.
     #[serde(default = "default_mean_packet")]
@@ -56,14 +56,15 @@ pub struct Share {
     /// Whether it does not borrow. Default false.
     #[serde(default)]
     pub bounded: bool,
-    /// Whether it does not lend: what it sends is not counted in its parent, and what it leaves is not lent. Default false.
+    /// The class does not lend: its traffic is not charged to its parent, and its unused rate is not lent. Default
+    /// false.
     #[serde(default)]
     pub isolated: bool,
     /// Packets that it may send at the link's rate after a pause, 1 to 1000. Default 20.
     #[serde(default = "default_maxburst")]
     pub maxburst: u32,
-    /// Packets that it sends at once where it has to wait, at most `maxburst`, and waits so much longer. Default 0:
-    /// one by one.
+    /// Number of packets sent at once when the class must wait, at most `maxburst`; it then waits correspondingly
+    /// longer. Default 0: one by one.
     #[serde(default)]
     pub minburst: u32,
     /// The weight of the average idle time is 2 to the power of minus this, 1 to 16. Default 5 (`tc`).
@@ -119,7 +120,7 @@ impl Share {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         sharing::check(&self.sharing, config)?;
         Impossible::unless(self.mean_packet.0 > 0, "mean_packet", || {
@@ -155,7 +156,7 @@ struct Regulator {
     link: Rate,
     mean_packet: u64,
     timer: Option<Dur>,
-    /// By priority: the leaves that hold packets, the one whose turn it is first.
+    /// Per priority: leaves with packets, the next one to be served first.
     rings: [VecDeque<usize>; PRIORITIES],
     /// Classes of a level above this do not lend.
     top_level: usize,
@@ -172,9 +173,9 @@ struct Class {
     max_idle: i64,
     off_time: i64,
     average_idle: i64,
-    /// When it may send again; in the past if it is under its limit.
+    /// Time at which it may send again; in the past if it is under its limit.
     under_time: Time,
-    /// When its last packet ended.
+    /// End of its last packet.
     last: Time,
     /// Whether it has been put to sleep.
     delayed: bool,
@@ -232,13 +233,13 @@ impl Class {
         let average = idle.saturating_add(self.rest(self.average_idle)).clamp(-LONGEST, self.max_idle);
         self.average_idle = average;
         self.last = end;
-        // It may send when an idle time would make the average nothing again, and not before its share of the link's time.
+        // It may send when idle time would return the average to zero, and not before its share of the link's time.
         let wait = self.rest(-average) + share - sending;
         self.under_time = if average <= 0 { end + Dur::from_ps(wait.max(0) as u64) } else { Time::ZERO };
     }
 
-    /// It has to wait and cannot borrow: it goes to sleep (`cbq_ovl_classic`). Asleep it cannot work off its average, which
-    /// is forgiven.
+    /// Handles a class that must wait and cannot borrow: it sleeps (`cbq_ovl_classic`). A sleeping class cannot work
+    /// off its average, so the debt is cancelled.
     fn sleep(&mut self, now: Time) {
         if self.delayed {
             return;
@@ -272,7 +273,7 @@ impl Regulator {
             quantum: default_quantum(),
         };
         classes.push(Class::new(share, None, 0));
-        // A class stands one level above the highest that borrows from it.
+        // The level of a class is one above the highest class that borrows from it.
         for _ in 0..DEPTH {
             for i in 0..root {
                 let (level, parent) = (classes[i].level, classes[i].parent.unwrap_or(root));

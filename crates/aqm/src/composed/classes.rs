@@ -1,4 +1,4 @@
-//! Queues for named classes of packets, told apart by codepoint, DSCP or flow group, each with a discipline of its own.
+//! Named classes of packets, distinguished by codepoint, DSCP or flow group, each with its own queue and discipline.
 
 use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::contract::layout::{Compose, Inner, Layout};
 use crate::machine::scheduler::{Credit, MTU, Rounds, Scheduler};
 use crate::{Config, Impossible};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "classes",
     label: "classes",
@@ -25,13 +25,14 @@ pub const FACTS: Facts = Facts {
 pub struct Params {
     /// Which class is next.
     pub schedule: Schedule,
-    /// With `schedule = "time-shifted"`: by so much later the packets of the second class count as arrived.
+    /// With `schedule = "time-shifted"`: time shift by which packets of the second class count as arrived later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tshift: Option<Dur>,
-    /// The most memory that all packets take: their bytes and 576 B each. Default: no limit.
+    /// Memory limit for all packets: their bytes and 576 B each. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// With `full = "fattest"`: so many packets it loses at a time, if they are no more than half its bytes. Default 1.
+    /// With `full = "fattest"`: number of packets dropped at a time, if they are at most half the bytes of that queue.
+    /// Default 1.
     #[serde(default = "one")]
     pub drop_batch: u32,
 }
@@ -39,7 +40,7 @@ pub struct Params {
 /// Which class is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Schedule {
-    /// The one whose packet came first.
+    /// The class whose head packet arrived first.
     #[serde(rename = "fifo")]
     Fifo,
     /// The first in order that holds a packet.
@@ -51,10 +52,11 @@ pub enum Schedule {
     /// Rounds by `turn`, classes that become active first (RFC 8290 §4.2).
     #[serde(rename = "drr++")]
     DrrPlus,
-    /// By `share`, with a credit of each class; of two classes as Linux's `sch_dualpi2`.
+    /// By `share`, with a credit for each class; for two classes as in Linux's `sch_dualpi2`.
     #[serde(rename = "wrr")]
     Wrr,
-    /// Of two classes the one whose packet came first, as if those of the second had come `tshift` later (RFC 9332 §4.2.2).
+    /// For two classes: the one whose head packet arrived first, with packets of the second shifted by `tshift` (RFC
+    /// 9332 §4.2.2).
     #[serde(rename = "time-shifted")]
     TimeShifted,
 }
@@ -64,7 +66,7 @@ fn one() -> u32 {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         let classes = in_order(config);
         let n = classes.len();

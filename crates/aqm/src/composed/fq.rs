@@ -12,10 +12,10 @@ use crate::{Common, Config, Impossible, registry};
 
 /// The name of the class that all inner queues are like.
 const EACH: &str = "each";
-/// The most inner queues.
+/// Maximum number of inner queues.
 const MOST: u32 = 65_536;
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "fq",
     label: "flow queues",
@@ -29,28 +29,28 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many inner queues there are, 1 to 65536. Default 1024 (RFC 8290 §5.2).
+    /// Number of inner queues, 1 to 65536. Default 1024 (RFC 8290 §5.2).
     #[serde(default = "default_flows")]
     pub flows: u32,
-    /// What the hash of a flow is salted with. Default: drawn for each queue and seed (RFC 8290 §4.1).
+    /// Salt of the flow hash. Default: drawn for each queue and seed (RFC 8290 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
     /// Bytes that each queue may send a round, 256 B to 1 GB. Default 1514 B (RFC 8290 §5.2).
     #[serde(default = "default_quantum")]
     pub quantum: Bytes,
-    /// How rounds go. Default `drr++` (RFC 8290 §4.2).
+    /// Scheduler. Default `drr++` (RFC 8290 §4.2).
     #[serde(default)]
     pub rounds: Order,
-    /// The most memory that all packets take: their bytes and 576 B each. Default: no limit.
+    /// Memory limit for all packets: their bytes and 576 B each. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// With `full = "fattest"`: so many packets it loses at a time, if they are no more than half its bytes. Default
-    /// 64 (RFC 8290 §4.1; Linux's `drop_batch`).
+    /// With `full = "fattest"`: number of packets dropped at a time, if they are at most half the bytes of that queue.
+    /// Default 64 (RFC 8290 §4.1; Linux's `drop_batch`).
     #[serde(default = "default_batch")]
     pub drop_batch: u32,
 }
 
-/// How rounds go.
+/// Schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Order {
     /// A head leaves if its queue's deficit covers it (Shreedhar & Varghese 1996).
@@ -86,7 +86,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values of its own, naming the key.
+    /// Checks its own values; the error names the key.
     pub fn check_own(&self) -> Result<(), Impossible> {
         let Params { flows, quantum, drop_batch, .. } = self;
         Impossible::unless((1..=MOST).contains(flows), "flows", || {
@@ -98,7 +98,7 @@ impl Params {
         })
     }
 
-    /// Refuses impossible values and other classes than the one that all queues are like.
+    /// Checks the values, and that there is exactly one class, the template of all queues; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         self.check_own()?;
         let only = config.classes.keys().all(|name| name == EACH) && !config.classes.is_empty();
@@ -111,7 +111,7 @@ impl Params {
         })
     }
 
-    /// So many queues like `each`.
+    /// Returns a layout of queues that are all configured as `each`.
     pub(crate) fn layout_of(&self, each: Config) -> Layout {
         let quanta = vec![self.quantum.0 as i64; self.flows as usize];
         Layout {
@@ -134,7 +134,7 @@ pub(crate) struct FlowQueues {
 }
 
 impl FlowQueues {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(config.classes.is_empty(), "class", || {
             "flows are its only classes: leave it out".to_owned()

@@ -1,6 +1,6 @@
 //! FQ-CoDel: RFC 8290. Flows in queues of their own, served in rounds, each with CoDel.
 //!
-//! Where Linux (net/sched/sch_fq_codel.c) says more than the RFC, this does as Linux: `docs/laws/fq_codel.md`.
+//! Where Linux (net/sched/sch_fq_codel.c) specifies more than the RFC, this follows Linux: `docs/laws/fq_codel.md`.
 
 use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::contract::layout::{Compose, Layout};
 use crate::registry;
 use crate::{Config, Impossible, codel, fq};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "fq_codel",
     label: "FQ-CoDel",
@@ -28,20 +28,20 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many queues flows are hashed over, 1 to 65536. Default 1024 (RFC 8290 §5.2).
+    /// Number of queues over which flows are hashed, 1 to 65536. Default 1024 (RFC 8290 §5.2).
     #[serde(default = "fq::default_flows")]
     pub flows: u32,
-    /// What the hash of a flow is salted with. Default: drawn for each queue and seed (RFC 8290 §4.1).
+    /// Salt of the flow hash. Default: drawn for each queue and seed (RFC 8290 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
     /// Bytes that each flow may send a round, 256 B to 1 GB. Default 1514 B (RFC 8290 §5.2).
     #[serde(default = "fq::default_quantum")]
     pub quantum: Bytes,
-    /// The most memory that all packets take: their bytes and 576 B each. Default 32 MiB (Linux's `memory_limit`).
+    /// Memory limit for all packets: their bytes and 576 B each. Default 32 MiB (Linux's `memory_limit`).
     #[serde(default = "default_memory")]
     pub memory: Bytes,
-    /// So many packets the fattest flow loses at a time, if they are no more than half its bytes. Default 64 (RFC 8290
-    /// §4.1, Linux).
+    /// Number of packets dropped at a time from the fattest flow, if they are at most half its bytes. Default 64 (RFC
+    /// 8290 §4.1, Linux).
     #[serde(default = "fq::default_batch")]
     pub drop_batch: u32,
     /// CoDel's `target` of each flow. Default 5 ms (RFC 8290 §5.2).
@@ -53,13 +53,13 @@ pub struct Params {
     /// CoDel's `mtu`: no flow is signalled while all hold no more than this. Default 1514 B (Linux).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
-    /// How CoDel finds 1/√count. Default `exact` (RFC 8289 §5.6).
+    /// Computation of 1/√count in CoDel. Default `exact` (RFC 8289 §5.6).
     #[serde(default)]
     pub sqrt: codel::Sqrt,
-    /// What CoDel counts times in. Default `exact`.
+    /// Time unit of CoDel. Default `exact`.
     #[serde(default, skip_serializing_if = "codel::Clock::is_exact")]
     pub clock: codel::Clock,
-    /// ECN-capable packets that stayed longer than this are marked, whatever CoDel says. Default: none are.
+    /// Sojourn above which ECN-capable packets are marked, independent of CoDel's state. Default: none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
 }
@@ -95,7 +95,7 @@ impl Params {
         FlowQueues { rounds: self.rounds(), law: registry::Params::Codel(self.codel()) }
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         self.queues().check(config)
     }

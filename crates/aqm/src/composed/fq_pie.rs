@@ -10,7 +10,7 @@ use crate::contract::layout::{Compose, Layout};
 use crate::registry;
 use crate::{Config, Impossible, fq, pie};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "fq_pie",
     label: "FQ-PIE",
@@ -26,10 +26,10 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many queues flows are hashed over, 1 to 65536. Default 1024 (Linux's `fq_pie_init`).
+    /// Number of queues over which flows are hashed, 1 to 65536. Default 1024 (Linux's `fq_pie_init`).
     #[serde(default = "fq::default_flows")]
     pub flows: u32,
-    /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
+    /// Salt of the flow hash. Default: drawn for each queue and seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
     /// Bytes that each flow may send a round, 256 B to 1 GB. Default 1514 B (Linux: an Ethernet frame).
@@ -110,7 +110,7 @@ impl Params {
         FlowQueues { rounds: self.rounds(), law: registry::Params::Pie(self.pie()) }
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(self.ecn_prob <= 100, "ecn_prob", || {
             format!("{} is no share of 100: write 0 to 100", self.ecn_prob)

@@ -14,10 +14,10 @@ use crate::contract::shape::{Heads, Shape};
 use crate::machine::bucket::Bucket;
 use crate::{Config, Impossible};
 
-/// What a class may owe: all past this is forgiven (`mbuffer` of Linux's sch_htb).
+/// Maximum debt of a class; the excess is cancelled (`mbuffer` of Linux's sch_htb).
 const MOST_OWED: Dur = Dur::from_s(60);
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "htb",
     label: "HTB",
@@ -31,7 +31,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// By class: its part of the link. Those without a queue of their own lend to others.
+    /// Parameters of each class's share of the link. Classes without a queue lend to others.
     pub sharing: BTreeMap<String, Share>,
 }
 
@@ -104,7 +104,7 @@ impl Share {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         sharing::check(&self.sharing, config)?;
         self.sharing.iter().try_for_each(|(name, share)| share.check(name))
@@ -136,27 +136,28 @@ impl Compose for Htb {
     }
 }
 
-/// What a class may do now.
+/// Send mode of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// It is at its ceiling.
+    /// The class is at its ceiling.
     CantSend,
-    /// It has used its rate, and may borrow.
+    /// The class has used its rate and may borrow.
     MayBorrow,
-    /// It has tokens of its own.
+    /// The class has its own tokens.
     CanSend,
 }
 
 /// The hierarchy at work, as Linux's sch_htb.c keeps it: leaves are at level 0, the others at 7 (of no parent) and below.
 ///
-/// A class has its mode until its time has come and somebody asks. Those that can send and have packets, or others below that
-/// borrow from them, stand in the row of their level; those that borrow are in the feed of their parent.
+/// A class keeps its mode until its time has come and it is accessed. Classes that can send and have packets,
+/// themselves or in descendants that borrow from them, are in the row of their level; borrowing classes are in the feed
+/// of their parent.
 #[derive(Clone, Debug)]
 struct Tree {
     classes: Vec<Class>,
-    /// By level and priority.
+    /// Rows by level and priority.
     rows: [[Turns; PRIORITIES]; DEPTH],
-    /// By level: classes that cannot send of their own, and when their mode may change; the first first.
+    /// By level: classes that cannot send by themselves, and the times at which their mode may change, in order.
     waiting: [Vec<(Time, usize)>; DEPTH],
     /// The leaf that was named last, and the level of the class that lends to it.
     named: (usize, usize),
@@ -170,12 +171,12 @@ struct Class {
     quantum: i64,
     own: Bucket,
     ceiling: Bucket,
-    /// By the level of the lender: what is left of the quantum.
+    /// Remaining quantum, by the level of the lender.
     deficits: [i64; DEPTH],
     mode: Mode,
     /// A bit for each priority of which it has packets, or others below it that borrow.
     active: u8,
-    /// By priority: those that borrow from it.
+    /// By priority: classes that borrow from it.
     feeds: [Turns; PRIORITIES],
 }
 
@@ -185,7 +186,7 @@ struct Turns {
     members: Vec<usize>,
     /// Whose turn it is; `None` past the last.
     next: Option<usize>,
-    /// Who left while it was its turn: then it is that of the first behind it, or its own again.
+    /// The class that left during its turn: the turn passes to its successor, or back to it.
     left: Option<usize>,
 }
 
@@ -208,7 +209,7 @@ impl Turns {
         self.next = self.members.first().copied();
     }
 
-    /// Whose turn it is, once those who left are made up for.
+    /// Returns the class to be served, after adjusting for classes that left.
     fn current(&mut self) -> Option<usize> {
         if let (None, Some(left)) = (self.next, self.left.take()) {
             self.next = self.members.iter().copied().find(|member| *member >= left);
@@ -227,7 +228,7 @@ impl Class {
         }
     }
 
-    /// When its mode may be another than now.
+    /// Time at which its mode may change.
     fn changes(&self) -> Time {
         match self.mode {
             Mode::CantSend => self.ceiling.ready(0),
@@ -368,7 +369,7 @@ impl Tree {
         }
     }
 
-    /// The leaf whose turn it is to send what classes of this level lend, or send themselves.
+    /// Returns the leaf that may send on the rate lent or used by classes of this level.
     fn leaf(&mut self, level: usize, priority: usize) -> Option<usize> {
         if self.rows[level][priority].members.is_empty() {
             return None;

@@ -1,10 +1,10 @@
-//! Classes of packets that a scenario names: who belongs to which, and their order.
+//! Assignment of packets to the classes named by a scenario.
 
 use crate::config::Class;
 use crate::contract::layout::{Classifier, Rule};
 use crate::{Config, Impossible};
 
-/// Refuses classes among which a packet has none, or does not know which.
+/// Rejects classes that leave packets without a class or with several.
 pub(crate) fn check(config: &Config) -> Result<(), Impossible> {
     let classes = in_order(config);
     Impossible::unless(!classes.is_empty(), "class", || {
@@ -27,7 +27,7 @@ pub(crate) fn classifier(config: &Config, groups: &[String]) -> Classifier {
         let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
         (i, Rule { codepoints, dscps, groups, of_groups })
     };
-    // Who takes the rest is asked last, wherever it stands.
+    // The class of all other packets is checked last, independent of its position.
     let (rest, mut rules): (Vec<_>, Vec<_>) =
         classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
     rules.extend(rest);

@@ -11,7 +11,8 @@ pub(crate) mod members;
 pub(crate) mod sharing;
 pub mod tbf;
 
-/// The rows of composed disciplines: the name in scenarios, module and type. `$next!` gets them behind `$before`.
+/// Registry rows of composed disciplines: the name in scenarios, module and type. `$next!` receives them after
+/// `$before`.
 macro_rules! composed_laws {
     ($next:ident $(, $rest:ident)*; $($before:tt)*) => {
         $next! { $($rest),*; $($before)* composed {

@@ -12,14 +12,14 @@ use crate::{Config, Impossible};
 
 /// The deepest hierarchy (Linux's TC_HTB_MAXDEPTH and TC_CBQ_MAXLEVEL).
 pub(crate) const DEPTH: usize = 8;
-/// How many priorities there are (Linux's TC_HTB_NUMPRIO and TC_CBQ_MAXPRIO).
+/// Number of priorities (Linux's TC_HTB_NUMPRIO and TC_CBQ_MAXPRIO).
 pub(crate) const PRIORITIES: usize = 8;
 
 /// A table `sharing.CLASS`.
 pub(crate) trait Share {
     /// The class from which it borrows.
     fn parent(&self) -> Option<&str>;
-    /// Its priority, 0 the first.
+    /// Its priority; 0 is the highest.
     fn priority(&self) -> u8;
     /// Its rates, each with its key.
     fn rates(&self) -> Vec<(&'static str, Rate)>;
@@ -51,7 +51,7 @@ impl<'a, S: Share> Hierarchy<'a, S> {
     }
 }
 
-/// Refuses what is no hierarchy with the classes of `config` as its leaves, and classes that no packet finds its way to.
+/// Checks that the classes form a hierarchy with the classes of `config` as leaves, and that packets reach every class.
 pub(crate) fn check<S: Share>(shares: &BTreeMap<String, S>, config: &Config) -> Result<(), Impossible> {
     members::check(config)?;
     for (name, class) in &config.classes {
@@ -69,7 +69,7 @@ pub(crate) fn check<S: Share>(shares: &BTreeMap<String, S>, config: &Config) -> 
     Ok(())
 }
 
-/// Refuses rates above `link`, that of a link that the queue stands before.
+/// Rejects rates above the rate of the link, `link`.
 pub(crate) fn check_before<S: Share>(shares: &BTreeMap<String, S>, link: Rate) -> Result<(), Impossible> {
     for (name, share) in shares {
         for (key, rate) in share.rates() {
@@ -81,7 +81,7 @@ pub(crate) fn check_before<S: Share>(shares: &BTreeMap<String, S>, link: Rate) -
     Ok(())
 }
 
-/// The classes of `config` with what shares the link among them.
+/// Returns the layout of the classes of `config` with the scheduler `shape` that shares the link.
 pub(crate) fn layout(shape: impl Shape + 'static, config: &Config, groups: &[String]) -> Layout {
     Layout {
         classifier: members::classifier(config, groups),

@@ -1,6 +1,6 @@
 //! A token bucket filter: one inner queue, whose packets leave as tokens allow (Linux's net/sched/sch_tbf.c).
 //!
-//! With an empty bucket it is a virtual clock (Zhang 1990), as the shaper of Linux's net/sched/sch_cake.c is one.
+//! With an empty bucket it is a virtual clock (Zhang 1990), like the shaper of Linux's net/sched/sch_cake.c.
 
 use ecnlab_base::{Bytes, Rate, Time};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::{Config, Impossible, droptail, registry};
 /// The name of the class that is the inner queue.
 const INNER: &str = "inner";
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "tbf",
     label: "token bucket",
@@ -30,7 +30,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Rate at which the bucket fills; below that of every link in front of which the queue stands.
+    /// Rate at which the bucket fills; below the rate of every link that uses the queue.
     pub rate: Rate,
     /// Bytes that the bucket holds. `"0 B"`: a virtual clock, whose packets leave one by one, each when the time that those
     /// before it take at `rate` is over.
@@ -48,7 +48,7 @@ fn default_mtu() -> Bytes {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         let Params { rate, burst, peakrate, mtu } = self;
         Impossible::unless(peakrate.is_none_or(|peak| peak > *rate), "peakrate", || {

@@ -1,4 +1,4 @@
-//! A law across inner queues: one that judges the packets of several queues by the state of all of them.
+//! Laws across inner queues: laws whose decisions depend on the state of several queues.
 
 use ecnlab_base::{Dur, Rng, Time};
 
@@ -6,25 +6,25 @@ use crate::contract::hooks::declare;
 use crate::record::columns::Integral;
 use crate::{MarkReason, PacketView};
 
-/// What a law across inner queues is shown of one of them, without the packet that arrives or leaves.
+/// State of an inner queue as seen by a law across inner queues, excluding the packet that arrives or leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InnerView {
     /// Packets held.
     pub packets: u64,
     /// Bytes held.
     pub bytes: u64,
-    /// When the packet at its head came; `None` of an empty queue.
+    /// Arrival time of the packet at its head; `None` if the queue is empty.
     pub head_since: Option<Time>,
 }
 
 impl InnerView {
-    /// How long the packet at its head has been there; nothing of an empty queue.
+    /// Time that the packet at its head has been in the queue; zero if the queue is empty.
     pub fn delay(&self, now: Time) -> Dur {
         self.head_since.map_or(Dur::ZERO, |since| now.since(since))
     }
 }
 
-/// What a law across inner queues is shown when it judges a packet.
+/// State passed to a law across inner queues for a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct AcrossView<'a> {
     /// The inner queues, in the order in which the discipline lists them.
@@ -46,7 +46,7 @@ impl AcrossView<'_> {
     }
 }
 
-/// What a law across inner queues says of one packet.
+/// Decision of a law across inner queues on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Let it through.
@@ -64,11 +64,11 @@ macro_rules! across_hooks {
         fn redirects(&self) -> bool {
             false
         }
-        /// The place of the inner queue that an arriving packet goes to, in place of its own.
+        /// Returns the index of the inner queue for an arriving packet, which may differ from its own.
         fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
             view.of
         }
-        /// The decision on an arriving packet, for which there is room.
+        /// Returns the decision on an arriving packet for which there is room.
         fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
             Decision::Pass
         }
@@ -77,21 +77,21 @@ macro_rules! across_hooks {
             Decision::Pass
         }
 
-        /// How often [`Across::on_tick`] is due, if at all. Constant, and never zero. The first time is so long after the start
-        /// of the run. As [`crate::Aqm::tick`].
+        /// Interval of [`Across::on_tick`], if it is used. Constant, and never zero. The first tick is one interval
+        /// after the start of the run. As [`crate::Aqm::tick`].
         fn tick(&self) -> Option<Dur> {
             None
         }
-        /// One tick, at `now`.
+        /// Handles a tick at `now`.
         fn on_tick(&mut self, queues: &[InnerView], now: Time) {}
 
-        /// What it has for the columns of [`Facts::values`], now.
+        /// Current values of the columns of [`Facts::values`].
         fn values(&self) -> Vec<f64> {
             Vec::new()
         }
-        /// What it keeps has been as it is for `time`: time to integrate.
+        /// Integrates its state, which has been constant for `time`.
         fn elapsed(&mut self, time: Dur) {}
-        /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
+        /// Returns the integrals for the columns of [`Facts::means`] since the last call, and resets them.
         fn cut(&mut self) -> Vec<Integral> {
             Vec::new()
         }
@@ -99,8 +99,8 @@ macro_rules! across_hooks {
 }
 pub(crate) use across_hooks;
 
-/// A law across inner queues. It decides; the queue acts, as for [`crate::Aqm`], and asks it besides whatever law an inner
-/// queue has of its own: on arrival before that law, on departure behind it.
+/// A law across inner queues. It decides and the queue acts, as for [`crate::Aqm`]. It is called in addition to the
+/// inner queue's own law: on arrival before that law, on departure after it.
 ///
 /// The queue calls it with non-decreasing times. All of it is deterministic: its only chance is `rng`.
 #[allow(unused_variables, reason = "a default ignores what it is shown")]

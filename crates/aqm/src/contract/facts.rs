@@ -1,4 +1,4 @@
-//! What there is to know of a discipline without running it.
+//! Static properties of a discipline.
 
 use ecnlab_base::facts::Column;
 
@@ -7,29 +7,29 @@ use crate::record::columns::Columns;
 /// The facts of a discipline, in its own file and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// What a scenario calls it: `discipline = "red"`.
+    /// Name in scenarios: `discipline = "red"`.
     pub name: &'static str,
-    /// What reports call it.
+    /// Name in reports.
     pub label: &'static str,
-    /// What it does, in one line.
+    /// One-line summary.
     pub summary: &'static str,
     /// Where it is defined.
     pub reference: &'static str,
-    /// What it keeps for the record.
+    /// Columns that it records.
     pub columns: Columns,
-    /// Its keys that a line about a queue has, as paths: `*` stands for every name of a table.
+    /// Paths of its keys in the summary line of a queue: `*` matches every name of a table.
     pub shown: &'static [&'static str],
     /// Values below the time that a packet takes on a slow link are worth a warning.
     pub acts_above: &'static [ActsAbove],
-    /// The key that makes it send source quenches, if there is one.
+    /// Key that enables source quenches, if there is one.
     pub quenches: Option<&'static str>,
-    /// The key by which `discipline = { KEY = ... }` names it, if there is one.
+    /// Key that selects it in `discipline = { KEY = ... }`, if there is one.
     pub named_by: Option<&'static str>,
-    /// What a scenario need not say of what every queue has: keys and their values in TOML.
+    /// Defaults for the common keys of queues: keys and their values in TOML.
     pub defaults: &'static [(&'static str, &'static str)],
     /// Whether it is made of inner queues: tables `class.CLASS` with the keys of a queue.
     pub inner: bool,
-    /// Whether its signals may be marks. If not, a queue that has ECN on is refused.
+    /// Its signals may be marks. Otherwise a queue with ECN enabled is rejected.
     pub marks: bool,
     /// Whether the key `ecn` has an effect.
     pub uses_ecn: bool,
@@ -38,7 +38,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Those of a discipline without peculiarities, yet to be named.
+    /// Properties of a discipline without special features, to be given a name.
     pub const PLAIN: Facts = Facts {
         name: "",
         label: "",
@@ -55,7 +55,7 @@ impl Facts {
         uses_ecn: true,
         judges_departures: true,
     };
-    /// Those of a discipline made of the tables `class.CLASS`, which have the key `ecn` in its place.
+    /// Properties of a discipline made of the tables `class.CLASS`, which have the key `ecn` instead.
     pub const OF_CLASSES: Facts = Facts { inner: true, uses_ecn: false, ..Facts::PLAIN };
 
     /// Its columns of `queue_series` and `class_series`.
@@ -71,19 +71,19 @@ impl Facts {
 /// A delay or a length of the queue above which a law acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActsAbove {
-    /// Its key.
+    /// The key.
     pub key: &'static str,
-    /// What follows if a single packet takes longer to send.
+    /// Consequence if the transmission of a single packet takes longer.
     pub consequence: &'static str,
 }
 
 impl ActsAbove {
-    /// Of the sojourn time, or of a length.
+    /// Threshold of the sojourn time or of a length.
     pub const fn late(key: &'static str) -> ActsAbove {
         let consequence = "every packet that waits for another one exceeds it, however short the queue is";
         ActsAbove { key, consequence }
     }
-    /// At which a controller of the delay aims.
+    /// Target of a delay controller.
     pub const fn aim(key: &'static str) -> ActsAbove {
         let consequence =
             "one waiting packet exceeds it, so that the probability of a signal rises until hardly any packet waits";

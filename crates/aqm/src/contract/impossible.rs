@@ -4,7 +4,7 @@ use ecnlab_base::{Bytes, Dur};
 
 /// Between two steps of a law by the clock, which an idle queue takes too: 100,000 a second.
 const LEAST_INTERVAL: Dur = Dur::from_us(10);
-/// The most bytes a round. Deficits, sums of them, stay far within 64 bits.
+/// Maximum bytes per round, so that deficits and their sums fit in 64 bits.
 const MOST_QUANTUM: Bytes = Bytes(1_000_000_000);
 
 /// A value that cannot be, and its key.
@@ -13,7 +13,7 @@ const MOST_QUANTUM: Bytes = Bytes(1_000_000_000);
 pub struct Impossible {
     /// The key in `[queue.NAME]`, dotted for a table within.
     pub key: String,
-    /// What is wrong with its value, and what would do.
+    /// The problem with its value and the remedy.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ impl Impossible {
         if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
     }
 
-    /// Refuses an interval of a law's steps that no run would get through.
+    /// Rejects an interval of a law's steps that is too short for any run.
     pub(crate) fn unless_interval(interval: Dur, key: &str) -> Result<(), Impossible> {
         Impossible::unless(interval >= LEAST_INTERVAL, key, || {
             format!(
@@ -32,7 +32,7 @@ impl Impossible {
         })
     }
 
-    /// Refuses bytes a round that no scheduler can have, `least` of them or more.
+    /// Rejects bytes per round that are invalid for schedulers, or less than `least`.
     pub(crate) fn unless_quantum(bytes: Bytes, least: u64, key: &str) -> Result<(), Impossible> {
         Impossible::unless(bytes.0 >= least, key, || {
             format!("{bytes} is less than {least} B, so that a packet would take many rounds: write 1514 B or so")
@@ -42,7 +42,7 @@ impl Impossible {
         })
     }
 
-    /// The same of the queue of class `name`.
+    /// Returns the same error for the queue of class `name`.
     pub(crate) fn inside(self, name: &str) -> Impossible {
         Impossible { key: format!("class.{name}.{}", self.key), ..self }
     }

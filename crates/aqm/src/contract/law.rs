@@ -1,4 +1,4 @@
-//! What a discipline is: a decision on each packet, from what it is shown of the queue.
+//! The interface of a discipline: a decision on each packet, based on the state of the queue.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct LinkContext {
     pub delay: Dur,
 }
 
-/// What a discipline is shown of the queue: never the other packets themselves.
+/// State of the queue as seen by a discipline; it does not include other packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Packets held, without the one that arrives or leaves and without the one in transmission.
@@ -27,42 +27,42 @@ pub struct View {
     pub bytes: u64,
     /// Bytes held by the queues of all flows, if this is the queue of one flow among others; else those held here.
     pub in_all: u64,
-    /// How long the link has had nothing to send; `None` while it is busy. The link is taken to
-    /// be busy for [`Rate::time_for`] the last packet that left.
+    /// Time for which the link has been idle; `None` while it is busy. The link counts as busy for [`Rate::time_for`]
+    /// the last packet that left.
     pub idle: Option<Dur>,
     /// Whether the link has found all its queues empty since the last packet left: it is free, and nothing is held.
     pub asked: bool,
 }
 
-/// What a discipline is shown of the packet that it judges.
+/// Properties of a packet as seen by a discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView {
     /// Bytes on the wire.
     pub size: u32,
     /// Its codepoint.
     pub ecn: Ecn,
-    /// Stands for its five-tuple.
+    /// Identifies its five-tuple.
     pub flow: u64,
     /// Whether a signal to it would be CE: it is ECN-capable, and the queue has ECN on.
     pub can_mark: bool,
-    /// Its time in the queue; nothing as it arrives.
+    /// Time in the queue; zero on arrival.
     pub sojourn: Dur,
 }
 
-/// A law that tells senders of marks and drops by source quench.
+/// Source quench settings of a law that notifies senders of marks and drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpeaksBack {
     /// Bytes of a source quench on the wire.
     pub wire_len: u32,
-    /// Whether one is owed to the sender of an ECN-capable packet whose arrival the law has just judged, if that packet
-    /// is marked or dropped.
+    /// A source quench is owed to the sender of the ECN-capable packet that has just arrived, if that packet is marked
+    /// or dropped.
     pub now: bool,
 }
 
 /// The hooks of [`Aqm`], each with its default. `$then!` gets the list.
 macro_rules! aqm_hooks {
     ($then:ident $($with:tt)*) => { $then! { $($with)*
-        /// The most that the queue holds; told once, before the first packet.
+        /// Sets the limit of the queue; called once, before the first packet.
         fn limited(&mut self, limit: Length) {}
 
         /// The verdict on an arriving packet; `view` does not hold it yet.
@@ -81,13 +81,15 @@ macro_rules! aqm_hooks {
         }
         /// A packet that the discipline let through found no room.
         fn on_full(&mut self) {}
-        /// So many packets were dropped from the head to make room for those of other queues.
+        /// Handles packets dropped from the head to make room for packets of other queues.
         fn on_shed(&mut self, packets: u32) {}
-        /// A packet was asked for, and none is left.
+        /// Handles a poll that found the queue empty.
         fn on_empty(&mut self) {}
-        /// So many flows that are no longer new take turns with its own; told before each departure where the scheduler counts them.
+        /// Sets the number of flows, excluding new ones, that take turns with its own; called before each departure if
+        /// the scheduler counts them.
         fn among(&mut self, flows: u32) {}
-        /// Whether what it keeps of an empty queue is as at first. Where not, the scheduler may come back to let it fade.
+        /// Returns whether its state for an empty queue is the initial state. If not, the scheduler may poll the queue
+        /// again until the state has decayed.
         fn is_at_rest(&self) -> bool {
             true
         }
@@ -97,14 +99,14 @@ macro_rules! aqm_hooks {
             false
         }
 
-        /// How it speaks back to senders. Whether it ever does is constant: `None` is for good.
+        /// Its source quench settings. Whether it has any is constant: `None` never changes.
         ///
         /// Only a law that marks and drops on arrival can: departures are replayed late, when it is too late to speak.
         fn speaks_back(&self) -> Option<SpeaksBack> {
             None
         }
 
-        /// How often [`Aqm::on_tick`] is due, if at all. Constant, and never zero.
+        /// Interval of [`Aqm::on_tick`], if it is used. Constant, and never zero.
         ///
         /// Ticks are lazy: the queue runs those that are due, in order of time, before each enqueue,
         /// dequeue or observation. Nothing a discipline sees changes in between, so it cannot tell
@@ -112,21 +114,21 @@ macro_rules! aqm_hooks {
         fn tick(&self) -> Option<Dur> {
             None
         }
-        /// So long after the start of the run the first tick is due, if any is. Constant.
+        /// Time of the first tick after the start of the run, if there are ticks. Constant.
         fn first_tick(&self) -> Option<Dur> {
             self.tick()
         }
-        /// One tick.
+        /// Handles a tick.
         fn on_tick(&mut self, view: &View) {}
 
-        /// What it has for the columns of [`Facts::values`], now.
+        /// Current values of the columns of [`Facts::values`].
         fn values(&self) -> Vec<f64> {
             Vec::new()
         }
-        /// What it keeps has been as it is for `time`: time to integrate.
+        /// Integrates its state, which has been constant for `time`.
         #[inline]
         fn elapsed(&mut self, time: Dur) {}
-        /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
+        /// Returns the integrals for the columns of [`Facts::means`] since the last call, and resets them.
         fn cut(&mut self) -> Vec<Integral> {
             Vec::new()
         }

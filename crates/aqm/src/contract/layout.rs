@@ -1,4 +1,4 @@
-//! What a discipline of several queues is made of: its inner queues, who belongs to which, and which is next.
+//! Structure of a discipline with several queues: its inner queues, the assignment of packets, and the scheduler.
 
 use ecnlab_base::Rate;
 use ecnlab_wire::{Dscp, Ecn};
@@ -7,9 +7,9 @@ use crate::machine::scheduler::Scheduler;
 use crate::registry::Joint;
 use crate::{Config, Impossible, Item};
 
-/// A discipline of several queues: it says what they are. [`crate::machine::tree::Branch`] has what all such disciplines share.
+/// A discipline of several queues. The common parts of all such disciplines are in [`crate::machine::tree::Branch`].
 pub(crate) trait Compose {
-    /// What a scenario says of the discipline.
+    /// Its keys in a scenario.
     type Params;
 
     /// The flow groups that `params` tell apart by name, each with the key that names it.
@@ -17,10 +17,10 @@ pub(crate) trait Compose {
         Vec::new()
     }
 
-    /// Its inner queues. `config`, to which `params` belong, has passed its check; `groups` are those of the run.
+    /// Returns its structure. `config`, to which `params` belong, has passed its check; `groups` are those of the run.
     fn layout(params: &Self::Params, config: &Config, groups: &[String]) -> Layout;
 
-    /// The parameters in force: each value that the discipline derives stands in place of the word or the gap that asks for it.
+    /// Returns the effective parameters: derived values replace keywords and missing values.
     fn in_force(params: &Self::Params) -> Self::Params
     where
         Self::Params: Clone,
@@ -33,26 +33,26 @@ pub(crate) trait Compose {
         None
     }
 
-    /// Refuses rates that cannot be in front of a link of rate `link`, naming the key.
+    /// Rejects rates that are invalid for a link of rate `link`, naming the key.
     fn check_before(_params: &Self::Params, _link: Rate) -> Result<(), Impossible> {
         Ok(())
     }
 }
 
-/// What a discipline of several queues is made of.
+/// Structure of a discipline with several queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// Who belongs where.
+    /// Assignment of packets to inner queues.
     pub classifier: Classifier,
     /// Which is next.
     pub scheduler: Scheduler,
     /// The inner queues.
     pub queues: Inner,
-    /// The most memory that all together hold.
+    /// Memory limit of all queues together.
     pub memory: Option<u64>,
-    /// So many packets the fattest loses at a time.
+    /// Number of packets dropped at a time from the fattest queue.
     pub batch: u32,
-    /// The law across them, if there is one.
+    /// Law across the queues, if there is one.
     pub law: Option<Joint>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Layout {
 pub(crate) enum Inner {
     /// Each with its name.
     Named(Vec<(String, Config)>),
-    /// Groups, each with its name and so many queues alike; of these no statistics are kept one by one.
+    /// Groups of identical queues, each with name, number and configuration; statistics are kept per group.
     Alike(usize, Vec<(String, Config)>),
 }
 
@@ -70,11 +70,11 @@ pub(crate) enum Inner {
 pub(crate) enum Classifier {
     /// The inner queue of the first rule that matches.
     Rules(Vec<(usize, Rule)>),
-    /// By a hash of its flow and a salt, drawn if none is given.
+    /// By a hash of the flow and a salt, which is drawn if not given.
     Flows(Option<u64>),
 }
 
-/// What packets of a class have.
+/// Properties of the packets of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     /// Their codepoints; empty for any.

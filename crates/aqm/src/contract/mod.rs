@@ -1,4 +1,5 @@
-//! The contract between laws and queues: the traits that a law implements, what it is shown, and the facts that each law states.
+//! The interface between laws and queues: the traits that a law implements, the state passed to it, and its static
+//! properties.
 
 pub(crate) mod across;
 pub mod facts;

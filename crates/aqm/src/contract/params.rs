@@ -12,8 +12,8 @@ pub trait LawParams {
 
     /// The law on a queue that feeds `link`. The parameters have passed their check.
     fn law(&self, link: LinkContext) -> Self::Law;
-    /// The parameters in force on a queue of `limit` that feeds `link`: each value that the law derives stands in place of
-    /// the word or the gap that asks for it.
+    /// Returns the effective parameters on a queue of `limit` that feeds `link`: derived values replace keywords and
+    /// missing values.
     fn in_force(&self, _link: LinkContext, _limit: Length) -> Self
     where
         Self: Clone,

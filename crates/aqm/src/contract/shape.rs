@@ -1,4 +1,4 @@
-//! What a scheduler is that shapes: it may let packets wait although the link is free.
+//! Shaping schedulers: packets may wait while the link is free.
 
 use std::fmt::Debug;
 
@@ -10,12 +10,12 @@ use crate::{Item, Tally};
 /// Bytes of the packet that an inner queue would give next, by the queue's place; `None` if it has none to give now.
 pub(crate) type Heads<'a> = &'a dyn Fn(usize) -> Option<u32>;
 
-/// What a scheduler that sorts packets itself sees of one.
+/// Properties of a packet as seen by a scheduler that classifies packets itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// Stands for its five-tuple.
+    /// Identifies its five-tuple.
     pub flow: u64,
-    /// Stand for its source and its destination.
+    /// Identify its source and its destination.
     pub hosts: (u32, u32),
     /// Its DSCP.
     pub dscp: Dscp,
@@ -29,18 +29,20 @@ impl Header {
 
 /// A scheduler that shapes. It knows inner queues by their places.
 pub(crate) trait Shape: Debug + Send + Sync {
-    /// It stands in front of a link of this rate; its chance is drawn from `rng`. Called once, before all else.
+    /// Initialises the scheduler for a link of this rate; random values are drawn from `rng`. Called once, before all
+    /// other methods.
     fn begin(&mut self, _link: Rate, _rng: &mut Rng) {}
 
     /// The rate at which queue `i` drains in the long run where others want theirs.
     fn rate(&self, i: usize) -> Rate;
 
-    /// Whether it has to know the length of the packet, so that the inner queue's law judges before the packet leaves.
+    /// Returns whether it needs the length of the packet, so that the inner queue's law decides before the packet
+    /// leaves.
     fn peeks(&self) -> bool {
         false
     }
 
-    /// A packet came to queue `i`.
+    /// Handles an arrival at queue `i`.
     fn arrived(&mut self, _i: usize, _now: Time) {}
 
     /// The queue that may send now.
@@ -56,8 +58,9 @@ pub(crate) trait Shape: Debug + Send + Sync {
         self.place(header)
     }
 
-    /// How many flows take turns with that of queue `i`, as its law is told ([`crate::Aqm::among`]). A scheduler that counts
-    /// them is asked again after each packet that the law drops, and knows of it ([`Shape::lost`]).
+    /// Number of flows that take turns with that of queue `i`, as passed to its law ([`crate::Aqm::among`]). A
+    /// scheduler that counts them is polled again after each packet dropped by the law, and is notified of it
+    /// ([`Shape::lost`]).
     fn among(&self, _i: usize) -> Option<u32> {
         None
     }
@@ -65,7 +68,7 @@ pub(crate) trait Shape: Debug + Send + Sync {
     /// The law of queue `i` dropped a packet of `len` bytes as it was to leave.
     fn lost(&mut self, _i: usize, _len: u32, _now: Time) {}
 
-    /// So many packets of queue `i` were dropped to make room.
+    /// Handles packets of queue `i` that were dropped to make room.
     fn shed(&mut self, _i: usize, _gone: Tally, _now: Time) {}
 
     /// Queue `i`, which [`Shape::next`] named, was empty, and its law [at rest](crate::Aqm::is_at_rest) or not.
@@ -74,7 +77,7 @@ pub(crate) trait Shape: Debug + Send + Sync {
     /// Queue `i`, which [`Shape::next`] named, gave a packet of `len` bytes.
     fn sent(&mut self, i: usize, len: u32, heads: Heads<'_>, now: Time);
 
-    /// When one of these queues may send: later than the time at which [`Shape::next`] has just named none.
+    /// Time at which one of these queues may send: later than the time at which [`Shape::next`] has just returned none.
     fn ready(&self, heads: Heads<'_>) -> Time;
 
     /// A copy.

@@ -1,4 +1,5 @@
-//! User-defined laws over one FIFO: an object of whoever runs the scenario, which the queue calls like a law of this crate.
+//! User-defined laws for one FIFO: the trait that a user's object implements so that the queue can call it like a
+//! built-in law.
 
 use crate::{Aqm, LinkContext};
 

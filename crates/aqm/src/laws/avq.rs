@@ -1,8 +1,8 @@
 //! AVQ, the adaptive virtual queue: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for
 //! active queue management", SIGCOMM 2001, as the authors' code in ns-2.35 has it (`queue/vq.cc`).
 //!
-//! Each arrival is put in a virtual queue, too, which drains more slowly than the link. What would overflow it is signalled. Its
-//! capacity is a token bucket that fills at the wanted rate and pays for what arrives.
+//! Each arrival also enters a virtual queue that drains more slowly than the link. Packets that would overflow it are
+//! signalled. Its capacity is a token bucket that fills at the desired rate and is charged for arrivals.
 
 use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Length, Rng, Time, coverage_mark};
@@ -13,7 +13,7 @@ use crate::contract::facts::Facts;
 use crate::record::columns::{Average, Columns, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "avq",
     label: "AVQ",
@@ -34,7 +34,7 @@ pub const FACTS: Facts = Facts {
 pub struct Params {
     /// The wanted utilisation of the link, above 0 and at most 1. Default 0.98 (ns-2.35: `gamma_`).
     pub gamma: f64,
-    /// How fast the capacity follows, per second, above 0 and at most 1000. Default 0.15 (ns-2.35: `alpha2`, a
+    /// Gain of the capacity's adaptation, per second, above 0 and at most 1000. Default 0.15 (ns-2.35: `alpha2`, a
     /// constant of the code).
     pub alpha: f64,
     /// The capacity at the first packet, as a part of the link's rate: 0 to 1. Default 0.8 (ns-2.35: `ecnlim_`).
@@ -42,7 +42,7 @@ pub struct Params {
     /// The size of the virtual queue, in packets or bytes. Default: the limit of the queue (ns-2.35: `buflim_` 1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Length>,
-    /// Bytes of a packet, of which `buffer` and `limit` count so many. Default 1000 B (ns-2.35: `mean_pktsize_`).
+    /// Bytes of a packet in the units of `buffer` and `limit`. Default 1000 B (ns-2.35: `mean_pktsize_`).
     pub mean_packet: Bytes,
 }
 
@@ -53,7 +53,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(self.gamma > 0.0 && self.gamma <= 1.0, "gamma", || {
             format!("{} is no utilisation: it must be above 0 and at most 1", self.gamma)
@@ -85,13 +85,13 @@ pub struct Avq {
     rate: f64,
     /// The size of the virtual queue.
     buffer: f64,
-    /// What is in the virtual queue.
+    /// Length of the virtual queue.
     held: f64,
     /// The rate at which it drains.
     capacity: f64,
-    /// When it last drained.
+    /// Time at which it last drained.
     drained: Time,
-    /// When its capacity last changed.
+    /// Time at which its capacity last changed.
     adapted: Time,
     begun: bool,
     average: Average,
@@ -152,7 +152,7 @@ impl Aqm for Avq {
         }
         let size = f64::from(packet.size);
         let fits = self.takes(size, now);
-        // What is dropped is not in the rate that the capacity follows.
+        // Dropped packets do not count for the rate that the capacity follows.
         if fits || packet.can_mark {
             self.adapt(size, now);
         }

@@ -11,7 +11,7 @@ use crate::contract::facts::Facts;
 use crate::record::columns::{Average, SIGNAL_P, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "blue",
     label: "BLUE",
@@ -27,9 +27,9 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What an overflow adds to the probability, above 0 and at most 1. Default 0.0025.
+    /// Increment of the probability on an overflow, above 0 and at most 1. Default 0.0025.
     pub increment: f64,
-    /// What an idle link takes from it, above 0 and at most 1. Default 0.00025.
+    /// Decrement of the probability on an idle link, above 0 and at most 1. Default 0.00025.
     pub decrement: f64,
     /// The probability changes once in longer than this, above 0 s. Default 100 ms.
     pub freeze_time: Dur,
@@ -42,7 +42,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         for (key, step) in [("increment", self.increment), ("decrement", self.decrement)] {
             Impossible::unless(step > 0.0 && step <= 1.0, key, || {
@@ -60,15 +60,15 @@ impl Params {
 pub struct Blue {
     params: Params,
     p: f64,
-    /// When the probability last changed.
+    /// Time at which the probability last changed.
     changed: Time,
-    /// When the packet came that is being judged.
+    /// Arrival time of the current packet.
     now: Time,
     average: Average,
 }
 
 impl Blue {
-    /// The link has been idle since then: an event at its beginning, and one whenever `freeze_time` has passed.
+    /// Handles idle time of the link since `since`: one event at its start, and one per `freeze_time`.
     fn was_idle(&mut self, since: Time) {
         let freeze = self.params.freeze_time;
         let first = since.max(self.changed.saturating_add(freeze));

@@ -1,8 +1,8 @@
 //! CHOKe: Pan, Prabhakar and Psounis, "CHOKe, a stateless active queue management scheme for approximating fair bandwidth
 //! allocation", INFOCOM 2000, and Linux's net/sched/sch_choke.c.
 //!
-//! RED, but an arriving packet is first compared with one drawn from the queue, if the average is above the lower threshold. Two
-//! of one flow are both dropped: who holds much of the queue is drawn often.
+//! RED, but above the lower threshold an arriving packet is first compared with a random packet of the queue. If both
+//! are of the same flow, both are dropped: flows with many queued packets are hit often.
 
 use ecnlab_base::{Bytes, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::record::columns::Integral;
 use crate::red::{self, Above, Idle, Red, Spacing, Threshold, Weight};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "choke",
     label: "CHOKe",
@@ -42,8 +42,7 @@ pub struct Params {
     /// A packet's typical size, which scales idle time. Default 500 B, as RED's.
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// What happens to packets from `max_th` on. Default `mark`: they are signalled (`sch_choke.c` without
-    /// `harddrop`).
+    /// Treatment of packets from `max_th` on. Default `mark`: they are signalled (`sch_choke.c` without `harddrop`).
     #[serde(default = "default_above")]
     pub above: Above,
 }
@@ -59,7 +58,7 @@ fn default_above() -> Above {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         self.red().check()
     }

@@ -1,7 +1,7 @@
-//! COBALT: CoDel and BLUE side by side, as Linux's net/sched/sch_cake.c has them. A packet's own time in the queue decides, as
-//! it leaves; a full queue makes BLUE drop at random besides.
+//! COBALT: CoDel combined with BLUE, as in Linux's net/sched/sch_cake.c. The decision on departure uses the packet's
+//! own sojourn time; a full queue also makes BLUE drop at random.
 //!
-//! Times are whole nanoseconds, 1/√count and probabilities have 32 bits behind the point, as there. `docs/laws/cobalt.md`.
+//! Times are whole nanoseconds; 1/√count and probabilities have 32 fractional bits, as in Linux. `docs/laws/cobalt.md`.
 
 use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Rng, Time, coverage_mark};
@@ -12,7 +12,7 @@ use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Average, Columns, Integral};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "cobalt",
     label: "COBALT",
@@ -44,10 +44,10 @@ pub struct Params {
     /// without a rate.
     #[serde(default)]
     pub mtu_time: Dur,
-    /// What BLUE adds to its drop probability when the queue is full. Default 1/256 (`cake_set_rate`).
+    /// Increment of BLUE's drop probability when the queue is full. Default 1/256 (`cake_set_rate`).
     #[serde(default = "default_p_inc")]
     pub p_inc: f64,
-    /// What it takes off when the queue is found empty. Default 1/4096 (`cake_set_rate`).
+    /// Decrement of BLUE's drop probability when the queue is found empty. Default 1/4096 (`cake_set_rate`).
     #[serde(default = "default_p_dec")]
     pub p_dec: f64,
 }
@@ -78,7 +78,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let Params { target, interval, p_inc, p_dec, .. } = *self;
         let most = Dur::from_ns(u32::MAX.into());
@@ -111,9 +111,10 @@ pub struct Cobalt {
     /// In units of 2^-32.
     p_inc: u32,
     p_dec: u32,
-    /// Of how many flows that take turns with this one the delay is to be allowed for; `None` if the queue is alone.
+    /// Number of flows that take turns with this one, for which the delay is adjusted; `None` if the queue is the only
+    /// one.
     among: Option<u32>,
-    /// The time, as [`Aqm::elapsed`] tells it.
+    /// The time, from [`Aqm::elapsed`].
     clock: Time,
     /// Signals since the queue was above the target, less those that faded since it has not been.
     count: u32,
@@ -128,7 +129,7 @@ pub struct Cobalt {
     average: Average,
 }
 
-/// What CoDel says of a packet.
+/// CoDel's decision on a packet.
 struct Judgement {
     signal: bool,
     /// Nanoseconds since the signal that is next was due.
@@ -181,8 +182,8 @@ impl Cobalt {
         time + ((u64::from(self.interval as u32) * u64::from(self.root)) >> 32) as i64
     }
 
-    /// The end of `cobalt_should_drop`: `drop_next` is also until when there is something to remember, and no signal is
-    /// made up for.
+    /// The end of `cobalt_should_drop`: `drop_next` is also the time until which state is kept, and missed signals are
+    /// not made up for.
     fn settle(&mut self, late: i64, dropped: bool, now: i64) {
         if self.count == 0 {
             self.drop_next = now + self.interval as i64;
@@ -265,7 +266,7 @@ fn next_root(root: u32, count: u32) -> u32 {
     (rest.wrapping_mul(x) >> 31) as u32
 }
 
-/// A probability in units of 2^-32, the greatest of which stands for 1.
+/// Converts a probability to units of 2^-32; the maximum represents 1.
 fn fixed(p: f64) -> u32 {
     libm::round(p * ONE) as u32
 }
@@ -295,7 +296,7 @@ impl LawParams for Params {
 }
 
 impl Aqm for Cobalt {
-    /// A link that was idle has asked the queue, if it is alone, as it became free.
+    /// An idle link has polled the queue, if it is the only one, when it became free.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, now: Time, _rng: &mut Rng) -> Verdict {
         if view.asked && self.among.is_none() {
             coverage_mark!("cobalt.found_empty");

@@ -1,6 +1,6 @@
 //! CoDel: "Controlled Delay Active Queue Management", RFC 8289. A packet's own time in the queue decides, as it leaves.
 //!
-//! Where Linux (include/net/codel_impl.h) does otherwise, `docs/laws/codel.md` says so.
+//! Differences in Linux (include/net/codel_impl.h) are documented in `docs/laws/codel.md`.
 
 use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Rng, Time, coverage_mark};
@@ -11,7 +11,7 @@ use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Columns, Integral};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "codel",
     label: "CoDel",
@@ -33,25 +33,25 @@ pub struct Params {
     /// The sojourn that is accepted. Default 5 ms (RFC 8289 §5.3).
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// How long sojourns must stay at the target or above before the first signal; a round trip of most flows.
+    /// Time for which sojourn times must stay at or above the target before the first signal: the RTT of most flows.
     /// Default 100 ms (RFC 8289 §5.3).
     #[serde(default = "default_interval")]
     pub interval: Dur,
     /// A backlog of at most this is never signalled. Default 1514 B (an Ethernet frame: Linux's `psched_mtu`).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
-    /// How 1/√count is found. Default `exact` (RFC 8289 §5.6).
+    /// Computation of 1/√count. Default `exact` (RFC 8289 §5.6).
     #[serde(default)]
     pub sqrt: Sqrt,
-    /// What times are counted in. Default `exact`.
+    /// Time unit. Default `exact`.
     #[serde(default, skip_serializing_if = "Clock::is_exact")]
     pub clock: Clock,
-    /// ECN-capable packets that stayed longer than this are marked, whatever the law says. Default: none are.
+    /// Sojourn above which ECN-capable packets are marked, independent of the law's state. Default: none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
 }
 
-/// What times are counted in.
+/// Time units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "CodelClock")]
@@ -97,14 +97,14 @@ impl Clock {
 /// Picoseconds of a unit of Linux's `codel_time_t`, 2^10 ns.
 const LINUX_UNIT: u64 = 1_024_000;
 
-/// How 1/√count is found.
+/// Methods to compute 1/√count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sqrt {
     /// In floating point.
     #[default]
     Exact,
-    /// By one step of Newton's method from the last value, in 16 bits (Linux's `codel_Newton_step`).
+    /// One step of Newton's method from the last value, in 16 bits (Linux's `codel_Newton_step`).
     Linux,
 }
 
@@ -132,7 +132,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let Params { target, interval, clock, .. } = *self;
         Impossible::unless(!clock.dur(interval).is_zero(), "interval", || {
@@ -148,29 +148,29 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: Params,
-    /// When sojourns will have been above the target for an interval.
+    /// Time at which sojourn times will have been above the target for an interval.
     first_above: Option<Time>,
     dropping: bool,
     /// The next signal while `dropping`.
     drop_next: Time,
-    /// Signals since `dropping` began, and what it began with.
+    /// Number of signals since `dropping` started, and its initial value.
     count: u32,
     /// `count` as `dropping` last began.
     last_count: u32,
     /// 1/√count in units of 2^-16, if it is found as Linux does.
     root: u16,
-    /// What the packet behind a dropped one meets.
+    /// Treatment of the packet after a dropped one.
     behind: Behind,
     /// Time spent dropping, in picoseconds, since the last cut.
     time_dropping: u64,
 }
 
-/// RFC 8289 §5.5 takes the next packet as soon as it has dropped one; here it is judged on its own, at the same time.
+/// RFC 8289 §5.5 processes the next packet directly after a drop; here it gets its own decision at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behind {
     /// No packet was just dropped.
     Nothing,
-    /// The first drop: the packet goes.
+    /// The first drop: the packet passes.
     Entry,
     /// A later drop: the packet puts `drop_next` forward, or ends the dropping.
     Drop,
@@ -217,7 +217,7 @@ impl Codel {
         self.set_count(self.count.wrapping_add(1));
         if can_mark {
             coverage_mark!("codel.next_mark");
-            // A marked packet leaves: there is one mark for each departure at most.
+            // A marked packet leaves: there is at most one mark per departure.
             self.drop_next = self.after(self.drop_next);
         } else {
             coverage_mark!("codel.next_drop");
@@ -226,10 +226,11 @@ impl Codel {
         Verdict::Signal
     }
 
-    /// The first signal. Signals go on at about the rate they had if it is not long since (RFC 8289 §5.5).
+    /// Starts a series of signals. If the last series ended recently, it continues at about the same rate (RFC 8289
+    /// §5.5).
     fn enter(&mut self, can_mark: bool, now: Time) -> Verdict {
         let signals = self.count.wrapping_sub(self.last_count);
-        // Before the first series `drop_next` is no time.
+        // Before the first series `drop_next` is not set.
         let recent = self.last_count > 0 && now.since(self.drop_next) < self.params.interval * 16;
         self.dropping = true;
         if recent && signals > 1 {
@@ -294,7 +295,7 @@ impl LawParams for Params {
 }
 
 impl Aqm for Codel {
-    /// A transmitter that was idle has asked before and found nothing.
+    /// An idle transmitter has already polled and found the queue empty.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         if view.asked {
             self.on_empty();

@@ -1,6 +1,7 @@
 //! DOCSIS-PIE: PIE as cable modems have it, RFC 8034.
 //!
-//! Its differences from RFC 8033 are in §4, the pseudo-code in appendix A. All but the target is fixed there.
+//! Its differences from RFC 8033 are in §4, the pseudo-code in appendix A. All parameters except the target are fixed
+//! there.
 
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Average, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View, pie};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "docsis_pie",
     label: "DOCSIS-PIE",
@@ -28,7 +29,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// `LATENCY_TARGET`: the delay at which the controller aims. Default 10 ms (RFC 8034 §4.1).
+    /// `LATENCY_TARGET`: the target delay of the controller. Default 10 ms (RFC 8034 §4.1).
     #[serde(default = "default_target")]
     pub target: Dur,
     /// `MSR`, the maximum sustained traffic rate. Default: the rate at which the queue drains.
@@ -56,7 +57,7 @@ impl Params {
         (msr, self.peak_rate.unwrap_or(msr))
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(!self.target.is_zero(), "target", || {
             "0 s would be exceeded by every packet that waits: write the delay that is accepted".to_owned()
@@ -76,7 +77,7 @@ const GAINS: [f64; 2] = [0.25, 2.5];
 const INTERVAL: Dur = Dur::from_ms(16);
 /// A queue that has been quiet for longer is inactive.
 const BURST_RESET_TIMEOUT: Dur = Dur::from_s(1);
-/// So long a burst is let through after its first drop: 150 ms less half an interval.
+/// Duration of the burst allowance after the first drop: 150 ms minus half an interval.
 const MAX_BURST: Dur = Dur::from_ms(142);
 const MEAN_PKTSIZE: u64 = 1024;
 const MIN_PKTSIZE: u64 = 64;
@@ -113,19 +114,19 @@ pub struct DocsisPie {
 enum State {
     /// The queue has stayed below a third of the buffer: none is dropped.
     Inactive,
-    /// The next drop begins a burst that is let through.
+    /// The next drop starts a burst allowance.
     Quiescent,
     Active,
 }
 
-/// What the modem knows of its own shaper.
+/// The modem's model of its own shaper.
 #[derive(Clone, Debug)]
 struct Shaper {
     msr: Rate,
     peak_rate: Rate,
     burst: f64,
     tokens: f64,
-    /// When `tokens` were there.
+    /// Time at which `tokens` were counted.
     since: Time,
     /// The next update.
     next: Time,
@@ -151,7 +152,7 @@ impl Shaper {
         self.tokens = libm::fmax(self.tokens - f64::from(size), 0.0);
     }
 
-    /// How long `bytes` will take, at an update.
+    /// Returns the time that `bytes` will take, at an update.
     fn delay(&mut self, bytes: u64) -> Dur {
         self.fill(self.next);
         self.next = self.next.saturating_add(INTERVAL);
@@ -224,7 +225,7 @@ impl DocsisPie {
     }
 }
 
-/// By what a step is divided (A.2; §4.4).
+/// Returns the divisor of a step (A.2; §4.4).
 fn scale(p: f64) -> f64 {
     match p {
         p if p < 0.1 => pie::scale(p),

@@ -1,5 +1,5 @@
-//! Drop-tail: no opinion at all. What happens on a full queue is the queue's `full` policy, so random
-//! drop and drop-front on full are this law with another `full` (RFC 2884 §2; docs/laws/droptail.md).
+//! Drop-tail: never signals. Overflow is handled by the queue's `full` policy, so random drop and drop-front on full
+//! are this law with another `full` (RFC 2884 §2; docs/laws/droptail.md).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::contract::facts::Facts;
 use crate::{Aqm, Impossible, LawParams, LinkContext};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "droptail",
     label: "drop-tail",
@@ -18,13 +18,13 @@ pub const FACTS: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// Nothing to set.
+/// Drop-tail has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 impl Params {
-    /// Nothing can be wrong with nothing.
+    /// Always succeeds: there are no parameters.
     pub const fn check(&self) -> Result<(), Impossible> {
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::contract::facts::{ActsAbove, Facts};
 use crate::step::Threshold;
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "gsp",
     label: "GSP",
@@ -29,19 +29,19 @@ pub struct Params {
     /// Above this a packet is signalled: a length of the queue that it finds, "50 packets" or "75 kB", or the sojourn
     /// of the packet that last left, "20 ms".
     pub threshold: Threshold,
-    /// None is signalled for so long after a signal: always, or at most if it adapts. Default 200 ms.
+    /// Minimum time between signals: constant, or its maximum if it adapts. Default 200 ms.
     #[serde(default = "default_interval")]
     pub interval: Dur,
-    /// Whether the interval becomes shorter while the queue is more above the threshold than below. Default true.
+    /// Shorten the interval while the queue is above the threshold for longer than below. Default true.
     #[serde(default = "default_adaptive")]
     pub adaptive: bool,
     /// The time constant of the adaptation. Default 1 s.
     #[serde(default = "default_tau")]
     pub tau: Dur,
-    /// How much more time above the threshold counts than time below, above 0 and at most 1000. Default 2.
+    /// Weight of time above the threshold relative to time below, above 0 and at most 1000. Default 2.
     #[serde(default = "default_alpha")]
     pub alpha: f64,
-    /// The most that time above is ahead. Default 60 s.
+    /// Maximum lead of the time above. Default 60 s.
     #[serde(default = "default_max_time")]
     pub max_time: Dur,
 }
@@ -63,7 +63,7 @@ fn default_max_time() -> Dur {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let possible = match self.threshold {
             Threshold::Length(Length::Packets(n) | Length::Bytes(n)) => n >= 0.0,
@@ -84,11 +84,11 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Gsp {
     params: Params,
-    /// None is signalled up to here.
+    /// End of the interval without signals.
     expiry: Time,
     /// Seconds that the time above the threshold, times alpha, is ahead of that below.
     ahead: f64,
-    /// When the queue was last looked at.
+    /// Time of the last update.
     seen: Time,
     /// The sojourn of the packet that last left.
     delay: Dur,

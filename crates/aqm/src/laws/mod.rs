@@ -1,4 +1,4 @@
-//! Queue disciplines that judge the packets of one FIFO.
+//! Queue disciplines for one FIFO.
 
 pub mod avq;
 pub mod blue;
@@ -15,7 +15,7 @@ pub mod rem;
 pub mod step;
 pub mod user_defined;
 
-/// The rows of laws over one FIFO: the name in scenarios, module and type. `$next!` gets them behind `$before`.
+/// Registry rows of laws for one FIFO: the name in scenarios, module and type. `$next!` receives them after `$before`.
 macro_rules! fifo_laws {
     ($next:ident $(, $rest:ident)*; $($before:tt)*) => {
         $next! { $($rest),*; $($before)* laws {

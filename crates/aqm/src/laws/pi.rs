@@ -11,7 +11,7 @@ use crate::contract::facts::Facts;
 use crate::record::columns::{Average, SIGNAL_P, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "pi",
     label: "PI",
@@ -27,13 +27,13 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The length at which the controller aims. Default 50 packets (ns-2.35).
+    /// Target length of the controller. Default 50 packets (ns-2.35).
     pub q_ref: Length,
-    /// What a packet above `q_ref` adds to the probability at a sample, above 0 and at most 1. Default 1.822e-5
+    /// Increase of the probability per sample and packet above `q_ref`, above 0 and at most 1. Default 1.822e-5
     /// (ns-2.35).
     pub a: f64,
-    /// What a packet above `q_ref` at the sample before takes from it, above 0 and below `a`. Default 1.816e-5
-    /// (ns-2.35).
+    /// Decrease of the probability per packet above `q_ref` at the previous sample, above 0 and below `a`. Default
+    /// 1.816e-5 (ns-2.35).
     pub b: f64,
     /// Samples a second, at most 100,000. Default 170 (ns-2.35).
     pub frequency: f64,
@@ -48,7 +48,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let (Length::Packets(q_ref) | Length::Bytes(q_ref)) = self.q_ref;
         Impossible::unless(q_ref >= 0.0, "q_ref", || format!("{} is no length to aim at", self.q_ref))?;

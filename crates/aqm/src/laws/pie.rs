@@ -1,7 +1,7 @@
 //! PIE: "Proportional Integral Controller Enhanced", RFC 8033, and Linux's net/sched/sch_pie.c.
 //!
-//! A controller makes a drop probability from the queue's delay, and arriving packets are signalled with it.
-//! `docs/laws/pie.md` has what the two profiles do differently.
+//! A controller computes a drop probability from the queueing delay, with which arriving packets are signalled.
+//! `docs/laws/pie.md` lists the differences of the two profiles.
 
 mod linux;
 mod rfc8033;
@@ -17,7 +17,7 @@ use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 use linux::Linux;
 use rfc8033::Rfc8033;
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "pie",
     label: "PIE",
@@ -44,7 +44,7 @@ pub struct Params {
     /// Whose form of the law it is. Default `linux`.
     #[serde(default)]
     pub profile: Profile,
-    /// The delay at which the controller aims. Default 15 ms (RFC 8033 §4.2, Linux).
+    /// Target delay of the controller. Default 15 ms (RFC 8033 §4.2, Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
     /// Time between updates of the drop probability, at least 10 µs; `linux` rounds it as its timers do. Default 15 ms
@@ -71,8 +71,8 @@ pub struct Params {
     /// value).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_pktsize: Option<Bytes>,
-    /// Only `rfc8033`: the law becomes active when so much is held, and inactive when congestion is over (§5.3).
-    /// Default: it is always active.
+    /// Only `rfc8033`: queue length at which the law becomes active; it becomes inactive when congestion is over
+    /// (§5.3). Default: it is always active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_threshold: Option<Length>,
     /// Only `linux`: packets shorter than `mtu` are signalled with a probability in proportion to their size. Default
@@ -115,7 +115,7 @@ fn default_mark_ecnth() -> f64 {
 
 /// The highest gain in Hz: several times that of data centres (RFC 8033 §4.2: a hundred times the default).
 const MOST_GAIN: f64 = 1000.0;
-/// The longest packet that Linux takes into account.
+/// Maximum packet size in Linux's calculations.
 const MOST_MTU: Bytes = Bytes(1 << 20);
 
 impl Default for Params {
@@ -138,7 +138,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(!self.target.is_zero(), "target", || {
             "0 s would be exceeded by every packet that waits: write the delay that is accepted".to_owned()
@@ -306,7 +306,7 @@ impl Aqm for Pie {
     averages_first! { self => self.form.p(), self.form.delay().as_secs() }
 }
 
-/// By what a step of the probability is divided: the lighter congestion is, the smaller the gains (RFC 8033 §4.2).
+/// Returns the divisor of a probability step: the lighter the congestion, the smaller the gains (RFC 8033 §4.2).
 pub(crate) fn scale(p: f64) -> f64 {
     const TABLE: [(f64, f64); 6] =
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];

@@ -1,11 +1,10 @@
 //! Random Early Detection: Floyd & Jacobson, "Random Early Detection gateways for congestion
 //! avoidance", IEEE/ACM ToN 1(4), 1993 (FJ93), and the variants of it that papers ran.
 //!
-//! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values that make it
-//! ns-2's. Here is the order of the decision; its parts are in the modules:
-//! `average` the moving average, `curve` the probability, `spacing` the distance between
-//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link, `becn` when it speaks back,
-//! `record` what is kept for the tables.
+//! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values of ns-2. This file has the order
+//! of the decision; its parts are in the modules: `average` the moving average, `curve` the probability, `spacing` the
+//! distance between signals, `adaptive` the laws that adapt `max_p`, `auto` values derived from the link, `becn` source
+//! quenches, `record` the recorded columns.
 
 mod adaptive;
 mod auto;
@@ -36,7 +35,7 @@ pub(crate) use average::Ewma;
 pub(crate) use curve::Curve;
 pub(crate) use spacing::Spacer;
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "red",
     label: "RED",
@@ -84,20 +83,20 @@ pub struct Params {
     /// (Floyd's `mean_pktsize` in tcpsim and ns-2).
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// How the average decays over idle time. Default `fj93` (FJ93 §4).
+    /// Decay of the average over idle time. Default `fj93` (FJ93 §4).
     #[serde(default)]
     pub idle: Idle,
     /// Whether each packet or each byte is as likely to be signalled. Default `packets` (FJ93).
     #[serde(default)]
     pub probability: Probability,
-    /// How signals are spaced. Default `uniform` (FJ93 §7, method 2).
+    /// Spacing of signals. Default `uniform` (FJ93 §7, method 2).
     #[serde(default)]
     pub spacing: Spacing,
     /// With `uniform`: the count of packets since the last signal includes the arriving one, as in FJ93's pseudo-code
-    /// (figure 2) and ns-2, against FJ93's equations (§7). Default false (FJ93 §7).
+    /// (figure 2) and ns-2, but not in FJ93's equations (§7). Default false (FJ93 §7).
     #[serde(default)]
     pub count_arrival: bool,
-    /// Which drops restart the count, besides signals. Default `forced` (FJ93 figure 2).
+    /// Drops that restart the count, in addition to signals. Default `forced` (FJ93 figure 2).
     #[serde(default)]
     pub count_reset: CountReset,
     /// The packet on which the average crosses `min_th` upwards always passes (ns-2). Default false (FJ93).
@@ -110,7 +109,7 @@ pub struct Params {
     /// Past `max_th` the probability rises on to 1 at twice `max_th` (Floyd 2000). Default false (FJ93).
     #[serde(default)]
     pub gentle: bool,
-    /// What happens where the probability has reached 1. Default `drop` (RFC 2884 §1).
+    /// Treatment of packets when the probability has reached 1. Default `drop` (RFC 2884 §1).
     #[serde(default)]
     pub above: Above,
     /// At this probability p_b or more, above 0, ECN-capable packets too are signalled by drops (ns-2's `mark_p_`).
@@ -129,12 +128,12 @@ pub struct Params {
     /// The gentle slope keeps the `max_p` of the start while `max_p` moves (ns-2). Default false.
     #[serde(default)]
     pub frozen_gentle: bool,
-    /// Tells senders by source quench too (Akujobi et al. 2003). Default: off.
+    /// Also notify senders by source quench (Akujobi et al. 2003). Default: off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub becn: Option<Becn>,
 }
 
-/// What happens to packets where the probability has reached 1.
+/// Treatment of packets when the probability has reached 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Above {
@@ -182,7 +181,7 @@ impl Params {
         }
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         auto::check_thresholds(self.min_th, self.max_th)?;
         self.weight.check()?;
@@ -291,7 +290,7 @@ impl Red {
         spared
     }
 
-    /// A packet arrives: the average, and what follows from it.
+    /// Updates the average on the arrival of a packet, and returns the decision.
     #[inline]
     pub(crate) fn arrival(&mut self, view: &View, now: Time) {
         self.ewma.arrival(view, now);

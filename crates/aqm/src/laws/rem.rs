@@ -1,7 +1,8 @@
 //! REM, Random Exponential Marking: Athuraliya, Li, Low and Yin, "REM: active queue management", IEEE Network 15(3), 2001, as
 //! the authors' code in ns-2.35 has it (`queue/rem.cc`).
 //!
-//! A price follows what arrives and what waits, and arriving packets are signalled with a probability exponential in it.
+//! A price depends on the arrival rate and the queue length; arriving packets are signalled with a probability
+//! exponential in it.
 
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use crate::contract::facts::Facts;
 use crate::record::columns::{Average, SIGNAL_P, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "rem",
     label: "REM",
@@ -27,11 +28,11 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The length at which the price aims (b*). Default 20 packets (ns-2.35: `pbo_`).
+    /// Target length of the price (b*). Default 20 packets (ns-2.35: `pbo_`).
     pub target: Length,
     /// The step of the price for a packet in excess, above 0 and at most 1000. Default 0.001 (ns-2.35: `gamma_`).
     pub gamma: f64,
-    /// What a packet in the queue counts beside one that arrives, above 0 and at most 1000. Default 0.1 (ns-2.35: a
+    /// Weight of a queued packet relative to an arriving one, above 0 and at most 1000. Default 0.1 (ns-2.35: a
     /// constant of the code).
     pub alpha: f64,
     /// The base: a packet passes with phi to the power of minus the price; above 1 and at most 1000. Default 1.001
@@ -39,10 +40,11 @@ pub struct Params {
     pub phi: f64,
     /// Time between updates of the price, at least 10 µs. Default 2 ms (ns-2.35: `pupdtime_`).
     pub interval: Dur,
-    /// The weight of the last interval in the average of what arrives, above 0 and at most 1; 1 is no average. Default
-    /// 1 (ns-2.35: `inw_`).
+    /// Weight of the last interval in the average arrival rate, above 0 and at most 1; 1 disables averaging. Default 1
+    /// (ns-2.35: `inw_`).
     pub weight: f64,
-    /// Bytes of a packet: of such the link sends so many in an interval. Default 1000 B (ns-2.35: `mean_pktsize_`).
+    /// Bytes of a packet, which determine the link's capacity in packets per interval. Default 1000 B (ns-2.35:
+    /// `mean_pktsize_`).
     pub mean_packet: Bytes,
 }
 
@@ -61,7 +63,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let (Length::Packets(target) | Length::Bytes(target)) = self.target;
         Impossible::unless(target >= 0.0, "target", || format!("{} is no length to aim at", self.target))?;
@@ -89,9 +91,9 @@ pub struct Rem {
     params: Params,
     /// Packets that the link sends in an interval.
     capacity: f64,
-    /// What came since the last update, in packets.
+    /// Packets that arrived since the last update.
     arrived: f64,
-    /// The average of what comes in an interval, in packets.
+    /// Average number of packets that arrive in an interval.
     rate: f64,
     price: f64,
     p: f64,

@@ -1,5 +1,5 @@
-//! Step marking: every packet over a threshold is signalled. The threshold is a length of the queue, judged as a packet
-//! arrives (what DCTCP expects of switches), or a time in it, judged as the packet leaves (the step of Linux's `dualpi2`).
+//! Step marking: every packet above a threshold is signalled. The threshold is a queue length, tested on arrival (as
+//! DCTCP expects of switches), or a sojourn time, tested on departure (the step of Linux's `dualpi2`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "step",
     label: "step",
@@ -27,21 +27,21 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// What is accepted: a length, "20 packets" or "30 kB", or a sojourn, "1 ms".
+    /// The threshold: a length, "20 packets" or "30 kB", or a sojourn time, "1 ms".
     pub threshold: Threshold,
 }
 
-/// How much of a queue is accepted.
+/// Threshold of the step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// `"20 packets"`, `"30 kB"`: so much in the queue as a packet arrives, without the packet.
+    /// `"20 packets"`, `"30 kB"`: the queue length found by an arriving packet, excluding that packet.
     Length(Length),
     /// `"1 ms"`: so long a sojourn of a packet that leaves.
     Sojourn(Dur),
 }
 
 impl Params {
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let possible = match self.threshold {
             Threshold::Length(Length::Packets(n) | Length::Bytes(n)) => n >= 0.0,

@@ -1,5 +1,4 @@
-//! A law over one FIFO that stands in a file of the user's own. Whoever runs the scenario supplies its object, which has the
-//! methods.
+//! A user-defined law for one FIFO. The program that runs the scenario supplies an object with its methods.
 
 use ecnlab_base::UserLaw;
 use schemars::JsonSchema;
@@ -9,7 +8,7 @@ use crate::contract::facts::Facts;
 use crate::contract::userlaw::Supply;
 use crate::{Aqm, Impossible, LawParams, LinkContext};
 
-/// What there is to know of it.
+/// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
     name: "user-defined",
     label: "a user-defined law",
@@ -19,13 +18,13 @@ pub const FACTS: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// Where the law stands.
+/// Location of the law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Params(pub UserLaw<dyn Supply>);
 
 impl Params {
-    /// Refuses what names no file and class.
+    /// Rejects an empty file or class name.
     pub fn check(&self) -> Result<(), Impossible> {
         self.0.check().map_err(|message| Impossible { key: "python".to_owned(), message })
     }
@@ -34,7 +33,7 @@ impl Params {
 /// The object on one queue.
 pub type UserDefined = Box<dyn Aqm>;
 
-/// In place of a law that nobody has supplied: every packet passes. Who runs a scenario refuses such a law.
+/// Placeholder of a law that has not been supplied: every packet passes. Engines reject such a law.
 #[derive(Debug)]
 struct Unsupplied;
 

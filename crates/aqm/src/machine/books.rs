@@ -6,10 +6,10 @@ use ecnlab_wire::{Ecn, QuenchCause};
 use crate::registry::Law;
 use crate::{Aqm, Counters, DropReason, Item, MarkReason, Owed, PacketView, SpeaksBack, Tally, Watch};
 
-/// What the inner queues of a [`crate::Queue`] have in common.
+/// State shared by the inner queues of a [`crate::Queue`].
 #[derive(Clone, Debug)]
 pub(crate) struct Books {
-    /// What befell packets, by flow group.
+    /// Counts of the packets, by flow group.
     pub counters: Counters,
     /// Held by all inner queues together.
     pub held: Tally,
@@ -17,7 +17,7 @@ pub(crate) struct Books {
     pub flows: Option<u64>,
     /// Until when the link is busy with the last packet that left several queues.
     pub busy_until: Time,
-    /// How often the link has found several queues all empty, as an arrival has shown.
+    /// Number of times that the link has found several queues all empty, as seen by an arrival.
     pub idles: u64,
     /// The chance of all laws and evictions.
     pub rng: Rng,
@@ -29,7 +29,7 @@ impl Books {
         Books { counters: Counters::new(groups), held, flows: None, busy_until, idles: 0, rng }
     }
 
-    /// `packet` came.
+    /// Counts the arrival of `packet`.
     #[inline]
     pub fn arrived(&mut self, packet: &impl Item) {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
@@ -73,7 +73,7 @@ impl Books {
         }
     }
 
-    /// Gives `packet` CE, as `law` decided.
+    /// Marks `packet` CE, as decided by `law`.
     pub fn mark<P: Item>(&mut self, packet: &mut P, why: MarkReason, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
         if packet.ecn() != Ecn::Ce {
             self.speak_back(packet, QuenchCause::Marked, law, watch);
@@ -81,7 +81,7 @@ impl Books {
         self.mark_silently(packet, why, watch);
     }
 
-    /// Gives `packet` CE, as a law decided that never speaks back.
+    /// Marks `packet` CE, as decided by a law without source quenches.
     #[inline]
     pub fn mark_silently<P: Item>(&mut self, packet: &mut P, why: MarkReason, watch: &mut (impl Watch<P> + ?Sized)) {
         packet.mark();
@@ -99,7 +99,7 @@ impl Books {
 }
 
 impl PacketView {
-    /// What a law is shown of `packet`, after `sojourn` in a queue that has ECN on or not.
+    /// Returns the view of `packet` for a law, after `sojourn` in a queue with or without ECN.
     #[inline]
     pub(crate) fn of(packet: &impl Item, ecn: bool, sojourn: Dur) -> PacketView {
         PacketView {

@@ -2,11 +2,11 @@
 
 use ecnlab_base::{Bytes, Dur, Rate, Time};
 
-/// A token bucket that counts in time: `full_at` is when it will be full again. It begins full.
+/// A token bucket that counts in time: `full_at` is the time at which it will be full. It starts full.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     rate: Rate,
-    /// How long it takes to fill from empty.
+    /// Time to fill it from empty.
     depth: Dur,
     full_at: Time,
 }
@@ -22,7 +22,7 @@ impl Bucket {
         self.rate
     }
 
-    /// When it holds `len` bytes; when it is full, if it never holds as many.
+    /// Time at which it holds `len` bytes, or at which it is full if it never holds as many.
     #[inline(never)]
     pub fn ready(&self, len: u32) -> Time {
         let need = self.rate.time_for(u64::from(len)).min(self.depth);
@@ -35,7 +35,7 @@ impl Bucket {
         self.full_at = self.full_at.max(now) + self.rate.time_for(u64::from(len));
     }
 
-    /// Forgives at `now` what is owed past `most`.
+    /// Cancels the debt above `most` at `now`.
     pub(crate) fn forgive(&mut self, now: Time, most: Dur) {
         self.full_at = self.full_at.min(now.saturating_add(self.depth).saturating_add(most));
     }

@@ -1,4 +1,4 @@
-//! A law across the inner queues of a branch, and what carries out its decisions.
+//! A law across the inner queues of a branch, and the execution of its decisions.
 
 use ecnlab_base::{Dur, Time};
 
@@ -6,7 +6,7 @@ use crate::machine::books::Books;
 use crate::registry::Joint;
 use crate::{Across, AcrossView, Decision, DropReason, InnerView, Item, PacketView, Watch};
 
-/// A law across the inner queues of a branch, with its ticks and what it is shown.
+/// A law across the inner queues of a branch, with its ticks and the state passed to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Coupling {
     pub law: Joint,
@@ -19,7 +19,7 @@ pub(crate) struct Coupling {
 }
 
 impl Coupling {
-    /// `law` across so many empty queues at time zero.
+    /// Starts `law` across empty queues at time zero.
     pub fn new(law: Joint, ecn: bool, queues: usize) -> Coupling {
         let tick = law.tick();
         Coupling {
@@ -37,7 +37,7 @@ impl Coupling {
         self.queues[i] = now;
     }
 
-    /// When the next tick is due, if that is up to `now`.
+    /// Time of the next tick, if it is not after `now`.
     pub fn due(&self, now: Time) -> Option<Time> {
         (self.next_tick <= now).then_some(self.next_tick)
     }
@@ -48,7 +48,7 @@ impl Coupling {
         self.next_tick = self.next_tick.saturating_add(self.tick);
     }
 
-    /// Where `packet`, which arrives at the queue at place `of`, goes.
+    /// Returns the index of the queue for `packet`, which arrives at the queue `of`.
     pub fn place(&mut self, packet: &impl Item, of: usize, now: Time) -> usize {
         if !self.redirects {
             return of;

@@ -14,14 +14,14 @@ use crate::{
     Verdict, View, Watch,
 };
 
-/// A FIFO that asks its law and acts on the verdict.
+/// A FIFO that calls its law and executes the verdict.
 #[derive(Debug)]
 pub(crate) struct Fifo<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
     /// Until when the last packet that left is in transmission.
     busy_until: Time,
-    /// Its length and how long that takes: the next one is often as long, and a division is dear.
+    /// Cached length and transmission time: the next packet often has the same length, and a division is slow.
     transmission: (u32, Dur),
     tick: Dur,
     next_tick: Time,
@@ -29,25 +29,25 @@ pub(crate) struct Fifo<P> {
     room: Room,
     rate: Rate,
     law: Law,
-    /// [`Aqm::JUDGES_DEPARTURES`](crate::Aqm::JUDGES_DEPARTURES): every departure asks.
+    /// [`Aqm::JUDGES_DEPARTURES`](crate::Aqm::JUDGES_DEPARTURES): the law is called on every departure.
     judges_departures: bool,
     gauge: Gauge,
     /// Whether the law has let the head go already, which waits for a shaper.
     judged: bool,
-    /// How often the link had found all queues empty when the last packet came.
+    /// Number of times that the link had found all queues empty at the last arrival.
     idles: u64,
 }
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held<P> {
-    /// When it came.
+    /// Arrival time.
     pub since: Time,
     /// The packet.
     pub packet: P,
 }
 
-/// The answer of a queue that is asked for a packet, or for its head.
+/// Result of polling a queue for a packet or for its head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Dequeued<T> {
     /// The packet that leaves; of one that stays at the head its length.
@@ -59,7 +59,7 @@ pub(crate) enum Dequeued<T> {
 }
 
 impl<T> Dequeued<T> {
-    /// Asks again after each drop.
+    /// Repeats the poll after each drop.
     #[inline(always)]
     pub fn past_drops(mut ask: impl FnMut() -> Dequeued<T>) -> Option<T> {
         loop {
@@ -79,7 +79,7 @@ impl<T> From<Option<T>> for Dequeued<T> {
 }
 
 impl<P: Item> Fifo<P> {
-    /// An empty FIFO at time zero, feeding `link`, with its law and what `config` says of every queue.
+    /// Creates an empty FIFO at time zero, feeding `link`, with its law and the common keys in `config`.
     pub fn new(law: Law, config: &Config, link: LinkContext) -> Fifo<P> {
         let tick = law.tick();
         Fifo {
@@ -128,7 +128,7 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// As [`Fifo::dequeue`], but the packet stays at the head, since nothing can leave yet.
+    /// Like [`Fifo::dequeue`], but the packet stays at the head because nothing can leave yet.
     pub fn peek<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Dequeued<u32> {
         match self.dequeue(now, books, watch) {
             Dequeued::Gone(held) => {
@@ -146,7 +146,7 @@ impl<P: Item> Fifo<P> {
         self.law.among(flows);
     }
 
-    /// What was taken out leaves for the wire.
+    /// Passes a dequeued packet to the wire.
     #[inline]
     pub fn went(&mut self, held: &Held<P>, now: Time) {
         self.gauge.departed(now.since(held.since), held.packet.group());
@@ -250,7 +250,8 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// The statistics up to the last [`Fifo::observe`], `passed` more departures counted, and a new beginning.
+    /// Returns the statistics up to the last [`Fifo::observe`], including `passed` additional departures, and resets
+    /// them.
     pub fn cut_stats(&mut self, passed: u64) -> Stats {
         let (columns, integrals) = (self.law.columns().means, self.law.cut());
         self.gauge.cut(passed, columns, integrals)
@@ -265,7 +266,7 @@ impl<P: Item> Fifo<P> {
     pub const fn law(&self) -> &Law {
         &self.law
     }
-    /// What the law has now in its column `name`, if it has one of this name.
+    /// Current value of the law's column `name`, if it has one.
     pub fn value(&self, name: &str) -> Option<f64> {
         let columns = self.law.columns().values.iter();
         columns.zip(self.law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
@@ -305,7 +306,7 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// A packet of `len` bytes begins its transmission.
+    /// Starts the transmission of a packet of `len` bytes.
     #[inline]
     fn sent(&mut self, len: u32, now: Time) {
         if self.transmission.0 != len {
@@ -321,7 +322,7 @@ impl<P: Item> Fifo<P> {
         Some(held)
     }
 
-    /// Gives the mark of the arriving `packet` to whom [`MarkAt`] names.
+    /// Marks the packet selected by [`MarkAt`] for the arriving `packet`.
     fn mark<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, why: MarkReason, books: &mut Books, watch: &mut W) {
         if self.common.mark_at == MarkAt::Front
             && let Some(mut head) = self.ring.front().copied()
@@ -341,7 +342,7 @@ impl<P: Item> Fifo<P> {
         self.ring.push_front(held);
     }
 
-    /// What [`Fifo::shed`] drops from: all but a packet that the law has let go already.
+    /// Packets available to [`Fifo::shed`]: all except one that the law has already released.
     pub fn droppable(&self) -> Tally {
         let judged =
             self.head().filter(|_| self.judged).map(|held| Tally { packets: 1, bytes: held.packet.wire_len().into() });
@@ -382,7 +383,7 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// Makes room for the arriving packet, for which there is none. Whether it may enter; if not, it has been dropped.
+    /// Makes room for the arriving packet. Returns whether it may enter; otherwise it has been dropped.
     #[cold]
     fn make_room<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
         self.law.on_full();
@@ -439,7 +440,7 @@ impl<P: Item> Fifo<P> {
         true
     }
 
-    /// Drops the packet at place `i`, if there is one.
+    /// Drops the packet at index `i`, if it exists.
     fn drop_held<W: Watch<P> + ?Sized>(&mut self, i: usize, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
         let Some(Held { packet, .. }) = self.ring.remove(i) else {
             return false;

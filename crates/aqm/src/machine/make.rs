@@ -1,4 +1,4 @@
-//! What the parameters of a discipline make of its queue: a law over one FIFO, or several queues.
+//! Construction of a queue from the parameters of its discipline: a law for one FIFO, or several queues.
 
 use ecnlab_base::Rate;
 
@@ -9,7 +9,7 @@ use crate::laws::fifo_laws;
 use crate::registry::{Joint, Law, Params};
 use crate::{Aqm, Class, Config, Impossible, LawParams, LinkContext};
 
-/// What a queue is made of.
+/// Components of a queue.
 pub(crate) enum Made {
     /// One FIFO with this law.
     Law(Law),
@@ -24,7 +24,7 @@ macro_rules! make {
         across { $($aname:literal: $amodule:ident::$Across:ident;)+ }
     ) => {
         impl Params {
-            /// Refuses impossible values, naming the key. `config` is the queue whose parameters these are.
+            /// Checks the values; the error names the key. `config` is the queue whose parameters these are.
             pub(crate) fn check(&self, config: &Config) -> Result<(), Impossible> {
                 match self {
                     $(Params::$Law(params) => params.check(),)+
@@ -40,7 +40,7 @@ macro_rules! make {
                     $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::rate(params),)+
                 }
             }
-            /// Refuses rates that cannot be in front of a link of rate `link`, naming the key.
+            /// Rejects rates that are invalid for a link of rate `link`, naming the key.
             pub(crate) fn check_before(&self, link: Rate) -> Result<(), Impossible> {
                 match self {
                     $(Params::$Law(_) => Ok(()),)+
@@ -48,7 +48,7 @@ macro_rules! make {
                     $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::check_before(params, link),)+
                 }
             }
-            /// What the queue of `config`, whose parameters these are, is made of.
+            /// Returns the components of the queue `config`, to which these parameters belong.
             pub(crate) fn make(&self, config: &Config, link: LinkContext, groups: &[String]) -> Made {
                 match self {
                     $(Params::$Law(params) => {
@@ -101,8 +101,8 @@ macro_rules! make {
 fifo_laws! { composed_laws, across_laws, make; }
 
 impl Config {
-    /// The queue with the parameters in force before `link`: each value that a law derives from the link, from its profile or
-    /// from another key stands in place of the word or the gap that asks for it.
+    /// Returns the queue with the effective parameters in front of `link`: values that a law derives from the link, its
+    /// profile or another key replace keywords and missing values.
     #[must_use]
     pub fn in_force(&self, link: LinkContext) -> Config {
         let inner = |class: &Class| Class { member: class.member.clone(), queue: class.queue.in_force(link) };

@@ -1,4 +1,4 @@
-//! Estimate of the memory that a queue takes before any packet comes.
+//! Estimate of the memory of a queue without packets.
 
 use crate::contract::layout::Inner;
 use crate::machine::fifo::Held;
@@ -13,8 +13,8 @@ const OBJECT: u64 = 1000;
 const FLOWS: &str = "flows";
 
 impl<P: Item> Queue<P> {
-    /// Bytes of a queue that packets of so many `flows` come to, without the packets; `u64::MAX` if they are more.
-    /// `config` has passed [`Config::check`].
+    /// Bytes of a queue used by `flows` flows, without the packets; limited to `u64::MAX`. `config` has passed
+    /// [`Config::check`].
     pub fn memory(config: &Config, flows: f64) -> u64 {
         (size_of::<Queue<P>>() as u64).saturating_add(heap::<P>(config, flows))
     }
@@ -42,8 +42,8 @@ fn heap<P: Item>(config: &Config, flows: f64) -> u64 {
     inner.saturating_add(size_of::<Branch<P>>() as u64)
 }
 
-/// Bytes of `n` inner queues, of which each has its `place` from the beginning. Those with inner queues of their own are
-/// made when their first packet comes, the first of them at once.
+/// Bytes of `n` inner queues, each of which has its `place` from the start. Those with inner queues are created on the
+/// arrival of their first packet, the first of them at the start.
 fn alike<P: Item>(n: usize, queue: &Config, flows: f64, place: u64) -> u64 {
     let made = if queue.params.is_composed() { (hit(n, flows) + 1.0).min(n as f64) } else { n as f64 };
     let each = heap::<P>(queue, flows / made);
@@ -51,7 +51,7 @@ fn alike<P: Item>(n: usize, queue: &Config, flows: f64, place: u64) -> u64 {
     ((each as f64 * made) as u64).saturating_add(place.saturating_mul(n as u64))
 }
 
-/// Of `n` queues the mean number that `flows` flows are hashed to: `n - n (1 - 1/n)^flows`.
+/// Mean number of `n` queues to which `flows` flows are hashed: `n - n (1 - 1/n)^flows`.
 fn hit(n: usize, flows: f64) -> f64 {
     let n = n as f64;
     -n * libm::expm1(flows * libm::log1p(-1.0 / n))
@@ -76,7 +76,7 @@ impl Config {
         let within = self.classes.iter().filter_map(|(name, class)| {
             class.queue.most_inner().map(|(flows, key)| (flows, format!("class.{name}.{key}")))
         });
-        // Of equally many the outermost.
+        // The outermost of several with equal numbers.
         own.map(|flows| (flows, FLOWS.to_owned()))
             .into_iter()
             .chain(within)

@@ -26,8 +26,8 @@ pub struct Queue<P> {
 }
 
 impl<P: Item> Queue<P> {
-    /// An empty queue at time zero, feeding `link`, counting packets by flow `groups`. `config` has passed
-    /// [`Config::check`]. All chance of the queue and its laws comes from `rng`.
+    /// Creates an empty queue at time zero, feeding `link`, that counts packets by flow `groups`. `config` has passed
+    /// [`Config::check`]. The queue and its laws draw random values from `rng`.
     pub fn new(config: &Config, link: LinkContext, groups: &[String], rng: Rng) -> Queue<P> {
         let mut books = Books::new(groups.len(), rng);
         let mut node = Node::new(config, link, groups, &mut books);
@@ -72,15 +72,15 @@ impl<P: Item> Queue<P> {
         Some(packet)
     }
 
-    /// Whether any packet goes straight through while the queue is empty and the transmitter idle:
-    /// the law is indifferent, and there is room for one. Such a packet need not be shown to the
-    /// queue; it is reported by [`Queue::count_passed`].
+    /// Returns whether any packet passes directly while the queue is empty and the transmitter idle: the law is
+    /// indifferent, and there is room for a packet. Such a packet need not be enqueued; it is counted by
+    /// [`Queue::count_passed`].
     pub const fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Counts packets of one group, all ECN-capable or none, that went straight through an open queue.
-    /// They stand in the counters and statistics as ones that entered and left at the same instant.
+    /// Counts packets of one group, all or none of them ECN-capable, that passed directly through an open queue.
+    /// Counters and statistics show them as entering and leaving at the same time.
     pub fn count_passed(&mut self, group: usize, capable: bool, packets: Tally) {
         let kind = self.books.counters.kind(group, capable);
         kind.arrived += packets;
@@ -94,8 +94,8 @@ impl<P: Item> Queue<P> {
         self.node.observe(now, &self.books);
     }
 
-    /// The statistics since the start or the last cut, up to `now`, and a new beginning. Those of a
-    /// whole run are its parts put together by [`Stats::plus`].
+    /// Returns the statistics since the start or the last cut, up to `now`, and resets them. The statistics of a whole
+    /// run are its parts merged by [`Stats::plus`].
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
         self.node.cut_stats(std::mem::take(&mut self.passed))
@@ -106,14 +106,14 @@ impl<P: Item> Queue<P> {
         let whole = self.has_row.then(|| ALL.to_owned());
         whole.into_iter().chain(self.node.class_names()).collect()
     }
-    /// What its classes counted since the start, and their statistics since the last time, which was when those of the
-    /// `whole` were cut.
+    /// Returns the counts of its classes since the start, and their statistics since the last cut, which was at the
+    /// time of the cut of `whole`.
     pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
         let counts = self.books.counters.total();
         let whole = self.has_row.then(|| ClassReading { name: ALL.to_owned(), counts, stats: whole.clone() });
         whole.into_iter().chain(self.node.cut_classes()).collect()
     }
-    /// Its classes now, with what their laws have in `columns`.
+    /// Samples its classes now, with the values of their laws in `columns`.
     pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
         let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
         let whole = self.has_row.then_some(ClassSample { held: self.books.held, values });
@@ -129,8 +129,8 @@ impl<P: Item> Queue<P> {
     pub fn is_shaped(&self) -> bool {
         self.node.is_shaped()
     }
-    /// When to ask for a packet: at any time, or not before this one, as the last [`Queue::dequeue`] gave none because of
-    /// a shaper. A packet that arrives may change it.
+    /// Time at which to poll for a packet: any time, or not before this time because a shaper delayed the last
+    /// [`Queue::dequeue`]. An arrival may change it.
     pub fn ready(&self) -> Time {
         self.node.ready()
     }
@@ -138,7 +138,7 @@ impl<P: Item> Queue<P> {
     pub fn speaks_back(&self) -> bool {
         self.node.speaks_back()
     }
-    /// What was counted since the start.
+    /// Counts since the start.
     pub const fn counters(&self) -> &Counters {
         &self.books.counters
     }
@@ -157,7 +157,7 @@ impl<P: Item> Queue<P> {
     pub const fn bytes(&self) -> u64 {
         self.books.held.bytes
     }
-    /// What the law has now in its column `name`, if it has one of this name.
+    /// Current value of the law's column `name`, if it has one.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.node.value(name)
     }

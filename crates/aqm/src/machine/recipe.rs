@@ -1,4 +1,4 @@
-//! What a queue of several is made of.
+//! Components of a queue with several inner queues.
 
 use crate::contract::layout::Layout;
 use crate::{Config, LinkContext};

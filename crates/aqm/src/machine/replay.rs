@@ -1,13 +1,13 @@
 //! A queue before a line of known speed, packet by packet: arrivals in, fates out.
 //!
-//! It is how a queue is held beside another one, such as the kernel's (`ecnlab agree --packets`).
+//! It is used to compare a queue with another one, such as the kernel's (`ecnlab agree --packets`).
 
 use ecnlab_base::{Dur, Rng, Time};
 use ecnlab_wire::{Dscp, Ecn};
 
 use crate::{Config, Item, LinkContext, Queue};
 
-/// A packet that comes to the queue.
+/// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// When.
@@ -20,16 +20,16 @@ pub struct Arrival {
     pub dscp: Dscp,
     /// The index of its flow group.
     pub group: usize,
-    /// Stands for its five-tuple.
+    /// Identifies its five-tuple.
     pub flow: u64,
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// When its transmission began; `None` if it was dropped.
+    /// Start of its transmission; `None` if it was dropped.
     pub left: Option<Time>,
-    /// Its codepoint then.
+    /// Its codepoint at that time.
     pub ecn: Ecn,
     /// The places of the inner queues that it was in, from the outermost on; empty for one FIFO.
     pub place: Vec<usize>,
@@ -62,11 +62,12 @@ impl Item for Packet {
     }
 }
 
-/// What becomes of each of `arrivals`, in the order of time, at an empty queue as `config`, which has passed its check, says.
+/// Returns the fate of each of `arrivals`, in order of time, at an empty queue with the configuration `config`, which
+/// has passed its check.
 ///
-/// The queue is asked for a packet when the line becomes free, when a packet comes to a free line, and when a shaper says
-/// so. At one instant it is asked before anything arrives. A packet keeps the line busy for as long as it takes at the rate of
-/// `link`, in whole nanoseconds, rounded up: so do [`transmission`] and whoever else replays the arrivals.
+/// The queue is polled when the line becomes free, when a packet arrives while the line is free, and when a shaper
+/// schedules it; at equal times before any arrival. A packet occupies the line for its transmission time at the rate of
+/// `link`, in whole nanoseconds, rounded up, as in [`transmission`]; other replays of the arrivals must do the same.
 pub fn replay(config: &Config, link: LinkContext, groups: &[String], rng: Rng, arrivals: &[Arrival]) -> Vec<Fate> {
     let mut line = Line {
         queue: Queue::new(config, link, groups, rng),

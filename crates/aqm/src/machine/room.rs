@@ -4,20 +4,20 @@ use ecnlab_base::Length;
 
 use crate::{Admit, Common, Tally};
 
-/// What a queue may hold. A limit that is not whole stands for the whole numbers that it admits, so that a packet's way
-/// has no floating point.
+/// Capacity of a queue. A limit that is not whole is converted to the whole numbers that it admits, so that no floating
+/// point is used per packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     in_bytes: bool,
     admit: Admit,
-    /// The limit rounded down: no more is held with what arrives, nor without it.
+    /// The limit rounded down: the queue including an arriving packet never exceeds it.
     most: u64,
-    /// The limit rounded up: less is held before what arrives.
+    /// The limit rounded up: before an arrival the queue must be below it.
     below: u64,
 }
 
 impl Room {
-    /// What `common` says.
+    /// Returns the capacity given by `common`.
     pub fn of(common: &Common) -> Room {
         let (Length::Packets(limit) | Length::Bytes(limit)) = common.limit;
         // `as` saturates: an infinite limit is the greatest number.
@@ -29,7 +29,7 @@ impl Room {
         }
     }
 
-    /// Whether a packet of `len` bytes has room beside what is `held`.
+    /// Returns whether a packet of `len` bytes fits in addition to `held`.
     #[inline]
     pub fn has_room(&self, held: Tally, len: u32) -> bool {
         let (held, added) = if self.in_bytes { (held.bytes, u64::from(len)) } else { (held.packets, 1) };
@@ -39,7 +39,7 @@ impl Room {
         }
     }
 
-    /// Whether what is `held` is within the limit.
+    /// Returns whether `held` is within the limit.
     pub fn is_within(&self, held: Tally) -> bool {
         let held = if self.in_bytes { held.bytes } else { held.packets };
         held <= self.most

@@ -10,33 +10,34 @@ use crate::contract::shape::Shape;
 /// An Ethernet frame, in bytes.
 pub(crate) const MTU: u32 = 1514;
 
-/// What a scheduler sees of an inner queue.
+/// State of an inner queue as seen by a scheduler.
 pub(crate) trait Backlog {
-    /// Bytes of the packet that would be next; 1 where that is not yet known; `None` if there is none.
+    /// Bytes of the packet that would be next; 1 if not yet known; `None` if there is none.
     fn head_len(&self) -> Option<u32>;
-    /// When the oldest packet came.
+    /// Arrival time of the oldest packet.
     fn head_since(&self) -> Option<Time>;
 }
 
 /// Chooses among inner queues, which it knows by their places.
 #[derive(Clone, Debug)]
 pub(crate) enum Scheduler {
-    /// The one whose head came first; of several the first.
+    /// The queue whose head arrived first; among equal ones the first.
     Fifo,
     /// The first that holds a packet.
     Strict,
     /// Each in turn.
     Rounds(Rounds),
-    /// By a credit of each.
+    /// By a credit per queue.
     Credit(Credit),
-    /// Of two the one whose head came first, as if the second's had come so much later (RFC 9332 §4.2.2, TS-FIFO).
+    /// For two queues: the one whose head arrived first, with the second's shifted by this time (RFC 9332 §4.2.2,
+    /// TS-FIFO).
     TimeShifted(Dur),
-    /// One that shapes.
+    /// A shaping scheduler.
     Shaped(Box<dyn Shape>),
 }
 
 impl Scheduler {
-    /// A packet came to queue `i`.
+    /// Handles an arrival at queue `i`.
     pub fn arrived(&mut self, i: usize, now: Time) {
         match self {
             Scheduler::Rounds(rounds) => rounds.arrived(i),
@@ -82,7 +83,7 @@ impl Scheduler {
         }
     }
 
-    /// All queues were asked for a packet, and had none.
+    /// Handles a poll that found all queues empty.
     pub fn found_all_empty(&mut self) {
         match self {
             Scheduler::Rounds(rounds) => rounds.found_all_empty(),
@@ -91,12 +92,12 @@ impl Scheduler {
         }
     }
 
-    /// When to ask again, if [`Scheduler::next`] has just named no queue.
+    /// Time of the next poll, if [`Scheduler::next`] has just returned no queue.
     pub fn ready(&self, queues: &[impl Backlog]) -> Time {
         self.shape().map_or(Time::NEVER, |shape| shape.ready(&|i| queues[i].head_len()))
     }
 
-    /// Its part that shapes, if it has one.
+    /// The shaping scheduler, if it is one.
     pub fn shape(&self) -> Option<&dyn Shape> {
         if let Scheduler::Shaped(shape) = self { Some(&**shape) } else { None }
     }
@@ -115,11 +116,11 @@ impl Scheduler {
     }
 }
 
-/// Deficit round robin: each queue may send so many bytes a round, and keeps what it is short of or owes.
+/// Deficit round robin: each queue may send a quantum of bytes per round; unused bytes and debts carry over.
 ///
-/// DRR (Shreedhar & Varghese 1996; Linux's `sch_drr`): a head that the deficit covers leaves, else the queue has another
-/// quantum and goes to the end. DRR++ as `sch_fq_codel` has it (RFC 8290 §4.2): a queue with a positive deficit sends,
-/// and may fall into debt; queues that become active are served before all others, for one quantum.
+/// DRR (Shreedhar & Varghese 1996; Linux's `sch_drr`): a head covered by the deficit leaves; otherwise the queue gets
+/// another quantum and moves to the end. DRR++ as in `sch_fq_codel` (RFC 8290 §4.2): a queue with a positive deficit
+/// sends and may go into debt; newly active queues are served before all others, for one quantum.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
     favours_new: bool,
@@ -162,7 +163,7 @@ impl Rounds {
 
     fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
         self.deficits[i] -= i64::from(len);
-        // DRR++ finds out when it comes back: a flow that is new again at each packet would starve the others.
+        // DRR++ detects this on the next visit: a flow that is new again with each packet would starve the others.
         if !self.favours_new && queues[i].head_len().is_none() {
             self.found_empty(i);
         }
@@ -189,13 +190,13 @@ impl Rounds {
     }
 }
 
-/// Weighted round robin by credits: of the queues that hold packets the one with the most credit sends, of several the
-/// first. A byte gives each other queue that then waits its own weight, and costs the sender the sum of these. A queue that
-/// holds nothing keeps its credit. Credits begin anew when the link is free and finds all queues empty.
+/// Weighted round robin by credits: among the queues with packets the one with the highest credit sends, the first of
+/// several. Each byte sent adds its own weight to every other waiting queue and subtracts the sum of these from the
+/// sender. An empty queue keeps its credit. Credits are reset when the link is free and finds all queues empty.
 ///
-/// Of two queues the difference of the credits is twice the one credit of Linux's `sch_dualpi2` (RFC 9332 §4.2.2 names the
-/// scheduler): w1·l more when the first sends, w0·l less when the second does, only while the other waits. `dequeue_packet`
-/// resets it when it is asked for a packet and has none, not when the last one leaves.
+/// For two queues the difference of the credits is twice the single credit of Linux's `sch_dualpi2` (RFC 9332 §4.2.2
+/// names the scheduler): plus w1·l when the first sends, minus w0·l when the second does, only while the other waits.
+/// `dequeue_packet` resets it when it is called on an empty queue, not when the last packet leaves.
 #[derive(Clone, Debug)]
 pub(crate) struct Credit {
     weights: Vec<i64>,
@@ -205,7 +206,8 @@ pub(crate) struct Credit {
 }
 
 impl Credit {
-    /// Credits as if each queue had just sent one packet of `frame` bytes: the weightier begin.
+    /// Starts with the credits after each queue has sent one packet of `frame` bytes: the queue with the greatest
+    /// weight is first.
     pub fn new(weights: Vec<i64>, frame: u32) -> Credit {
         let mut credit = Credit { credits: vec![0; weights.len()], weights, frame: frame.into() };
         credit.begin();

@@ -1,7 +1,7 @@
-//! A queue of several: its inner queues, what is decided among them, and what they hold.
+//! A queue with several inner queues: the inner queues, the scheduler, and their total length.
 //!
-//! An inner queue is a FIFO with its law or a tree again. What befalls a packet is done and counted by [`Books`], as in
-//! a single FIFO; each inner queue counts besides what it saw itself, so that conservation is checked for each.
+//! An inner queue is a FIFO with its law or another tree. Actions on packets are executed and counted by [`Books`], as
+//! in a single FIFO; each inner queue also counts its own packets, so that conservation is checked for each.
 
 mod dequeue;
 mod enqueue;
@@ -36,7 +36,7 @@ pub(crate) struct Branch<P> {
     classifier: Classifier,
     scheduler: Scheduler,
     classes: Vec<Class<P>>,
-    /// Of the classes, if they have names.
+    /// Names of the classes, if they have names.
     names: Vec<String>,
     /// Groups of classes that have names.
     rows: Rows,
@@ -48,20 +48,20 @@ pub(crate) struct Branch<P> {
     shaped: bool,
     /// Whether a queue within may.
     shaped_within: bool,
-    /// When to ask again, where nothing was given although packets are held.
+    /// Time of the next poll if the last returned nothing although packets are queued.
     ready: Time,
-    /// Of the class whose head has been looked at and is next.
+    /// The class whose head has been peeked and is next.
     peeked: Option<usize>,
-    /// How often the link had found all queues empty when the last packet came.
+    /// Number of times that the link had found all queues empty at the last arrival.
     idles: u64,
 }
 
-/// An inner queue and what befell its packets.
+/// An inner queue and the counts of its packets.
 #[derive(Debug)]
 struct Class<P> {
     node: Node<P>,
     counts: Group,
-    /// Whether it holds packets and gave none: it is not asked before [`Node::ready`].
+    /// It holds packets but returned none: it is not polled before [`Node::ready`].
     asleep: bool,
 }
 
@@ -100,7 +100,7 @@ impl<P: Item> Tree<P> {
         }
     }
 
-    /// The queue, which is made if it is not yet; what is drawn for it comes from `books`.
+    /// Returns the queue and creates it if needed; its random values are drawn from `books`.
     pub fn make(&mut self, books: &mut Books) -> &mut Branch<P> {
         let made = match self {
             Tree::Made(branch) => return branch,
@@ -112,7 +112,7 @@ impl<P: Item> Tree<P> {
 }
 
 impl<P: Item> Node<P> {
-    /// An empty queue as `config` says; what is drawn for it comes from `books`.
+    /// Creates an empty queue from `config`; its random values are drawn from `books`.
     pub fn new(config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Node<P> {
         match config.params.make(config, link, groups) {
             Made::Layout(layout) => {
@@ -144,8 +144,8 @@ impl<P: Item> Class<P> {
         Class { node, counts: Group::default(), asleep: false }
     }
 
-    /// `n` classes as `config` says. Of those that have inner queues themselves only the first is made at once: it shows
-    /// what the others will be.
+    /// Creates `n` classes from `config`. If they have inner queues, only the first is created now: it shows the
+    /// structure of the others.
     fn alike(n: usize, config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Vec<Class<P>> {
         match config.params.make(config, link, groups) {
             Made::Layout(layout) => {
@@ -164,12 +164,12 @@ impl<P: Item> Class<P> {
 }
 
 impl<P> Branch<P> {
-    /// Bytes of an inner queue, less what it has on the heap.
+    /// Bytes of an inner queue, excluding its heap memory.
     pub const CLASS: usize = size_of::<Class<P>>();
 }
 
 impl<P: Item> Branch<P> {
-    /// Empty queues as `recipe` has them; what is drawn for them comes from `books`.
+    /// Creates empty queues from `recipe`; their random values are drawn from `books`.
     pub fn new(recipe: &Recipe, books: &mut Books) -> Branch<P> {
         let Recipe { layout, config, link, groups } = recipe;
         let layout = layout.clone();
@@ -225,7 +225,7 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// Does something to an inner queue, and keeps what all hold together.
+    /// Applies a change to an inner queue and updates the total length.
     fn change<T>(
         &mut self,
         i: usize,
@@ -248,7 +248,7 @@ impl<P: Item> Branch<P> {
     }
 }
 
-/// Counts what befalls the packets of an inner queue, and tells whoever watches the whole.
+/// Counts the packets of an inner queue and notifies the observer of the whole queue.
 struct Counting<'a, P> {
     counts: &'a mut Group,
     outer: &'a mut dyn Watch<P>,

@@ -1,4 +1,4 @@
-//! What a law keeps for the record: columns that it names itself, in the tables of all queues.
+//! Columns that a law records, under names of its own, in the tables of all queues.
 
 use ecnlab_base::Dur;
 use ecnlab_base::facts::Column;
@@ -6,21 +6,21 @@ use ecnlab_base::facts::Column;
 /// The columns of one law. Laws that keep the same give it the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// What is sampled: columns of `queue_series`.
+    /// Sampled values: columns of `queue_series`.
     pub values: &'static [Column],
-    /// What is averaged over time: columns of `links`.
+    /// Time averages: columns of `links`.
     pub means: &'static [Column],
 }
 
 impl Columns {
-    /// Those of a law that keeps nothing.
+    /// Columns of a law that records nothing.
     pub const NONE: Columns = Columns { values: &[], means: &[] };
 }
 
 /// A time integral: of a value, or of being in a state. Time is counted, so that shares are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Integral {
-    /// Of a value, over picoseconds.
+    /// Integral of a value over picoseconds.
     Value(f64),
     /// Picoseconds in a state.
     Time(u64),
@@ -52,11 +52,11 @@ pub struct Average {
 }
 
 impl Average {
-    /// It has been `value` for `time`.
+    /// Adds `value`, constant for `time`.
     pub fn elapsed(&mut self, value: f64, time: Dur) {
         self.sum += value * time.ps() as f64;
     }
-    /// The integral, which begins anew.
+    /// Returns the integral and resets it.
     pub fn cut(&mut self) -> Integral {
         Integral::Value(std::mem::take(&mut self.sum))
     }
@@ -80,7 +80,7 @@ macro_rules! averages_first {
 }
 pub(crate) use averages_first;
 
-/// Of laws whose state is the probability with which they signal.
+/// Columns of laws whose state is their signalling probability.
 pub const SIGNAL_P: Columns = Columns {
     values: &[Column::new("signal_p", "ratio", "probability with which the law signals a packet")],
     means: &[Column::new("mean_signal_p", "ratio", "time average of the probability of a signal")],

@@ -1,10 +1,10 @@
-//! What a queue counts. Counters only grow; a window is the difference of two readings.
+//! Counters of a queue. They never decrease; a window is the difference of two readings.
 
 use std::ops::{Add, AddAssign, Sub};
 
 use crate::{DropReason, MarkReason};
 
-/// So many packets of so many bytes.
+/// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets.
@@ -16,19 +16,19 @@ pub struct Tally {
 /// The fates of one kind of packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind {
-    /// Came to the queue, whatever became of them.
+    /// Packets that arrived at the queue, including dropped ones.
     pub arrived: Tally,
     /// Left it for the wire.
     pub departed: Tally,
     /// Were signalled by CE; also where they carried it already.
     pub marks: Tally,
-    /// Of these, by a threshold that marks all that are ECN-capable.
+    /// Marks by a threshold above which all ECN-capable packets are marked.
     pub threshold: Tally,
-    /// Of the marks, by what a law across inner queues takes from another queue's congestion.
+    /// Marks caused by the congestion of another queue, through a law across inner queues.
     pub coupled: Tally,
     /// Were signalled by a drop. Of ECN-capable packets: with `ecn` off, or past RED's `mark_p`.
     pub early: Tally,
-    /// Were dropped because the law said so, ECN-capable or not.
+    /// Packets dropped by the law, ECN-capable or not.
     pub forced: Tally,
     /// Were dropped for want of room.
     pub tail: Tally,
@@ -59,11 +59,11 @@ impl Tally {
 }
 
 impl Kind {
-    /// Dropped, for whatever reason.
+    /// Dropped packets, for any reason.
     pub fn dropped(&self) -> Tally {
         self.early + self.forced + self.tail
     }
-    /// Still held: what arrived and neither left nor was dropped.
+    /// Packets still queued: arrived, and neither departed nor dropped.
     pub fn held(&self) -> Tally {
         self.arrived - self.departed - self.dropped()
     }
@@ -118,7 +118,7 @@ impl Counters {
     pub fn total(&self) -> Group {
         self.groups.iter().fold(Group::default(), |sum, &group| sum + group)
     }
-    /// What was counted after `earlier`, an earlier reading of the same queue.
+    /// Returns the counts since `earlier`, an earlier reading of the same queue.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters { groups: self.groups.iter().zip(&earlier.groups).map(|(&now, &then)| now - then).collect() }
     }

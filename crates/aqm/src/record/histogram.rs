@@ -1,9 +1,9 @@
-//! A log-linear histogram: quantiles of times to better than 1 %, whatever their scale.
+//! A log-linear histogram: quantiles of times to better than 1 %, at any scale.
 
 /// The bits of a value that a bin keeps after the leading one: 128 bins for each doubling, 0.8 % wide at most.
 const BITS: u32 = 7;
 
-/// How many values lie in each bin. The bins grow with the largest value.
+/// Number of values in each bin. The number of bins grows with the largest value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Histogram {
     bins: Vec<u64>,
@@ -51,12 +51,12 @@ fn bin(value: u64) -> usize {
     ((u64::from(shift) << BITS) + (value >> shift)) as usize
 }
 
-/// By how many bits the values of a bin are shifted.
+/// Returns the number of bits by which the values of a bin are shifted.
 fn shift(bin: usize) -> u64 {
     (bin as u64 >> BITS).saturating_sub(1)
 }
 
-/// The first value of a bin; the greatest value there is for what follows the last bin.
+/// Returns the first value of a bin, or the maximum value after the last bin.
 fn first(bin: usize) -> u64 {
     let shift = shift(bin);
     let value = u128::from(bin as u64 - (shift << BITS)) << shift;

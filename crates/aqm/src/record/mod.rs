@@ -1,4 +1,4 @@
-//! What queues record: counters, statistics, columns of tables.
+//! Records of queues: counters, statistics, columns of tables.
 
 pub(crate) mod columns;
 pub(crate) mod counters;

@@ -6,7 +6,7 @@ use crate::record::counters::Group;
 use crate::record::stats::Gauge;
 use crate::{Stats, Tally};
 
-/// A group of inner queues that stand together.
+/// A group of consecutive inner queues.
 #[derive(Clone, Debug)]
 struct Row {
     name: String,
@@ -14,7 +14,7 @@ struct Row {
     gauge: Gauge,
 }
 
-/// All groups, of so many queues each.
+/// All groups, with their numbers of queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     size: usize,
@@ -62,12 +62,13 @@ impl Rows {
         self.rows.iter().map(|row| &row.name)
     }
 
-    /// What each holds.
+    /// Iterates over the packets held by each group.
     pub fn held(&self) -> impl Iterator<Item = Tally> {
         self.rows.iter().map(|row| row.held)
     }
 
-    /// Each one's name, what its queues counted, of which `counts` has all, and its statistics, which begin anew.
+    /// Returns for each group its name, the counts of its queues, taken from `counts`, and its statistics, which are
+    /// reset.
     pub fn cut(&mut self, counts: &[Group]) -> Vec<(String, Group, Stats)> {
         let sums = counts.chunks(self.size).map(|queues| queues.iter().fold(Group::default(), |sum, one| sum + *one));
         let cut = |(row, sum): (&mut Row, Group)| (row.name.clone(), sum, row.gauge.cut(0, &[], Vec::new()));

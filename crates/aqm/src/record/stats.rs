@@ -6,9 +6,9 @@ use ecnlab_base::{Dur, Time};
 use crate::record::columns::Integral;
 use crate::record::histogram::Histogram;
 
-/// A queue over a span of time: integrals, and the sojourn of what left.
+/// Statistics of a queue over a time span: integrals, and the sojourn times of departed packets.
 ///
-/// What a law keeps changes only when the law changes it, and its integrals hold it constant in between.
+/// A law's state changes only in calls of the law, and is constant in between.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     span: u64,
@@ -18,28 +18,28 @@ pub struct Stats {
     sojourn: u128,
     sojourns: u64,
     sojourn_max: u64,
-    /// The sojourns one by one, if their quantiles are asked for.
+    /// Sojourn times for quantiles, if requested.
     spread: Option<Box<Spread>>,
-    /// What the law integrated, and in which columns.
+    /// Integrals of the law, and their columns.
     law: Vec<Integral>,
     columns: &'static [Column],
 }
 
-/// How sojourns are spread.
+/// Distribution of sojourn times.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Spread {
     all: Histogram,
-    /// Of each flow group; none where groups are not told apart.
+    /// Distribution for each flow group; empty if groups are not distinguished.
     groups: Vec<Sojourns>,
 }
 
 impl Spread {
-    /// Of nothing, with so many groups.
+    /// Empty histograms, one per flow group.
     fn of(groups: usize) -> Spread {
         Spread { all: Histogram::default(), groups: vec![Sojourns::default(); groups] }
     }
 
-    /// Apart from what is done for every packet of every queue.
+    /// Kept out of line, because not every queue needs it.
     #[inline(never)]
     fn count(&mut self, sojourn: Dur, group: usize) {
         self.all.count(sojourn.ps(), 1);
@@ -160,15 +160,15 @@ impl Stats {
     pub fn sojourn_mean_s(&self) -> f64 {
         self.sojourn as f64 / self.sojourns as f64 * 1e-12
     }
-    /// The time that the share `q` of them did not exceed, to 0.4 %; NaN if none left or it was not asked for.
+    /// Quantile `q` of the sojourn times in seconds, to 0.4 %; NaN without departures or if not requested.
     pub fn sojourn_quantile_s(&self, q: f64) -> f64 {
         self.spread.as_ref().map_or(f64::NAN, |spread| quantile_s(&spread.all, q))
     }
-    /// Those times as [`Sojourns::bins`]; none if quantiles were not asked for.
+    /// Sojourn times as [`Sojourns::bins`]; empty if quantiles were not requested.
     pub fn sojourn_bins(&self) -> impl Iterator<Item = (Dur, Dur, u64)> {
         self.spread.iter().flat_map(|spread| bins(&spread.all))
     }
-    /// Those of each flow group; none if quantiles were not asked for, or of one class.
+    /// Sojourn times of each flow group; empty if quantiles were not requested, and for a class.
     pub fn sojourns_by_group(&self) -> &[Sojourns] {
         self.spread.as_ref().map_or(&[], |spread| &spread.groups)
     }
@@ -186,13 +186,13 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    /// One that begins at time zero, with `quantiles` of sojourns if asked for.
+    /// Starts at time zero, with `quantiles` of sojourn times if requested.
     pub(crate) fn new(quantiles: bool) -> Gauge {
         let spread = quantiles.then(Box::default);
         Gauge { stats: Stats { spread, ..Stats::default() }, upto: Time::ZERO }
     }
 
-    /// From now on quantiles are kept of each of so many flow groups, too, if they are kept.
+    /// Also keeps quantiles for each of `groups` flow groups from now on, if quantiles are kept.
     pub(crate) fn tell_apart(&mut self, groups: usize) {
         if let Some(spread) = &mut self.stats.spread {
             **spread = Spread::of(groups);
@@ -229,8 +229,8 @@ impl Gauge {
         }
     }
 
-    /// Hands over what was gathered, `passed` departures without a sojourn, and what the law integrated, and begins
-    /// anew.
+    /// Returns the collected statistics, including `passed` departures without a sojourn time and the integrals of the
+    /// law, and resets them.
     pub(crate) fn cut(&mut self, passed: u64, columns: &'static [Column], law: Vec<Integral>) -> Stats {
         let spread = self.stats.spread.as_ref().map(|spread| Box::new(Spread::of(spread.groups.len())));
         let stats = std::mem::replace(&mut self.stats, Stats { spread, ..Stats::default() });

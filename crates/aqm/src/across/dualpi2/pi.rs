@@ -14,12 +14,12 @@ pub struct Real {
 }
 
 impl Real {
-    /// From p' = 0, with gains in Hz.
+    /// Starts at p' = 0, with gains in Hz.
     pub fn new(target: Dur, [alpha, beta]: [f64; 2]) -> Real {
         Real { target, alpha, beta, p: 0.0, last: Dur::ZERO }
     }
 
-    /// One update: the queue's delay is `delay`.
+    /// Updates p' with the queue delay `delay`.
     pub fn update(&mut self, delay: Dur) {
         let seconds = delay.as_secs();
         let step = self.alpha * (seconds - self.target.as_secs()) + self.beta * (seconds - self.last.as_secs());
@@ -47,13 +47,13 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// From p' = 0, with gains in Hz, which are rounded to 1/256 Hz; p' stops at the part 1/`parts` of all.
+    /// Starts at p' = 0, with gains in Hz, which are rounded to 1/256 Hz; p' is limited to 1/`parts`.
     pub fn new(target: Dur, gains: [f64; 2], parts: u32) -> Fixed {
         let [alpha, beta] = gains.map(scaled);
         Fixed { target: nanoseconds(target), alpha, beta, prob: 0, last: 0, most: u32::MAX / parts }
     }
 
-    /// One update: the queue's delay is `delay`.
+    /// Updates p' with the queue delay `delay`.
     pub fn update(&mut self, delay: Dur) {
         let delay = nanoseconds(delay);
         let above = (delay - self.target).saturating_mul(self.alpha);

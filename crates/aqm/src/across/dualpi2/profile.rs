@@ -1,4 +1,4 @@
-//! How probabilities become signals: in RFC 9332's pseudo-code and in Linux.
+//! Conversion of probabilities to signals, as in RFC 9332's pseudo-code and as in Linux.
 
 use ecnlab_base::{Dur, Rng, coverage_mark};
 
@@ -15,7 +15,7 @@ pub struct Rfc9332 {
     range: Dur,
     th_len: u64,
     nqb: bool,
-    /// What probabilities have added up to since the last signal, of L and of C.
+    /// Sum of the probabilities since the last signal, for L and for C.
     counts: [f64; 2],
 }
 
@@ -174,7 +174,7 @@ impl Linux {
     }
 }
 
-/// With the square of `prob`.
+/// Returns true with the squared probability `prob`².
 fn squared(prob: u32, rng: &mut Rng) -> bool {
     roll(prob, rng) && roll(prob, rng)
 }

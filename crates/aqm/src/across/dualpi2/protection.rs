@@ -1,4 +1,5 @@
-//! Queue protection (RFC 9957 §4): who is to blame for the queue L, by a score for each flow, and whose packets go to C for it.
+//! Queue protection (RFC 9957 §4): scores the contribution of each flow to the queue L, and redirects packets of flows
+//! with high scores to C.
 
 use ecnlab_base::{Dur, Rate, Time};
 use schemars::JsonSchema;
@@ -38,7 +39,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// With the value of `critical_ql`.
+    /// Returns the parameters with the value of `critical_ql` filled in.
     pub(super) fn in_force(self) -> Params {
         Params { critical_ql: Some(self.critical_ql()), ..self }
     }
@@ -47,7 +48,7 @@ impl Params {
         self.critical_ql.unwrap_or(self.max_th)
     }
 
-    /// Refuses impossible values, naming the key.
+    /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         for (key, exponent) in [("protection.lg_aging", self.lg_aging), ("protection.lg_range", self.lg_range)] {
             Impossible::unless((1..=30).contains(&exponent), key, || {
@@ -58,17 +59,17 @@ impl Params {
     }
 }
 
-/// Buckets that flows have of their own (NBUCKETS), found by so many bits of a hash (BI_SIZE).
+/// Number of buckets for single flows (NBUCKETS), selected by bits of a hash (BI_SIZE).
 const BUCKETS: usize = 1 << BI_SIZE;
 const BI_SIZE: u32 = 5;
-/// How many of them are tried for a flow (ATTEMPTS).
+/// Number of buckets tried for a flow (ATTEMPTS).
 const ATTEMPTS: u32 = 2;
 /// A frame's greatest size (MAX_FRAME_SIZE).
 const MAX_FRAME: u64 = 2000;
-/// The greatest score (qLSCORE_MAX).
+/// Maximum score (qLSCORE_MAX).
 const MOST: Dur = Dur::from_s(5);
 
-/// Buckets of flows and what they are held against.
+/// Buckets of flows and the thresholds for their scores.
 #[derive(Clone, Debug)]
 pub struct Protection {
     rate: Rate,
@@ -107,7 +108,7 @@ impl Protection {
         }
     }
 
-    /// `qprotect`: whether `packet`, which arrives at `now` while L holds so many `bytes`, is redirected.
+    /// `qprotect`: returns whether `packet`, which arrives at `now` while L holds `bytes`, is redirected.
     pub fn sanctions(&mut self, packet: &PacketView, bytes: u64, now: Time) -> bool {
         let delay = self.rate.time_for(bytes);
         let share = self.share(delay);

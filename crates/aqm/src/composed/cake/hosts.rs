@@ -5,7 +5,7 @@ use super::{Isolation, QUEUES};
 use crate::contract::layout::mixed;
 use crate::contract::shape::Header;
 
-/// What is told apart.
+/// Objects between which queues are fair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Apart {
     flows: bool,
@@ -16,7 +16,7 @@ pub(super) struct Apart {
 /// The hashes of a packet's flow, source and destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hashes {
-    /// Of what has a queue of its own; `None` if all packets share one.
+    /// Hash that selects the queue; `None` if all packets share one.
     pub queue: Option<u32>,
     pub hosts: [u32; 2],
 }

@@ -3,9 +3,9 @@
 
 use super::{Framing, Params};
 
-/// The least rate that is counted with, in bytes per second.
+/// Minimum rate used in calculations, in bytes per second.
 const LEAST_RATE: u64 = 64;
-/// Nanoseconds for a byte have at most so many bits.
+/// Maximum bits of the nanoseconds per byte.
 const BITS: u32 = 34;
 
 /// A rate as the time that a byte takes, in fixed point.
@@ -20,7 +20,7 @@ impl Pace {
     /// No rate: nothing takes any time.
     pub const NONE: Pace = Pace { per_byte: 0, shift: 0 };
 
-    /// So many bytes per second.
+    /// Creates the pace of `rate` bytes per second.
     pub fn of(rate: u64) -> Pace {
         let mut pace = Pace { per_byte: (1_000_000_000 << BITS) / rate.max(LEAST_RATE), shift: BITS };
         while pace.per_byte >> BITS > 0 {
@@ -29,7 +29,7 @@ impl Pace {
         pace
     }
 
-    /// How long so many bytes take.
+    /// Returns the time that `bytes` take, in nanoseconds.
     pub fn time(&self, bytes: u64) -> u64 {
         (bytes * self.per_byte) >> self.shift
     }
@@ -39,7 +39,7 @@ impl Pace {
     }
 }
 
-/// What a packet is on the wire (`cake_calc_overhead`).
+/// Size of a packet on the wire (`cake_calc_overhead`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire {
     overhead: i32,
@@ -69,7 +69,8 @@ impl Wire {
 pub(super) struct Gate {
     pace: Pace,
     next: i64,
-    /// Passed packets keep the gate closed at most so long, whatever drops have cost: `failsafe_next_packet`.
+    /// Maximum time for which sent packets keep the gate closed, independent of the cost of drops:
+    /// `failsafe_next_packet`.
     failsafe: i64,
 }
 
@@ -78,14 +79,14 @@ impl Gate {
         Gate { pace, next: 0, failsafe: 0 }
     }
 
-    /// A packet comes, and nothing is held.
+    /// Updates the clock on an arrival at an empty queue.
     pub fn refresh(&mut self, now: i64) {
         if self.next < now {
             (self.next, self.failsafe) = (now, now);
         }
     }
 
-    /// A packet of so many bytes on the wire goes, or is dropped.
+    /// Advances the clock by a packet of `bytes` on the wire, sent or dropped.
     pub fn advance(&mut self, bytes: u64, dropped: bool) {
         let time = self.pace.time(bytes);
         self.next = self.next.saturating_add(time as i64);
@@ -94,7 +95,7 @@ impl Gate {
         }
     }
 
-    /// When it opens.
+    /// Time at which the gate opens.
     pub fn opens(&self) -> i64 {
         self.next.min(self.failsafe)
     }
@@ -104,7 +105,7 @@ impl Gate {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     pace: Pace,
-    /// When the tin has sent what its rate allows it.
+    /// Time at which the tin has used up its rate.
     pub next: i64,
 }
 
@@ -113,12 +114,12 @@ impl Meter {
         Meter { pace, next: 0 }
     }
 
-    /// A packet comes, and the tin holds none.
+    /// Updates the clock on an arrival at an empty tin.
     pub fn refresh(&mut self, now: i64) {
         self.next = self.next.max(now);
     }
 
-    /// A packet of so many bytes on the wire goes, or is dropped.
+    /// Advances the clock by a packet of `bytes` on the wire, sent or dropped.
     pub fn advance(&mut self, bytes: u64, now: i64) {
         let time = self.pace.time(bytes) as i64;
         self.next = if self.next < now { self.next + time } else { self.next.max(now + time) };

@@ -10,7 +10,7 @@ use super::ways::Place;
 /// No flow.
 const NONE: u16 = u16::MAX;
 
-/// What a flow is counted as.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Nothing: it is in no list.
@@ -57,11 +57,11 @@ struct Ends {
 pub(super) struct Rounds {
     quantum: u64,
     flows: Vec<Flow>,
-    /// The hash of who has each queue.
+    /// Hash of the flow that uses each queue.
     keys: Vec<u32>,
     hosts: Hosts,
     lists: [Ends; 3],
-    /// Flows that are sparse, of whatever list.
+    /// Number of sparse flows in any list.
     sparse: u32,
     bulk: u32,
 }
@@ -123,7 +123,7 @@ impl Rounds {
         i
     }
 
-    /// A packet came to flow `i`.
+    /// Handles an arrival at flow `i`.
     pub fn arrived(&mut self, i: usize, rng: &mut Rng) {
         self.flows[i].packets += 1;
         match self.flows[i].kind {
@@ -159,7 +159,7 @@ impl Rounds {
         firsts.into_iter().find(|first| *first != NONE).map(usize::from)
     }
 
-    /// Flow `i` has sent, or lost at the end of its wait, a packet of so many bytes on the wire.
+    /// Charges flow `i` for a packet of `bytes` on the wire that it has sent, or lost at the head of its queue.
     pub fn charge(&mut self, i: usize, bytes: u64) {
         self.flows[i].deficit -= bytes as i64;
     }
@@ -180,8 +180,8 @@ impl Rounds {
         }
     }
 
-    /// `cake_get_flow_quantum`: what flow `i` may send a round, of which the flows of a host have one together. What is
-    /// rounded off is made up for by chance.
+    /// `cake_get_flow_quantum`: the bytes per round of flow `i`; the flows of a host share one quantum. Rounding is
+    /// compensated at random.
     fn share(&self, i: usize, rng: &mut Rng) -> i64 {
         let part = 65_535 / u64::from(self.hosts.load(self.flows[i].hosts));
         let dither = rng.u64() >> 48;

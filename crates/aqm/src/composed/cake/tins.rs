@@ -10,22 +10,22 @@ use super::{Diffserv, Params, QUEUES};
 use crate::Tally;
 use crate::contract::shape::{Header, Heads, Shape};
 
-/// What a tin is made of.
+/// Parameters of a tin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tin {
     pub name: &'static str,
-    /// Up to its rate it goes before the tins in front of it in the list.
+    /// Rate up to which it is served before the tins that precede it in the list.
     pub pace: Pace,
-    /// What it may send a round where there is no rate.
+    /// Bytes per round if there is no rate.
     quantum: i64,
     flow_quantum: u64,
 }
 
 impl Tin {
-    /// The tins of `params` (`cake_config_besteffort` and the like).
+    /// Returns the tins of `params` (`cake_config_besteffort` and similar functions).
     pub fn all(params: &Params) -> Vec<Tin> {
         let rate = params.bytes_per_s();
-        // Each has so much of the rate, as a right shift, and of the round.
+        // Each tin has a fraction of the rate, given as a right shift, and of the round.
         let shifted = |quantum: i64, tins: &[(&'static str, u32)]| {
             let tin = |(name, shift): &(&'static str, u32)| {
                 Tin::new(name, rate.map(|rate| rate >> shift), (quantum >> shift).max(1))
@@ -46,7 +46,7 @@ impl Tin {
         }
     }
 
-    /// A tin of so many bytes per second, or of any number.
+    /// Creates a tin with a rate in bytes per second, or without limit.
     fn new(name: &'static str, rate: Option<u64>, quantum: i64) -> Tin {
         let flow_quantum = rate.map_or(1514, |rate| (rate >> 12).clamp(300, 1514));
         Tin { name, pace: rate.map_or(Pace::NONE, Pace::of), quantum, flow_quantum }
@@ -95,7 +95,7 @@ struct Active {
     packets: u64,
 }
 
-/// All tins. The inner queues of a tin stand together, `QUEUES` of them.
+/// All tins. The inner queues of a tin are consecutive, `QUEUES` of them.
 #[derive(Clone, Debug)]
 pub(super) struct Tins {
     diffserv: Diffserv,
@@ -109,11 +109,11 @@ pub(super) struct Tins {
     gate: Gate,
     shaped: bool,
     packets: u64,
-    /// The tin whose turn it is where there is no rate.
+    /// The tin served next if there is no rate.
     turn: usize,
-    /// Whether no flow has been asked since the last packet left: the next may be one that decays.
+    /// No flow has been polled since the last packet left: the next may be a decaying one.
     may_decay: bool,
-    /// The flow or, with `ingress`, the tin that is asked again, since its COBALT has just dropped a packet.
+    /// The flow or, with `ingress`, the tin to poll again because its COBALT has just dropped a packet.
     again: Option<usize>,
 }
 
@@ -172,7 +172,7 @@ impl Tins {
         if self.shaped { self.first_on_time(now) } else { self.in_turn() }
     }
 
-    /// Of the tins that are within their rates the last in the list; if none is, the one that will be first.
+    /// Returns the last tin in the list that is within its rate; if there is none, the one that will be first.
     fn first_on_time(&self, now: i64) -> usize {
         let mut best = (i64::MAX, 0);
         for (i, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.rounds.is_active()) {
@@ -205,7 +205,7 @@ impl Tins {
         self.tins[i / QUEUES].rounds.took(i % QUEUES);
     }
 
-    /// `cake_advance_shaper` for a packet of queue `i` of so many bytes on the wire.
+    /// `cake_advance_shaper` for a packet of queue `i` with `bytes` on the wire.
     fn advance(&mut self, i: usize, bytes: u64, dropped: bool, now: Time) {
         if self.shaped {
             self.tins[i / QUEUES].meter.advance(bytes, now.ns() as i64);

@@ -22,7 +22,7 @@ const MAX_PROB: u64 = u64::MAX >> 8;
 const QUEUE_THRESHOLD: u64 = 16_384;
 /// Rates are in units of 2^-8 bytes a tick.
 const SCALE: u32 = 8;
-/// So long a burst is let through.
+/// Duration of the burst allowance.
 const BURST: Dur = Dur::from_ms(150);
 /// Above this delay the probability rises by 2 % more an update.
 const HIGH: Dur = Dur::from_ms(250);
@@ -49,18 +49,18 @@ struct Vars {
     qdelay: u64,
     qdelay_old: u64,
     prob: u64,
-    /// What `pie_vars_init` sets.
+    /// State reset by `pie_vars_init`.
     cycle: Cycle,
 }
 
-/// What a calm queue begins anew (`pie_vars_init`).
+/// State that is reset when the queue is calm (`pie_vars_init`).
 #[derive(Clone, Debug)]
 struct Cycle {
     burst_time: u64,
-    /// The last dequeue, or the begin of a measurement.
+    /// Time of the last dequeue, or the start of a measurement.
     dq_tstamp: Option<u64>,
     accu_prob: u64,
-    /// Bytes of the measurement that is under way.
+    /// Bytes of the current measurement.
     dq_count: Option<u64>,
     avg_dq_rate: u32,
 }
@@ -216,7 +216,7 @@ impl Linux {
         self.vars.qdelay = bytes.checked_div(self.vars.cycle.avg_dq_rate).unwrap_or(0).into();
     }
 
-    /// What the controller adds to the probability, before it is limited.
+    /// Returns the controller's change of the probability, before limits.
     fn change(&self) -> i64 {
         let Vars { qdelay, qdelay_old, prob, .. } = self.vars;
         let shift = shift(prob);
@@ -226,7 +226,7 @@ impl Linux {
     }
 }
 
-/// By how many bits gains are made smaller while congestion is light.
+/// Returns the number of bits by which gains are reduced while congestion is light.
 fn shift(prob: u64) -> u32 {
     if prob >= MAX_PROB / 10 {
         return 0;

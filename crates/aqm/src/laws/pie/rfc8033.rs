@@ -11,9 +11,9 @@ const ACCU: [f64; 2] = [0.85, 8.5];
 const DQ_THRESHOLD: u64 = 1 << 14;
 /// The weight of a measurement in the average: `DQ_THRESHOLD`/2^16 (§5.2).
 const WEIGHT: f64 = 0.25;
-/// What is left of the probability at an update of an idle queue (§4.2).
+/// Factor of the probability at an update of an idle queue (§4.2).
 const DECAY: f64 = 0.98;
-/// The most by which one update raises a probability that is at least [`LIGHT`] (§5.5).
+/// Maximum increase of a probability of at least [`LIGHT`] per update (§5.5).
 const MOST_STEP: f64 = 0.02;
 /// A probability below it may grow by more than [`MOST_STEP`] at once (§5.5).
 const LIGHT: f64 = 0.1;
@@ -91,7 +91,7 @@ impl Rfc8033 {
         if !self.active || !self.drop_early(view.bytes, rng) {
             return Verdict::Pass;
         }
-        // As in appendix B, a burst that is let through leaves its trace in the sum.
+        // As in appendix B, the accumulated probability includes packets of the burst allowance.
         if !self.burst_allowance.is_zero() {
             coverage_mark!("pie.rfc8033_burst_passes");
             return Verdict::Pass;
@@ -194,7 +194,7 @@ fn reaches(view: &View, threshold: Length) -> bool {
 /// The departure rate, measured while enough is held (§5.2; appendix B, `deque`).
 #[derive(Clone, Debug, Default)]
 struct Estimator {
-    /// When the measurement began that is under way, and bytes since then.
+    /// Start of the current measurement, and bytes since then.
     measurement: Option<(Time, u64)>,
     /// `avg_dq_time_`: how long [`DQ_THRESHOLD`] bytes take; none before the first measurement.
     average: Dur,
@@ -223,7 +223,7 @@ impl Estimator {
         Dur::from_ps((time.ps() as f64 * WEIGHT + self.average.ps() as f64 * (1.0 - WEIGHT)) as u64)
     }
 
-    /// How long `bytes` take.
+    /// Returns the time that `bytes` take.
     fn delay(&self, bytes: u64) -> Dur {
         Dur::from_ps((u128::from(bytes) * u128::from(self.average.ps()) / u128::from(DQ_THRESHOLD)) as u64)
     }

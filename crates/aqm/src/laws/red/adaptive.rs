@@ -20,21 +20,20 @@ use crate::{Impossible, LinkContext};
 pub struct Floyd {
     /// Time between steps, at least 10 µs. Default 500 ms (the paper).
     pub interval: Dur,
-    /// The most that an increase adds, above 0 and at most 1; a quarter of `max_p` if that is less. Default 0.01 (the
-    /// paper).
+    /// Maximum of an increase, above 0 and at most 1; a quarter of `max_p` if that is less. Default 0.01 (the paper).
     pub alpha: f64,
-    /// What a decrease multiplies by, above 0 and below 1. Default 0.9 (the paper).
+    /// Factor of a decrease, above 0 and below 1. Default 0.9 (the paper).
     pub beta: f64,
     /// No increase from here; at most 1. Default 0.5 (the paper).
     pub top: f64,
     /// No decrease from here; below `top`. Automatic is ns-2's `bottom_ 0`: 80000 bit/s divided by the rate of the
     /// link, at most 0.01. Default 0.01 (the paper).
     pub bottom: Bottom,
-    /// What steps wait for. Default `timer`.
+    /// Clock of the steps. Default `timer`.
     pub clock: Clock,
 }
 
-/// Where `max_p` is no longer decreased.
+/// Lower bound of `max_p`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bottom {
     /// Here.
@@ -44,7 +43,7 @@ pub enum Bottom {
     Auto,
 }
 
-/// What the steps of [`Floyd`] wait for.
+/// Clock of the steps of [`Floyd`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -60,9 +59,9 @@ pub enum Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Feng {
-    /// What `max_p` is divided by as the average falls below `min_th`; above 1. Default 3 (the paper).
+    /// Divisor of `max_p` when the average falls below `min_th`; above 1. Default 3 (the paper).
     pub alpha: f64,
-    /// What `max_p` is multiplied by as the average rises above `max_th`, up to 1; above 1. Default 2 (the paper).
+    /// Factor of `max_p` when the average rises above `max_th`, up to 1; above 1. Default 2 (the paper).
     pub beta: f64,
 }
 
@@ -139,7 +138,7 @@ impl Feng {
 }
 
 impl Floyd {
-    /// With the value of `bottom` on `link`.
+    /// Returns the parameters with the value of `bottom` on `link`.
     pub(super) fn in_force(self, link: LinkContext) -> Floyd {
         Floyd { bottom: Bottom::At(self.bottom.resolve(link)), ..self }
     }
@@ -165,7 +164,7 @@ pub enum Status {
     Above,
 }
 
-/// A law at work, or none. As with [`crate::registry::Law`], each packet asks which.
+/// The adaptation law in use, or none. As with [`crate::registry::Law`], it is selected for each packet.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 pub enum Adaptation {
@@ -184,13 +183,13 @@ pub enum Adaptation {
     Feng {
         /// Its parameters.
         law: Feng,
-        /// Where the average was last seen. It starts below, so that an empty queue is no step.
+        /// Last position of the average. It starts below, so that an empty queue causes no step.
         status: Status,
     },
 }
 
 impl Adaptation {
-    /// What `params` ask for.
+    /// Returns the adaptation selected by `params`.
     pub fn new(params: &Params, link: LinkContext) -> Adaptation {
         match (params.adaptive, params.feng) {
             (Some(law), _) => Adaptation::Floyd { law, bottom: law.bottom.resolve(link), stepped: Time::ZERO },

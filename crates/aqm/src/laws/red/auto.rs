@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Params;
 use crate::{Impossible, LinkContext};
 
-/// What a length is counted in.
+/// Units of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Packets.
@@ -73,7 +73,7 @@ pub(super) fn capacity(link: LinkContext, mean_packet: Bytes) -> f64 {
     link.rate.bps() as f64 / (8.0 * mean_packet.0 as f64)
 }
 
-/// Refuses thresholds in two units, in the wrong order, or explicit above automatic.
+/// Rejects thresholds in different units, in the wrong order, or an explicit minimum above an automatic maximum.
 pub(super) fn check_thresholds(min: Threshold, max: Threshold) -> Result<(), Impossible> {
     Impossible::unless(min.unit() == max.unit(), "max_th", || {
         format!("{max} and min_th, {min}, must be in the same unit")

@@ -1,4 +1,4 @@
-//! The average queue: an exponentially weighted moving average of what arrivals find.
+//! The average queue length: an exponentially weighted moving average of the lengths found by arrivals.
 
 use ecnlab_base::{Dur, Time};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::View;
 
-/// How the average decays over idle time, through m packets that might have been sent in it.
+/// Decay of the average over idle time, in terms of m packets that could have been sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Idle {
@@ -40,7 +40,7 @@ impl Damping {
         Damping { cell, shifts }
     }
 
-    /// What is left of an average after `idle`.
+    /// Returns the factor of an average after `idle`.
     fn left(self, idle: Dur) -> f64 {
         let us = (idle.ps() / 1_000_000).min(255 << self.cell);
         let entry = us >> self.cell;
@@ -52,7 +52,7 @@ impl Damping {
     }
 }
 
-/// The average, kept in packets and in bytes; the thresholds' unit says which one decides.
+/// The average, in packets and in bytes; the unit of the thresholds selects one.
 #[derive(Clone, Copy, Debug)]
 pub struct Ewma {
     /// In packets.
@@ -89,8 +89,8 @@ impl Ewma {
         }
     }
 
-    /// The same in whole packets: sch_choke keeps the average of packets in fixed point and takes its whole part (`qavg >> Wlog`),
-    /// also to find the next average, which so is half a packet higher in the mean.
+    /// Returns an average in whole packets: sch_choke keeps it in fixed point and uses its integer part (`qavg >>
+    /// Wlog`) also for the next average, which is therefore half a packet higher in the mean.
     pub const fn in_whole_packets(self) -> Ewma {
         Ewma { whole: true, ..self }
     }

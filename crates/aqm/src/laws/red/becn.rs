@@ -1,5 +1,5 @@
-//! Backward ECN: from which average on the router tells senders itself, by ICMP source quench (Akujobi et al. 2003
-//! §IV-A). Historic: a router must not send it (RFC 6633).
+//! Backward ECN: the average from which the router notifies senders by ICMP source quench (Akujobi et al. 2003 §IV-A).
+//! Historic: a router must not send it (RFC 6633).
 
 use ecnlab_base::{Bytes, Length};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ fn default_quench_size() -> Bytes {
 }
 
 impl Becn {
-    /// Refuses a threshold that does not lie between those of `params`, and sizes that no message has.
+    /// Rejects a threshold outside those of `params`, and invalid message sizes.
     pub(super) fn check(&self, params: &Params) -> Result<(), Impossible> {
         let size = self.quench_size;
         Impossible::unless((28..=1500).contains(&size.0), "becn.quench_size", || {

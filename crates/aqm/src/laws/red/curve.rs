@@ -40,7 +40,7 @@ impl Curve {
     pub fn certain_from(&self) -> f64 {
         if self.gentle { 2.0 * self.max_th } else { self.max_th }
     }
-    /// The average from which there is a probability.
+    /// The average from which the probability is positive.
     pub const fn min_th(&self) -> f64 {
         self.min_th
     }
@@ -48,7 +48,7 @@ impl Curve {
     pub const fn max_th(&self) -> f64 {
         self.max_th
     }
-    /// How high the first slope goes.
+    /// Probability at the end of the first slope.
     pub const fn max_p(&self) -> f64 {
         self.max_p
     }

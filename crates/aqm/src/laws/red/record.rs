@@ -1,4 +1,4 @@
-//! What RED keeps for the record: its average, `max_p`, and where the average lies.
+//! Columns that RED records: its average, `max_p`, and the region of the average.
 
 use ecnlab_base::Dur;
 
@@ -10,7 +10,7 @@ use crate::record::columns::Integral;
 pub enum Region {
     /// Under `min_th`.
     Below,
-    /// From `min_th` up to, not including, `max_th`.
+    /// From `min_th` up to but excluding `max_th`.
     Inside,
     /// At `max_th` or over it.
     Above,

@@ -1,4 +1,4 @@
-//! From p_b to a choice: how signals lie among the arriving packets.
+//! Selection of packets with probability p_b: the spacing of signals among the arriving packets.
 
 use ecnlab_base::Rng;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Params;
 
-/// How signals are spaced. At a constant p_b = 1/k, packets from one signal to the next:
+/// Spacing of signals. At a constant p_b = 1/k, packets from one signal to the next:
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
@@ -25,7 +25,7 @@ pub enum Spacing {
     Linux,
 }
 
-/// What is as likely as any other to be signalled.
+/// Unit that is signalled with equal probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probability {
@@ -34,21 +34,21 @@ pub enum Probability {
     Packets,
     /// Each byte: p_b·size/`mean_packet` before spacing (FJ93 §4; there the maximum packet size).
     Bytes,
-    /// Each byte, ns-2's way (`bytes_`): count is whole `mean_packet`s of bytes, rounded down, and
-    /// size/`mean_packet` scales what spacing gave, unless that is 1.
+    /// Each byte, as in ns-2 (`bytes_`): the count is in whole `mean_packet`s of bytes, rounded down, and
+    /// size/`mean_packet` scales the result of the spacing, unless that is 1.
     BytesNs2,
 }
 
-/// Which drops restart the count of packets since the last signal, besides signals.
+/// Drops that restart the count of packets since the last signal, in addition to signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CountReset {
     /// None (ns-2 with `ns1_compat_`; ns-3).
     Signals,
-    /// Those past the upper threshold (FJ93 figure 2).
+    /// Drops above the upper threshold (FJ93 figure 2).
     #[default]
     Forced,
-    /// Those and the ones for want of room (ns-2).
+    /// Drops above the upper threshold and on a full queue (ns-2).
     All,
 }
 

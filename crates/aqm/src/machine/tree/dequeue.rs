@@ -1,4 +1,4 @@
-//! The departure of a packet from a queue of several: which inner queue is asked, and what its answer means to the scheduler.
+//! Departure from a queue with several inner queues: selection of the inner queue and handling of its result.
 
 use ecnlab_base::Time;
 
@@ -10,7 +10,7 @@ use crate::machine::scheduler::Backlog;
 use crate::{Aqm, Item, Watch};
 
 impl<P: Item> Node<P> {
-    /// As [`Fifo::dequeue`]. A tree counts a packet as departed from itself in any case, and passes over its drops.
+    /// Like [`Fifo::dequeue`]. A tree always counts a returned packet as departed, and skips its drops.
     fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<Held<P>> {
         match self {
             Node::Leaf(fifo) => fifo.dequeue(now, books, watch),
@@ -18,7 +18,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Fifo::among`]; a tree has no law of its own to tell.
+    /// Like [`Fifo::among`]; a tree has no law of its own.
     fn among(&mut self, flows: u32) {
         match self {
             Node::Leaf(fifo) => fifo.among(flows),
@@ -26,7 +26,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// Whether the law of an empty FIFO has forgotten what was.
+    /// Returns whether the law of an empty FIFO is in its initial state.
     fn is_at_rest(&self) -> bool {
         match self {
             Node::Leaf(fifo) => fifo.law().is_at_rest(),
@@ -41,7 +41,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Fifo::peek`], and as [`Node::dequeue`] of a tree.
+    /// Like [`Fifo::peek`], and like [`Node::dequeue`] for a tree.
     fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<u32> {
         match self {
             Node::Leaf(fifo) => fifo.peek(now, books, watch),
@@ -49,7 +49,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// When to ask for a packet: at any time, or not before this one.
+    /// Time at which to poll for a packet: any time, or not before this time.
     pub fn ready(&self) -> Time {
         match self {
             Node::Leaf(_) => Time::ZERO,
@@ -82,7 +82,8 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// Asks class `i` for a packet or its head: once if the scheduler is to know of each drop, else again after each drop.
+    /// Polls class `i` for a packet or its head: once if the scheduler must be notified of each drop, otherwise again
+    /// after each drop.
     fn ask<T>(
         &mut self,
         i: usize,
@@ -103,7 +104,7 @@ impl<P: Item> Branch<P> {
         })
     }
 
-    /// What class `i` answered, if it is a packet. If not, the scheduler is told.
+    /// Returns the packet in the result of class `i`. If there is none, the scheduler is notified.
     fn heard<T>(&mut self, i: usize, answer: Dequeued<T>, now: Time) -> Option<T> {
         match answer {
             Dequeued::Gone(gone) => return Some(gone),
@@ -113,7 +114,7 @@ impl<P: Item> Branch<P> {
         None
     }
 
-    /// How many flows take turns with class `i`, if the scheduler is to know of each drop.
+    /// Number of flows that take turns with class `i`, if the scheduler must be notified of each drop.
     fn among(&self, i: usize) -> Option<u32> {
         self.scheduler.shape().and_then(|shape| shape.among(i))
     }
@@ -125,7 +126,7 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// Whether the law across the classes, if there is one, lets go what was taken out of class `i`.
+    /// Returns whether the law across the classes, if there is one, releases the packet taken from class `i`.
     fn releases(
         &mut self,
         held: &mut Held<P>,
@@ -139,7 +140,7 @@ impl<P: Item> Branch<P> {
         coupling.releases(&mut held.packet, (i, now.since(held.since)), now, books, &mut watch)
     }
 
-    /// As [`Node::peek`].
+    /// Like [`Node::peek`].
     fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
         self.gather(now);
         self.wake(now);
@@ -153,7 +154,7 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// The class to ask. If there is none, it says when to come back.
+    /// Returns the class to poll. If there is none, it stores the time of the next poll.
     fn choose(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<usize> {
         if self.peeked.is_some() {
             return self.peeked;
@@ -169,7 +170,7 @@ impl<P: Item> Branch<P> {
         chosen
     }
 
-    /// Has the one inner queue of a scheduler that peeks judge its head.
+    /// Lets the single inner queue of a peeking scheduler decide on its head.
     fn look(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         let answer = self.ask(0, books, watch, |node, books, watch| node.peek(now, books, watch));
         self.heard(0, answer, now);
@@ -182,7 +183,7 @@ impl<P: Item> Branch<P> {
         self.scheduler.found_empty(i, self.classes[i].node.is_at_rest());
     }
 
-    /// When the first class that waits for a shaper of its own may be asked again.
+    /// Time at which the first class that waits for its own shaper may be polled again.
     fn wakes_at(&self) -> Time {
         if !self.shaped_within {
             return Time::NEVER;
@@ -191,7 +192,7 @@ impl<P: Item> Branch<P> {
         asleep.min().unwrap_or(Time::NEVER)
     }
 
-    /// Classes whose time has come may be asked again.
+    /// Releases classes whose waiting time is over.
     fn wake(&mut self, now: Time) {
         if !self.shaped_within {
             return;

@@ -1,4 +1,4 @@
-//! The arrival of a packet at a queue of several: its inner queue, and who leaves when all together are too long.
+//! Arrival at a queue with several inner queues: selection of the inner queue, and drops when the total is too long.
 
 use ecnlab_base::{Time, coverage_mark};
 
@@ -7,8 +7,8 @@ use crate::contract::shape::Header;
 use crate::machine::books::Books;
 use crate::{DropReason, Full, Item, Tally, Watch};
 
-/// What a packet takes besides its bytes: `SKB_TRUESIZE(0)` of Linux on 64 bits, 256 bytes of `struct sk_buff` and 320 of
-/// `struct skb_shared_info` (include/linux/skbuff.h).
+/// Memory of a packet in addition to its bytes: `SKB_TRUESIZE(0)` of Linux on 64 bits, 256 bytes of `struct sk_buff`
+/// and 320 of `struct skb_shared_info` (include/linux/skbuff.h).
 const OVERHEAD: u64 = 576;
 
 impl<P: Item> Node<P> {
@@ -35,7 +35,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// What [`Node::shed`] drops from.
+    /// Packets available to [`Node::shed`].
     pub(super) fn droppable(&self) -> Tally {
         match self {
             Node::Leaf(fifo) => fifo.droppable(),
@@ -45,7 +45,7 @@ impl<P: Item> Node<P> {
 }
 
 impl<P: Item> Branch<P> {
-    /// `packet` arrives: at the queue of its class, which may refuse it; then the fattest makes room, if need be.
+    /// Enqueues `packet` at the queue of its class, which may drop it; then the fattest queue makes room if necessary.
     pub fn enqueue(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         self.gather(now);
         if self.idles != books.idles {
@@ -71,7 +71,7 @@ impl<P: Item> Branch<P> {
             self.ready = Time::ZERO;
             self.scheduler.arrived(i, now);
         }
-        // What waits for a shaper stays, though nothing else be there to drop.
+        // Packets that wait for a shaper stay, even if there are no others to drop.
         let mut before = Tally::default();
         while self.is_over() && self.held != before {
             coverage_mark!("tree.full_sheds_fattest");
@@ -93,7 +93,7 @@ impl<P: Item> Branch<P> {
         std::iter::once(i).chain(self.classes[i].node.place(packet, books)).collect()
     }
 
-    /// Whether the law across the classes, if there is one, lets the `packet` for class `i` in.
+    /// Returns whether the law across the classes, if there is one, admits the `packet` for class `i`.
     fn admits(&mut self, packet: &mut P, i: usize, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> bool {
         let Some(coupling) = &mut self.coupling else { return true };
         let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
@@ -116,7 +116,7 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// What [`Branch::shed`] drops from.
+    /// Packets available to [`Branch::shed`].
     fn droppable(&self) -> Tally {
         self.classes.iter().fold(Tally::default(), |mut sum, class| {
             sum += class.node.droppable();

@@ -10,19 +10,19 @@ use crate::machine::scheduler::Backlog;
 use crate::record::counters::Group;
 use crate::{Across, Aqm, Item, Stats, Tally};
 
-/// A named inner queue, as it stands at one instant.
+/// Reading of a named inner queue at one time.
 #[derive(Clone, Debug)]
 pub struct ClassReading {
-    /// Its name, from the outermost queue on: `voice`, `rest/bulk`; "all" for the whole.
+    /// Path of its names from the outermost queue: `voice`, `rest/bulk`; "all" for the whole.
     pub name: String,
-    /// What befell its packets since the start.
+    /// Counts of its packets since the start.
     pub counts: Group,
     /// Since the last reading.
     pub stats: Stats,
 }
 
 impl ClassReading {
-    /// What was counted after `earlier`, an earlier reading of the same queue. Statistics are as they are.
+    /// Returns the counts since `earlier`, an earlier reading of the same queue. Statistics are unchanged.
     pub fn since(self, earlier: &ClassReading) -> ClassReading {
         ClassReading { counts: self.counts - earlier.counts, ..self }
     }
@@ -33,7 +33,7 @@ impl ClassReading {
 pub struct ClassSample {
     /// Packets and bytes held.
     pub held: Tally,
-    /// What its law has in the columns asked for; NaN for none.
+    /// Values of its law in the requested columns; NaN for none.
     pub values: Vec<f64>,
 }
 
@@ -62,7 +62,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Branch::class_names`]; of one FIFO none.
+    /// Like [`Branch::class_names`]; empty for one FIFO.
     pub fn class_names(&self) -> Vec<String> {
         match self {
             Node::Leaf(_) => Vec::new(),
@@ -70,7 +70,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Branch::cut_classes`]; of one FIFO none.
+    /// Like [`Branch::cut_classes`]; empty for one FIFO.
     pub fn cut_classes(&mut self) -> Vec<ClassReading> {
         match self {
             Node::Leaf(_) => Vec::new(),
@@ -78,7 +78,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Branch::class_samples`]; of one FIFO none.
+    /// Like [`Branch::class_samples`]; empty for one FIFO.
     pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
         match self {
             Node::Leaf(_) => Vec::new(),
@@ -134,14 +134,14 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// As [`Fifo::cut_stats`]; those of the inner queues are their own.
+    /// Like [`Fifo::cut_stats`]; the inner queues keep their own statistics.
     pub fn cut_stats(&mut self) -> Stats {
         let law = self.coupling.as_mut().map(|coupling| &mut coupling.law);
         let (columns, integrals) = law.map_or((&[][..], Vec::new()), |law| (law.columns().means, law.cut()));
         self.gauge.cut(0, columns, integrals)
     }
 
-    /// As [`Fifo::value`], of the law across the classes.
+    /// Like [`Fifo::value`], for the law across the classes.
     pub fn value(&self, name: &str) -> Option<f64> {
         let law = &self.coupling.as_ref()?.law;
         let columns = law.columns().values.iter();
@@ -181,7 +181,7 @@ impl<P: Item> Branch<P> {
         named.flat_map(of).chain(self.rows.names().cloned()).collect()
     }
 
-    /// Readings in the order of [`Branch::class_names`]. Statistics begin anew.
+    /// Returns readings in the order of [`Branch::class_names`], and resets the statistics.
     pub fn cut_classes(&mut self) -> Vec<ClassReading> {
         let named = self.names.iter().zip(&mut self.classes);
         let of = |(name, class): (&String, &mut Class<P>)| {
@@ -200,7 +200,7 @@ impl<P: Item> Branch<P> {
         readings
     }
 
-    /// Samples in the order of [`Branch::class_names`], with what laws have in `columns`.
+    /// Returns samples in the order of [`Branch::class_names`], with the values of laws in `columns`.
     pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
         let named = self.classes.iter().take(self.names.len());
         let of = |class: &Class<P>| {
