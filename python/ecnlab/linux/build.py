@@ -1,7 +1,8 @@
-"""Build a user-mode Linux kernel with time travel, and the guest that runs in it; once, without root.
+"""Build a user-mode Linux kernel with time travel and the guest that runs in it; once, without root.
 
-The kernel is configured from nothing (allnoconfig), ``kernel.config`` and the laws' files. It is compiled from links to its source, some
-files of which are replaced (``kernel.EDITS``) and one added (``kernel.ADDED``): the source itself stays as it is.
+The configuration starts from allnoconfig and adds ``kernel.config`` and the laws' files. The kernel is compiled from
+links to its source, with some files replaced (``kernel.EDITS``) and one added (``kernel.ADDED``); the source itself is
+not changed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ STAMP: Final = (
     "KBUILD_BUILD_HOST=ecnlab",
     "KBUILD_BUILD_VERSION=1",
 )
-"""Who built it and when goes into the kernel's entropy: the same everywhere, so that runs are."""
+"""Builder and build time enter the kernel's entropy: they are constant, so that runs are reproducible."""
 
 FILES: Final = 600
 """How many there are to compile, about."""
@@ -71,9 +72,9 @@ SBIN: Final = ("/usr/sbin", "/sbin")
 
 
 def build(named: Path | None, jobs: int, say: Say) -> Kernel:
-    """Build what is not there yet and boot it once. ``named`` is a kernel source; without it Debian's is used.
+    """Build the missing parts and boot the kernel once. ``named`` is a kernel source; without it Debian's is used.
 
-    Raises EcnlabError with a remedy for everything missing, before anything starts; and if the build fails.
+    Raises EcnlabError with a remedy for everything missing, before the build starts; and if the build fails.
     """
     parsers = _missing(named)
     if parsers:
@@ -95,7 +96,7 @@ def build(named: Path | None, jobs: int, say: Say) -> Kernel:
 
 
 def missing_for_guest() -> list[str]:
-    """What is missing to compile the guest and to make its file system, each with its remedy."""
+    """Return what is missing to compile the guest and to create its file system, each with its remedy."""
     return _missing_of(GUEST_NEEDS)
 
 
@@ -137,7 +138,7 @@ def _static_library() -> bool:
 
 
 def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
-    """Configure and compile below ``folder``, which holds nothing but the kernel in the end."""
+    """Configure and compile below ``folder``, which finally holds only the kernel."""
     scratch = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -164,7 +165,7 @@ def _edited(tree: Path, links: Path) -> None:
     """Make ``links`` look like the source ``tree``, but for our edits. Raises EcnlabError if one does not apply."""
     subprocess.run(["cp", "-rs", str(tree), str(links)], check=True)
     for name, old, new in EDITS:
-        # An earlier edit of the same file stands.
+        # # An earlier edit of the same file is kept.
         path = links / name
         text = path.read_text()
         if text.count(old) != 1:
@@ -178,7 +179,7 @@ def _edited(tree: Path, links: Path) -> None:
 
 
 def _check_config(made: Path) -> None:
-    """That every option asked for was taken: Kconfig drops in silence what lacks another option."""
+    """Check that every requested option was accepted: Kconfig silently drops options with missing dependencies."""
     taken = set(made.read_text().splitlines())
     lost = [line for line in config() if line.startswith("CONFIG_") and line not in taken]
     if lost:
@@ -198,7 +199,7 @@ def _make(tree: Path, words: list[str], scratch: Path) -> None:
 
 
 def _make_steps(tree: Path, words: list[str], scratch: Path) -> Generator[int, None, None]:
-    """Run make, gently; gives the number of files compiled, now and then. Raises EcnlabError with the end of its log."""
+    """Run make at low priority; yields the number of files compiled. Raises EcnlabError with the end of its log."""
     log = scratch / "log"
     command = [*GROUP, "nice", "-n", "10", "make", "-C", str(tree), *words]
     parent = os.getpid()
@@ -216,7 +217,7 @@ def _make_steps(tree: Path, words: list[str], scratch: Path) -> Generator[int, N
                 time.sleep(STEP_S)
                 yield len(re.findall(rb"^ +CC ", log.read_bytes(), re.MULTILINE))
         finally:
-            # Also where what the loop reports cannot be written. Compilers are in the group of their make.
+            # # Also if the progress output fails. The compilers are in the process group of make.
             if child.poll() is None:
                 with suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGTERM)

@@ -1,6 +1,6 @@
-"""The scenario's queues as the kernel's queue disciplines, in the words of ``tc``.
+"""The scenario's queues as the kernel's queue disciplines, in the syntax of ``tc``.
 
-What the kernel's discipline cannot do is refused; where it is near but not the same, the caller is told.
+Features that the kernel's discipline lacks are rejected; approximations are reported to the caller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FIXED: Final = {"admit": "fits", "forced": "arriving", "mark_at": "tail"}
 
 
 def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Findings) -> str:
-    """What follows ``tc qdisc add ... handle 10:`` for the ``[queue.NAME]`` in front of a link of ``rate_bps``."""
+    """Return the arguments after ``tc qdisc add ... handle 10:`` for a ``[queue.NAME]`` at a link of ``rate_bps``."""
     path = f"queue.{name}"
     _check_fixed(queue, path, found)
     if queue.get("quantiles"):
@@ -32,9 +32,9 @@ def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Find
 
 
 def twin(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
-    """The kernel's discipline that shall do to every packet what the queue with the table ``queue`` at ``path`` does.
+    """Return the kernel's discipline that treats every packet exactly like the queue ``queue`` at ``path``.
 
-    Only disciplines that draw no random number have one.
+    Only disciplines without random numbers have one.
     """
     _check_fixed(queue, path, found)
     law = queue["discipline"]

@@ -19,13 +19,13 @@ from ecnlab.linux.network import KernelLinks
 from ecnlab.linux.plan import plan
 
 BOOT_SECONDS: Final = 30.0
-"""Wall time that a run may take however short it is."""
+"""Minimum limit of wall time for a run, in seconds."""
 
 WALL_PER_VIRTUAL: Final = 1.0
-"""Wall seconds that a virtual second may take; a kernel that is slower than the real one hangs."""
+"""Limit of wall seconds per virtual second; a kernel slower than real time has stopped making progress."""
 
 OPTIONS: Final = (TBF_LINE,)
-"""Of the kernel: a link is a tbf, and its queue is asked for packets as by a driver."""
+"""Kernel option: a link is a tbf that polls its queue like a driver."""
 
 PACKETS_SEEN: Final = "packets"
 """The guest's file of captured packets."""
@@ -37,7 +37,7 @@ class Linux:
     engine: Engine = LINUX
 
     def __init__(self) -> None:
-        """Raises EcnlabError, saying what to do, if no kernel has been built."""
+        """Raises EcnlabError with a remedy if no kernel has been built."""
         self._kernel = find()
         self._stopped = Event()
         made = self._kernel.about
@@ -45,17 +45,17 @@ class Linux:
         self.made: dict[str, Any] = {"linux": {"kernel": made["version"], "build": self.build}}
 
     def check(self, scenario: Scenario) -> None:
-        """Raise SpecError for what the kernel cannot do: the same under every seed."""
+        """Raise SpecError for features that the kernel does not support; independent of the seed."""
         refuse_events(False, scenario)
         plan(scenario, 0)
 
     def tables(
         self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
     ) -> dict[str, pl.DataFrame]:
-        """The tables of a run: the same for the same scenario, seed and kernel.
+        """Return the tables of a run: identical for the same scenario, seed and kernel.
 
-        Raises SpecError for what the kernel cannot do, with file, line and key; RunError, with its console, for a
-        kernel that failed; Cancelled.
+        Raises SpecError for features that the kernel does not support, with file, line and key; RunError, with its
+        console, for a kernel that failed; Cancelled.
         """
         refuse_events(events, scenario)
         asked = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
@@ -66,7 +66,7 @@ class Linux:
             return tables.read(folder, asked, scenario.resolved)
 
     def instead(self, scenario: Scenario, /) -> list[Instead]:
-        """Where the kernel does not do as the scenario says, and what it does."""
+        """Return where the kernel deviates from the scenario, and how."""
         return plan(scenario, 0).instead
 
     def stop(self) -> None:
@@ -79,7 +79,7 @@ class Linux:
 
 
 def refuse_events(events: bool, scenario: Scenario) -> None:
-    """Raise EcnlabError if packet events are asked for, SpecError with file, line and key if the scenario does."""
+    """Raise EcnlabError for requested packet events, SpecError with file, line and key if the scenario has them."""
     if events:
         raise EcnlabError("the Linux engine records no packet events: leave out `events` (`--events`)")
     if scenario.resolved["packets"]:

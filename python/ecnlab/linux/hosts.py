@@ -1,7 +1,7 @@
-"""The scenario's TCPs as settings of the kernel's: of a host (sysctl), of a route, of a socket.
+"""The scenario's TCPs as kernel settings: per host (sysctl), per route, per socket.
 
-What a scenario departs to must be done or is refused. What only its profile says is done where the kernel lets one;
-otherwise the kernel's own value holds, and the manifest tells so.
+Explicit departures from the profile are applied or rejected. Values of the profile are applied where the kernel
+supports them; otherwise the kernel's own value is used and the manifest reports it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COUNTS: Final = {
 }
 
 FIXED: Final = {"dsack": True}
-"""What the kernel always does and the profile leaves out, as the simulator's senders make no use of it."""
+"""Features that the kernel always uses and that the profile omits, as the simulator's senders do not use them."""
 
 SET_HERE: Final = frozenset(
     {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
@@ -152,9 +152,9 @@ def _ms(
 
 
 def _check_ends(flow: str, ends: Sequence[str], spec: Mapping[str, Any], found: Findings) -> None:
-    """Refuse a flow whose ``ends``, names of TCPs, differ in the ECN feedback that the kernel's window law brings with it.
+    """Reject a flow whose ``ends``, names of TCPs, differ in the ECN feedback required by the kernel's window law.
 
-    The law sends its SYN with ECT, which a kernel without the law answers without ECN.
+    The law sends its SYN with ECT, to which a kernel without the law replies without ECN.
     """
     own = {name: _window(spec["tcp"][name]).kernel_ecn for name in ends}
     if len(set(own.values())) > 1:
@@ -180,7 +180,7 @@ def _tell_differences(
         if key in FIXED:
             found.tell(path, key, value, FIXED[key])
             continue
-        # A window law of the kernel may have an end of slow start of its own.
+        # # A window law of the kernel may include its own end of slow start.
         fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
         own, same = fixed, [fixed]
         if key == "recovery" and not table["sack"]:
@@ -201,7 +201,7 @@ def _kernel_settings() -> Mapping[str, Any]:
 
 
 def _recoveries_without_sack() -> list[str]:
-    """What the kernel does where SACK is not permitted, and the schemes for which it stands in."""
+    """The kernel's behaviour without SACK, and the schemes that it replaces."""
     known = {law: recovery.kernel_without_sack for law, recovery in laws.recoveries().items()}
     return [law for kind in ("same", "like") for law, own in known.items() if own == kind]
 
@@ -259,7 +259,7 @@ def sysctls(tcp: Tcp) -> Iterator[tuple[str, str]]:
     """(file below /proc/sys, value) of a host with this TCP."""
     for key, value in tcp.sysctl.items():
         yield f"net/ipv4/{key}", value
-    # A connection shall learn nothing from the one before, and the least round trip is that of all its life.
+    # # A connection must not reuse metrics of an earlier one, and the minimum RTT covers its whole life.
     yield "net/ipv4/tcp_no_metrics_save", "1"
     yield "net/ipv4/tcp_min_rtt_wlen", "86400"
 

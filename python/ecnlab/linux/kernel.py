@@ -1,4 +1,4 @@
-"""The kernel that was built, and where: found again by what it was made from."""
+"""The kernel build and its location, identified by a digest of its inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ecnlab.folder.sealed_json import read_plain_json
 HERE: Final = Path(__file__).parent
 
 CONFIG: Final = HERE / "kernel.config"
-"""What the kernel has beyond the least, whatever laws there are."""
+"""Kernel features beyond the minimum, independent of the laws."""
 
 
 class Patch(NamedTuple):
@@ -25,11 +25,11 @@ class Patch(NamedTuple):
     switch: str | None
     """Option of the kernel without which the patch has no effect; None if it only adds something, or is a build setting."""
     edits: tuple[tuple[str, str, str], ...]
-    """File, text, and what replaces it."""
+    """A file, a text in it, and the replacement."""
 
 
 TBF_LINE: Final = "ecnlab_tbf_line"
-"""Option of the kernel: tbf asks its inner queue for packets as a network driver does."""
+"""Kernel option: tbf polls its inner queue like a network driver."""
 
 CLOCK_NS: Final = "ecnlab_clock_ns"
 """Option of the kernel: its clock has units of 1 ns, and its timers are exact."""
@@ -41,8 +41,8 @@ PATCHES: Final = (
         None,
         (("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", "config HZ\n\tint\n\tdefault 1000\n"),),
     ),
-    # In closed loops tbf takes the place of a driver, which asks the queue for packets until it has none; that is how RED
-    # learns that it is idle. tbf only peeks, and RED below it never forgets its average.
+    # # In closed loops tbf replaces a driver, which polls the queue until it is empty; from the empty poll RED detects
+    # idle time. tbf only peeks, so that RED below it would never decay its average.
     # The option is one of user-mode Linux (`add`): it does not become part of the kernel's command line, and so not of its
     # entropy.
     Patch(
@@ -65,8 +65,9 @@ PATCHES: Final = (
             ),
         ),
     ),
-    # A driver asks for a packet when its line is free. tbf peeks as soon as the packet before has left: disciplines then see waits
-    # shorter by the time of a packet, and RED's idle time begins while the last packet is on the line.
+    # # A driver polls for a packet when its line is free. tbf peeks as soon as the previous packet has left:
+    # disciplines would see waits shorter by the transmission time of a packet, and RED's idle time would start while
+    # the last packet is on the line.
     Patch(
         "tbf-line-is-free",
         TBF_LINE,
@@ -123,10 +124,10 @@ PATCHES: Final = (
         (("drivers/net/Makefile", "obj-$(CONFIG_VETH) += veth.o\n", "obj-$(CONFIG_VETH) += veth.o ecnlab_line.o\n"),),
     ),
 )
-"""What is different in our copy of the source, in the order in which it is applied."""
+"""Differences of our copy of the source, in the order in which they are applied."""
 
 EDITS: Final = tuple(edit for patch in PATCHES for edit in patch.edits)
-"""The edits of all patches: file, text, and what replaces it."""
+"""The edits of all patches: file, text and replacement."""
 
 ADDED: Final = (("drivers/net/ecnlab_line.c", HERE / "driver/line.c"),)
 """Files that our copy of the source has besides."""
@@ -156,7 +157,7 @@ class Kernel:
 
     @property
     def root(self) -> Path:
-        """What a run's file system begins as."""
+        """Initial contents of a run's file system."""
         return self.folder / "root"
 
 
@@ -184,7 +185,7 @@ def config() -> list[str]:
 
 
 def config_digest() -> str:
-    """What tells kernels of one source apart: their configuration, our edits and our files."""
+    """Digest that distinguishes kernels built from one source: configuration, edits and added files."""
     return digest(*(path for _, path in ADDED), text=repr((config(), EDITS, [name for name, _ in ADDED])))
 
 
@@ -194,7 +195,7 @@ def guest_sources() -> list[Path]:
 
 
 def find() -> Kernel:
-    """The kernel that was built last. Raises EcnlabError, saying what to do, if there is none that serves."""
+    """Return the kernel that was built last. Raises EcnlabError with a remedy if no matching one exists."""
     current = cache() / "current"
     if not current.exists():
         raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` builds one in a few minutes; no root needed")

@@ -23,13 +23,13 @@ from ecnlab.linux.programs import install
 MEMORY: Final = "512M"
 
 EPOCH_NS: Final = 946_684_800_000_000_000
-"""What the clock of every run says at its start: 1 January 2000."""
+"""Clock value at the start of every run: 1 January 2000."""
 
 CONSOLE_LINES: Final = 25
 """How much of the console an error shows."""
 
 LOOK_SECONDS: Final = 0.2
-"""How long a wish to stop may wait to be heard."""
+"""Maximum delay until a request to stop is noticed, in seconds."""
 
 ADDR_NO_RANDOMIZE: Final = 0x0040000
 """personality(2): the same addresses in every process, on which the kernel's hash tables depend."""
@@ -45,11 +45,11 @@ def boot(
     programs: Sequence[Path] = (),
     options: Sequence[str] = (),
 ) -> Iterator[Path]:
-    """Boot ``kernel`` with ``files`` at the root of its file system; gives the folder with what the guest wrote.
+    """Boot ``kernel`` with ``files`` at the root of its file system; return the folder with the guest's output.
 
-    ``seed`` is all the entropy there is, but for the kernel's command line, at whose end ``options`` are. ``programs`` of
-    this machine are in ``/bin`` there. Raises RunError, with the end of the console, if the kernel does not come to its end
-    within ``limit_s`` seconds of wall time, or comes to a bad one.
+    ``seed`` is the only entropy, apart from the kernel's command line, which ends with ``options``. ``programs`` of
+    this machine are in ``/bin`` of the guest. Raises RunError, with the end of the console, if the kernel fails or does
+    not finish within ``limit_s`` seconds of wall time.
     """
     with tempfile.TemporaryDirectory(prefix="ecnlab-linux-") as name:
         root = Path(name)
@@ -146,10 +146,11 @@ def _prepare(core: int, parent: int) -> None:
 
 
 class Cores:
-    """Which of the cores that this process may use have a kernel now.
+    """Allocation of the cores that this process may use to running kernels.
 
-    A kernel and the processes of its user space take turns, thousands of times a second. On one core the next is there at
-    once; on two, each has to wake the other's, and a run takes two to four times as long on a machine with nothing else to do.
+    A kernel and the processes of its user space alternate thousands of times per second. On one core the next process
+    continues immediately; on two cores each has to wake the other, and a run takes two to four times as long on an
+    otherwise idle machine.
     """
 
     def __init__(self) -> None:
@@ -160,7 +161,7 @@ class Cores:
     def one(self) -> Iterator[int]:
         """The core with the fewest kernels, for the next."""
         with self._lock:
-            # Another process may do the same: it begins elsewhere.
+            # # Another process may do the same: it starts with another core.
             cores = sorted(os.sched_getaffinity(0), key=lambda core: (core + os.getpid()) % (os.cpu_count() or 1))
             core = min(cores, key=lambda core: self._kernels[core])
             self._kernels[core] += 1
@@ -175,6 +176,6 @@ CORES: Final = Cores()
 
 
 def tail(console: Path) -> str:
-    """The last lines of what a kernel or its guest has said."""
+    """Return the last lines of the output of a kernel or its guest."""
     lines = console.read_text(errors="replace").splitlines()
     return "\n".join(f"  {line}" for line in lines[-CONSOLE_LINES:]) or "  (it said nothing)"

@@ -1,4 +1,4 @@
-"""The network between the hosts of a run: what stands for the scenario's links."""
+"""The network between the hosts of a run, which implements the scenario's links."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Flow:
 
     @property
     def way(self) -> list[Link]:
-        """The links that the flow's data take; of web traffic, those from the first server to the first client."""
+        """Return the links on the path of the flow's data; for web traffic from the first server to the first client."""
         return self.ways[0].there
 
     @property
@@ -49,7 +49,7 @@ class Flow:
             yield from ((node, key) for node in self.nodes(side))
 
     def nodes(self, side: int) -> list[int]:
-        """The nodes from which data come (0) or to which they go (1)."""
+        """Return the nodes that send the data (0) or receive it (1)."""
         if "web" in self.drawn:
             web = self.drawn["web"]
             return web["clients"] if side else web["servers"]
@@ -58,7 +58,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Layout:
-    """What there is to connect."""
+    """The objects to be connected."""
 
     drawn: Drawn
     spec: Mapping[str, Any]
@@ -73,7 +73,7 @@ class Network(Protocol):
     """Makes links of something."""
 
     def files(self, layout: Layout, found: Findings) -> dict[str, str]:
-        """The files for ``ip -batch`` and ``tc -batch``, by name; refuses what it cannot do."""
+        """Return the files for ``ip -batch`` and ``tc -batch``, by name; reject unsupported features."""
 
     def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
         """Lines of the plan that make the namespaces, obey ``files``, and name the queues to read."""
@@ -125,14 +125,14 @@ def as_files(batches: Mapping[str, Iterable[str]]) -> dict[str, str]:
 
 
 def settings(homes: Iterable[Host]) -> Iterator[str]:
-    """Lines of the plan that set what is a whole host's."""
+    """Lines of the plan with settings of a whole host."""
     for home in homes:
         for file, value in sysctls(home.tcp):
             yield f"set {home.name} {file} {value}"
 
 
 ATTACHED: Final = "attached"
-"""What names of files end with whose queue disciplines the guest attaches itself: tc does not know them."""
+"""Suffix of the files of queue disciplines that the guest attaches itself because tc does not support them."""
 
 PROGRAMS: Final = "/bin"
 """Where ip and tc are in the guest's file system."""
@@ -172,9 +172,10 @@ def _measured(links: list[Link], watched: frozenset[int]) -> Iterator[str]:
 
 
 def _tapped(layout: Layout, taps: Iterable[tuple[int, Place]]) -> Iterator[str]:
-    """Lines of the plan that name the devices to listen at.
+    """Return the lines of the plan that name the devices to capture.
 
-    What comes to a queue passes no device there, but has passed one on its way into the node in the same instant.
+    A packet that arrives at a queue passes no device there, but has passed one at the same time when it entered the
+    node.
     """
     snap = max((number(capture["snap"]) for capture in layout.spec.get("capture", {}).values()), default=0)
     early = {index for index, place in taps if place == "before"}

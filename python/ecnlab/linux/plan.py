@@ -24,24 +24,24 @@ KINDS: Final = {"ftp": "bulk", "crr": "exchange", "web": "web"}
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run on Linux consists of."""
+    """The parts of a run on Linux."""
 
     drawn: Drawn
     links: list[Link]
     flows: list[Flow]
     homes: tuple[Host, ...]
     files: dict[str, str]
-    """By name, what the guest reads."""
+    """Files for the guest, by name."""
     instead: list[Instead]
-    """Where the kernel does not do as the scenario says."""
+    """Deviations of the kernel from the scenario."""
     duration_ns: int
     warmup_ns: int
 
 
 def plan(scenario: Scenario, seed: int, network: Network | None = None) -> Plan:
-    """The run of ``scenario`` under ``seed``, its links made by ``network``, by default the kernel.
+    """Return the run of ``scenario`` with ``seed``; ``network`` implements its links, by default the kernel.
 
-    Raises SpecError for what Linux cannot do, with file, line and key.
+    Raises SpecError for features that Linux does not support, with file, line and key.
     """
     spec, drawn, found = scenario.resolved, scenario.drawn(seed), Findings()
     links = topology.links_of(spec, drawn)

@@ -1,4 +1,4 @@
-"""Packets replayed through the kernel's queue disciplines, in virtual time, each discipline on a line of its own."""
+"""Packets replayed through the kernel's queue disciplines in virtual time, each discipline with its own line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOST: Final = "line"
 """The namespace with all lines."""
 
 OPTIONS: Final = (CLOCK_NS,)
-"""Of the kernel. None that changes a queue discipline."""
+"""Kernel options. None of them changes a queue discipline."""
 
 MOST_LINES: Final = 250
 """Lines in one kernel, at most."""
@@ -25,10 +25,10 @@ MOST_LINES: Final = 250
 LEAST_MTU: Final = 1514
 
 SECONDS: Final = 120.0
-"""Wall time that a kernel may take."""
+"""Limit of wall time for a kernel, in seconds."""
 
 LOOK_NS: Final = 20_000_000
-"""Between two looks at what has left, when all have come."""
+"""Interval between two checks for departed packets, after all have arrived."""
 
 
 class Sent(NamedTuple):
@@ -53,7 +53,7 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A queue discipline before a line, and what comes to it, in the order of time."""
+    """A queue discipline in front of a line, and its arrivals in order of time."""
 
     twin: Twin
     packets: Sequence[Sent]
@@ -62,10 +62,12 @@ class Line:
 
 
 def replay(kernel: Kernel, lines: Sequence[Line]) -> list[dict[int, Left]]:
-    """What left each of ``lines``, by the packet's place among those that came. What is missing was dropped.
+    """Return the departures from each of ``lines``, by the packet's index among the arrivals.
 
-    Between the queue and its line is nothing: the line takes a packet when it is free, and is busy with it for ``busy_ns``.
-    Raises RunError, with the kernel's console, if it fails.
+    Missing packets were dropped.
+
+    The line polls the queue directly: it takes a packet when it is free, and is busy with it for ``busy_ns``. Raises
+    RunError, with the kernel's console, if the kernel fails.
     """
     found: list[dict[int, Left]] = []
     for first in range(0, len(lines), MOST_LINES):
@@ -115,7 +117,7 @@ def _disciplines(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _attached(lines: Sequence[Line]) -> Iterator[str]:
-    """Those that tc does not know, below the same class."""
+    """Disciplines that tc does not support, attached below the same class."""
     for i, line in enumerate(lines):
         if line.twin.attached:
             yield f"l{i} 1:1 {OWN:x}: {line.twin.words}"

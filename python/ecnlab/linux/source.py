@@ -1,7 +1,7 @@
-"""Kernel source, and the tools to build it: what is there, or what Debian's packages hold.
+"""Kernel source and build tools: those on the machine, or from Debian's packages.
 
-Packages are read with an apt configuration of our own, below the user's cache, and unpacked there: the machine's apt
-and its files stay as they are, and nobody needs to be root.
+Packages are read with a separate apt configuration below the user's cache, and unpacked there: the machine's apt and
+its files are not changed, and root is not needed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Say = Callable[[str], None]
 
 PACKAGE: Final = "linux-source-7.3"
 SUITE: Final = "trixie-backports"
-"""Which source, and the suite of Debian that has it, newer than most machines'."""
+"""The source package, and the Debian suite that has it, newer than on most machines."""
 
 APT: Final = Path("/etc/apt")
-"""Where the machine says from where it has its packages. Read, never written."""
+"""The machine's package sources. Read, never written."""
 
 OLDEST: Final = (6, 18)
-"""The first kernel that tells all that we ask of it (tcpi_received_ce)."""
+"""The first kernel that reports all required values (tcpi_received_ce)."""
 
 PARSERS: Final = ("flex", "bison", "m4")
 """Tools that are fetched where they are missing: they need no installation."""
@@ -102,7 +102,7 @@ def fetch_parsers(missing: Sequence[str], say: Say) -> None:
 
 
 def can_fetch() -> bool:
-    """Whether this machine has Debian's package tools and a source of Debian's packages."""
+    """Return whether this machine has Debian's package tools and a Debian package source."""
     return bool(shutil.which("apt-get") and shutil.which("dpkg-deb") and _mirror())
 
 

@@ -1,6 +1,6 @@
-"""What the guest wrote, as the tables of a run folder.
+"""The guest's output as the tables of a run folder.
 
-The columns are those of the simulator. What the kernel does not count is missing; ``docs/linux.md`` lists it.
+The columns are those of the simulator. Values that the kernel does not count are missing; ``docs/linux.md`` lists them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ecnlab.linux.topology import WIRE
 Frames = dict[str, pl.DataFrame]
 
 STATISTICS: Final = {"kind": pl.String, "own": pl.String}
-"""What the kernel calls a discipline (TCA_KIND), and what that counts itself (TCA_STATS_APP), in hexadecimal digits."""
+"""The kernel's name of a discipline (TCA_KIND), and its own statistics (TCA_STATS_APP) in hexadecimal digits."""
 
 TEXT: Final = frozenset({"name", "group", "from", "to", "link"})
 WHOLE: Final = frozenset({"", "bytes", "count", "packets"})
-"""Units of columns that hold whole numbers, but for averages."""
+"""Units of columns with whole numbers, except averages."""
 
 ETHERNET_HEADER: Final = 14
 """Bytes that the kernel counts for a packet on the wire beyond IP's."""
@@ -53,7 +53,7 @@ def read(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
 
 
 def of_hosts(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
-    """The tables of flows, which hosts count, whatever the links are."""
+    """Return the tables of flows, which are counted by hosts, for all kinds of links."""
     flows = pl.read_csv(folder / "flows.csv")
     run_s, warm_s = plan.duration_ns / 1e9, plan.warmup_ns / 1e9
     of_the_run = ["finished_ns", "connections", "ecn_connections", "ecn_fallbacks", "min_rtt_us"]
@@ -77,9 +77,9 @@ def in_order(frames: Frames) -> Frames:
 
 
 def counts(law: str, kind: str, drops: int, own: bytes) -> Counts:
-    """What the kernel's discipline ``kind``, the queue ``law`` of a scenario, has counted.
+    """Return the counts of the kernel's discipline ``kind``, which implements the queue ``law`` of a scenario.
 
-    Raises EcnlabError, with what was expected, for another discipline than that of the law, and for statistics that it does not know.
+    Raises EcnlabError, with the expectation, for a discipline other than that of the law, and for unknown statistics.
     """
     known = laws.discipline(law)
     if kind not in known.kernel:
@@ -106,7 +106,7 @@ def _decoded(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
 
 
 def _split(rows: pl.DataFrame, keys: list[str], states: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The counters at the end of the run, and what they grew by since the warm-up. ``states`` are no counters."""
+    """Return the counters at the end of the run, and their increase since the warm-up. ``states`` are no counters."""
     end, warm = (rows.filter(pl.col("phase") == phase).drop("phase").sort(keys) for phase in ("end", "warm"))
     counters = [name for name in end.columns if name not in (*keys, *states)]
     if warm.is_empty():
@@ -115,9 +115,9 @@ def _split(rows: pl.DataFrame, keys: list[str], states: list[str]) -> tuple[pl.D
 
 
 def _typed(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """``frame`` with the columns of ``table``, in order, of the simulator's types; those it lacks are missing.
+    """Return ``frame`` with the columns of ``table``, in order and with the simulator's types; missing ones are null.
 
-    Of the columns of laws it has those that the kernel tells.
+    It has the law columns that the kernel reports.
     """
     columns, of_laws = [], laws.columns(table.removesuffix("_run"))
     for name, column in TABLES[table].items():
@@ -138,7 +138,7 @@ def _typed(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(plan: Plan) -> pl.DataFrame:
-    """One row a flow: what is known of it beforehand."""
+    """Return one row per flow with the values known in advance."""
     nodes = plan.drawn["nodes"]
     rows = [
         {

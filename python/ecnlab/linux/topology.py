@@ -1,15 +1,16 @@
 """A scenario's nodes, links and routes as network namespaces, veth pairs and queue disciplines.
 
-Every node is a namespace that only forwards. Behind it stand its hosts, the ends of flows, one namespace for each TCP that
-its flows have: what the kernel sets for a whole host differs between them, and a queue's drops are not told to the TCP
-of its own namespace, as the kernel would. Every direction of a link is two veth pairs that meet in one more namespace, the wire::
+Every node is a namespace that only forwards. Its hosts, the ends of flows, are behind it in one namespace per TCP of
+its flows: host-wide kernel settings differ between them, and drops of a queue are not reported to the TCP of its own
+namespace, as the kernel would do. Every direction of a link consists of two veth pairs that meet in another namespace,
+the wire::
 
     node A  o3 ~~~ a3  wire  b3 ~~~ i3  node B
 
-In front of ``o3`` stand the link's rate or shaper (tbf) and, inside it, its queue; ``b3`` has the rest of the link: its
-own rate once more where a shaper is slower, its delay and its loss (netem). Whatever enters ``a3`` is redirected to
-``b3``. So a packet leaves the queue when the shaper lets it, and arrives after serialisation and delay, as in the
-simulator. Addresses of neighbours are given, not asked for: there is no ARP, and no packet but the scenario's.
+``o3`` has the link's rate or shaper (tbf) and, inside it, its queue; ``b3`` has the rest of the link: its own rate
+again if a shaper is slower, its delay and its loss (netem). Packets that enter ``a3`` are redirected to ``b3``. A
+packet thus leaves the queue when the shaper permits, and arrives after serialisation and delay, as in the simulator.
+Addresses of neighbours are static: there is no ARP, and no packet except those of the scenario.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ from ecnlab.linux.disciplines import qdisc
 WIRE: Final = "wire"
 
 PACKET: Final = 1500
-"""Bytes of the longest packet, as IPv4 counts: a token bucket must hold one."""
+"""Bytes of the longest packet, as in IPv4: a token bucket must hold one."""
 
 ETHERNET: Final = "stab overhead -14 linklayer ethernet"
-"""The kernel counts the Ethernet header too; the scenario's sizes begin with IP's."""
+"""The kernel also counts the Ethernet header; the scenario's sizes start with the IP header."""
 
 QUEUE: Final = "10"
 PIPE: Final = "20"
 """Handles of the queue in front of a link and of the wire behind it."""
 
 MOST_IN_FLIGHT: Final = 1_000_000
-"""Packets that a wire holds before it would drop some: never."""
+"""Packet limit of a wire, high enough that it never drops any."""
 
 
 UNSUPPORTED: Final = ("drop", "mark", "drop_segments", "mark_segments")
 """Faults that only the simulator can inject at a given packet."""
 
 UNLIKE: Final = ("jitter", "burst_loss")
-"""What netem does too, but by other distributions and another chain: tables, and the loss of the state before the step."""
+"""Features that netem implements differently: distributions by tables, and the loss by the state before the step."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """One direction of a link: what the scenario says of it, and its place in the network."""
+    """One direction of a link: its description in the scenario and its place in the network."""
 
     index: int
     name: str
@@ -64,7 +65,7 @@ class Link:
 
     @property
     def has_own_queue(self) -> bool:
-        """Whether the link names a queue."""
+        """Return whether the link names a queue."""
         return bool(self.table["queue"] != "default")
 
     @property
@@ -134,7 +135,7 @@ def path(links: list[Link], start: int, end: int) -> list[Link]:
 
 
 def refuse_tunnels(links: list[Link], found: Findings) -> None:
-    """Refuse tunnels, which no engine but the simulator has."""
+    """Reject tunnels, which only the simulator supports."""
     for link in links:
         if "tunnel" in link.table:
             remedy = "leave it out, or run the scenario in the simulator"
@@ -142,7 +143,7 @@ def refuse_tunnels(links: list[Link], found: Findings) -> None:
 
 
 def check(links: list[Link], found: Findings) -> None:
-    """Refuse what links ask and the kernel's wires cannot do."""
+    """Reject link features that the kernel's wires do not support."""
     refuse_tunnels(links, found)
     for link in links:
         for key in UNSUPPORTED:
@@ -227,7 +228,7 @@ def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Finding
 
 
 def wires(links: list[Link]) -> Iterator[str]:
-    """Lines for ``tc -batch`` in the wire's namespace: what lies behind each queue."""
+    """Return the lines for ``tc -batch`` in the wire's namespace: everything after each queue."""
     for link in links:
         i = link.index
         yield f"qdisc add dev a{i} ingress"

@@ -15,15 +15,16 @@ TIMES: Final = {f"{what}_ns": pl.Int64 for what in ("asked", "answered", "transf
 
 
 def overlapping(traffic: Mapping[str, Any]) -> bool:
-    """Whether a page may begin before the objects of the one before have been transferred."""
+    """Return whether a page may start before the objects of the previous one have been transferred."""
     return traffic.get("page_spacing") == "start-to-start"
 
 
 def sessions(flow: int, web: DrawnWeb, *, overlapping: bool) -> Iterator[str]:
-    """A statement for each object, in the order of sessions, pages and objects.
+    """Return a statement per object, in the order of sessions, pages and objects.
 
-    Its pause is that before it is asked for: of a session's first, since the start of the run; of another page's first,
-    since the page before began or, if pages do not overlap, was done; else since the object before was asked for.
+    Its pause is the time before its request: for the first object of a session, since the start of the run; for the
+    first of another page, since the previous page started or, if pages do not overlap, was completed; otherwise since
+    the request for the previous object.
     """
     objects = sorted(web["objects"], key=lambda one: (one["session"], one["page"], one["index"]))
     for _, session in groupby(objects, key=lambda one: one["session"]):

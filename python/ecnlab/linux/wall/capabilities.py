@@ -1,4 +1,4 @@
-"""Whether the machine lets us do it: found by trying, in a scratch namespace, before anything starts."""
+"""Check of the machine's capabilities by trial in a scratch namespace, before a run starts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ REMEDIES: Final = {
     "mounts": "it takes CAP_SYS_ADMIN, and in a container a profile that lets one mount (`--privileged`)",
     "tun": "it takes CAP_NET_ADMIN and the driver: `modprobe tun`, in a container `--device /dev/net/tun`",
 }
-"""By what could not be done, what to do."""
+"""The remedy for each failed operation."""
 
 
 def check_machine(guest: Guest) -> None:
-    """Raise EcnlabError, saying what is missing and what to do, if namespaces and devices cannot be made here."""
+    """Raise EcnlabError with cause and remedy if namespaces and devices cannot be created here."""
     done = subprocess.run([guest.container, "check"], capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip()
@@ -34,7 +34,7 @@ def check_machine(guest: Guest) -> None:
 
 
 def check_congestion(scenario: Scenario, asked: Plan) -> None:
-    """Raise SpecError, with file, line and key, for a window law that the machine's kernel does not let one choose."""
+    """Raise SpecError, with file, line and key, for a window law that the machine's kernel does not allow to select."""
     found = Findings()
     for name, law in sorted({(home.tcp.name, home.tcp.congestion) for home in asked.homes}):
         if not _has(law):

@@ -1,8 +1,8 @@
-"""The guest on the machine's own kernel: started in namespaces of its own, ended with all that is in them.
+"""The guest on the machine's own kernel: started in new namespaces and ended with everything in them.
 
-Nothing of a run has a name outside: its namespaces live as long as their processes, these die with the process that
-asked for them, and a namespace takes its devices with it. What can be left of a run whose process was killed is its
-folder; the next run removes it, once it holds the lock that nobody but the dead one held.
+No part of a run has a name outside: its namespaces live as long as their processes, these end with the process that
+started them, and a namespace's devices end with it. Only the folder of a run whose process was killed can remain; the
+next run removes it after acquiring the lock that the dead process held.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ecnlab.linux.wall.guest import Guest
 LOCK: Final = "lock"
 
 SETUP_SECONDS: Final = 60.0
-"""How long the guest may take for its namespaces, or to write its files."""
+"""Seconds that the guest may take to create its namespaces, or to write its files."""
 
 
 class Container:
@@ -39,15 +39,15 @@ class Container:
 
     @property
     def out(self) -> Path:
-        """What the guest has written."""
+        """Return the output folder of the guest."""
         return self._folder / "root/out"
 
     def namespace(self, host: str) -> Path:
-        """The file of a host's network namespace: there while the guest runs, for those who look from its mounts."""
+        """Return the file of a host's network namespace, visible in the guest's mount namespace while it runs."""
         return Path(f"/proc/{self._child.pid}/root{self._folder}/root/run/netns/{host}")
 
     def hear(self, word: str, seconds: float = SETUP_SECONDS) -> str:
-        """Wait for the line that begins with ``word``; give what follows. Raises RunError if something else comes."""
+        """Wait for the line that starts with ``word``; return the rest of it. Raises RunError for any other line."""
         self._control.settimeout(seconds)
         while b"\n" not in self._heard:
             try:
@@ -64,7 +64,7 @@ class Container:
         return rest
 
     def answer(self) -> None:
-        """Let a guest go on that waits."""
+        """Let a waiting guest continue."""
         with suppress(OSError):
             # Not a write: without a reader that would be a SIGPIPE.
             self._control.send(b"\n", socket.MSG_NOSIGNAL)
@@ -83,7 +83,7 @@ class Container:
         self._child.wait()
 
     def end(self) -> None:
-        """End the guest, and wait until everything of it is gone."""
+        """End the guest, and wait until all its processes have ended."""
         with suppress(ProcessLookupError):
             self._child.send_signal(signal.SIGKILL)
         self._child.wait()
@@ -95,7 +95,7 @@ class Container:
         self._control.close()
 
     def console(self) -> str:
-        """What the guest's programs have said."""
+        """Return the output of the guest's programs."""
         said = [
             f"  {line}" for file in (self.out / "setup",) if file.exists() for line in file.read_text().splitlines()
         ]
@@ -159,7 +159,7 @@ def _start(guest: Guest, folder: Path, files: Mapping[str, str]) -> Container:
             stderr=subprocess.STDOUT,
             pass_fds=[theirs.fileno()],
             env={},
-            # Ctrl-C is for the one who asked; it ends this one.
+            # # Ctrl-C is handled by the parent process, which ends this one.
             start_new_session=True,
         )
     return Container(folder, child, ours)
@@ -173,10 +173,10 @@ def runs() -> Path:
 
 
 def remove_leftovers() -> list[Path]:
-    """Remove what runs have left whose process was killed; gives their folders.
+    """Remove the remains of runs whose process was killed; return their folders.
 
-    A folder is of such a run if nobody holds its lock. Should a process of it still be there, against all reason, it is
-    known by its root, which is in that folder, and killed first.
+    A folder belongs to such a run if its lock is free. A remaining process of it, though not expected, is identified by
+    its root in that folder and killed first.
     """
     with _only_one():
         return _remove_leftovers()

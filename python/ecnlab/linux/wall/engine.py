@@ -28,7 +28,7 @@ FIRST_PORT: Final = 10_000
 """Port of the listener of flow 0 (FIRST_PORT in guest/flows.c)."""
 
 PRIORITY: Final = 10
-"""Of the router among processes of real time, where one may have it."""
+"""Real-time priority of the router, if permitted."""
 
 
 class LinuxWall:
@@ -37,7 +37,7 @@ class LinuxWall:
     engine: Engine = LINUX_WALL
 
     def __init__(self) -> None:
-        """Raises EcnlabError, saying what to do, for every capability that is missing."""
+        """Raises EcnlabError with a remedy for every missing capability."""
         self._guest = prepare()
         check_machine(self._guest)
         self._cancel, self._stopped = Cancel(), Event()
@@ -45,16 +45,16 @@ class LinuxWall:
         self.made: dict[str, Any] = {"linux": {"kernel": os.uname().release, "build": self.build}}
 
     def check(self, scenario: Scenario) -> None:
-        """Raise SpecError for what the hosts or the router cannot do: the same under every seed."""
+        """Raise SpecError for features that the hosts or the router do not support; independent of the seed."""
         refuse_events(False, scenario)
         check_congestion(scenario, plan(scenario, 0, RouterLinks()))
 
     def tables(
         self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
     ) -> dict[str, pl.DataFrame]:
-        """The tables of a run, with one more, ``timing``.
+        """Return the tables of a run, and in addition ``timing``.
 
-        Raises SpecError for what cannot be done, with file, line and key; RunError for hosts that failed; Cancelled.
+        Raises SpecError for unsupported features, with file, line and key; RunError for hosts that failed; Cancelled.
         """
         refuse_events(events, scenario)
         asked = plan(scenario, seed, RouterLinks())
@@ -69,11 +69,11 @@ class LinuxWall:
             return tables.in_order(found)
 
     def instead(self, scenario: Scenario, /) -> list[Instead]:
-        """Where the kernel does not do as the scenario says, and what it does."""
+        """Return where the kernel deviates from the scenario, and how."""
         return plan(scenario, 0, RouterLinks()).instead
 
     def evidence(self, scenario: Scenario, found: dict[str, pl.DataFrame], /) -> dict[str, Any]:
-        """Whether the run kept real time well enough: the manifest's ``evidence``."""
+        """Return whether the run kept real time well enough: the manifest's ``evidence``."""
         return evidence.judge(found["timing"], plan(scenario, 0, RouterLinks()))
 
     def stop(self) -> None:
@@ -82,7 +82,7 @@ class LinuxWall:
         self._cancel.cancel()
 
     def _cancel_behind(self, hosts: Container) -> None:
-        """Hosts that end before their time would be waited for in vain."""
+        """Cancel the router if hosts end early, because waiting for them would never end."""
         hosts.wait()
         self._cancel.cancel()
 

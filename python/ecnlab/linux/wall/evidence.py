@@ -1,13 +1,13 @@
-"""Whether real time was kept well enough for a run to be evidence.
+"""Checks whether real time was kept well enough for a run to be evidence.
 
-What the router does between a packet's arrival and its delivery is computed at exact times; what is late is the reading
-of a packet from its sender's device and its delivery to the receiver's. Both lengthen the way of a packet, so the limits
-are of the scenario's own times, the least that any of its flows has:
-
-* 99 of 100 packets are no later than a full packet takes on the flow's slowest link, so that neighbours on that link stay
-  apart, and than a twentieth of its round trip without queues, so that rates, which go with the round trip, are off by
-  less than 5 %.
-* No packet is later than that round trip: a longer pause is an event that TCP reacts to, and not the network's.
+The router computes everything between a packet's arrival and its delivery at exact times; only reading a packet from
+its sender's device and delivering it to the receiver's can be late. Both lengthen the delay of a packet, so the limits
+are derived from the scenario's own times, the minimum over its flows:
+* 99 of 100 packets are late by at most the transmission time of a full packet on the flow's slowest link, so that
+  consecutive packets on that link stay apart, and by at most a twentieth of the flow's RTT without queues, so that
+  rates, which depend on the RTT, are off by less than 5 %.
+* No packet is late by more than that RTT: a longer pause is an event to which TCP reacts, and which the network did not
+  cause.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ecnlab.linux.plan import Plan
 from ecnlab.linux.topology import Link
 
 PACKET_BITS: Final = 12_000
-"""Of a full packet, 1500 bytes."""
+"""Fraction of the transmission time of a full packet, 1500 bytes."""
 
 SHARE: Final = 0.05
-"""Of a round trip, that the 99th percentile may be."""
+"""Fraction of an RTT that the 99th percentile may reach."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Limits:
 
 
 def limits(plan: Plan) -> Limits:
-    """Those of the most demanding flow."""
+    """Return the limits of the most demanding flow."""
     return Limits(
         min(min(_packet_s(flow.way), SHARE * _round_trip_s(flow)) for flow in plan.flows),
         min(_round_trip_s(flow) for flow in plan.flows),
@@ -45,12 +45,12 @@ def limits(plan: Plan) -> Limits:
 
 
 def _packet_s(way: list[Link]) -> float:
-    """How long a full packet takes on the slowest of these links; for ever where no link has a rate."""
+    """Return the transmission time of a full packet on the slowest of these links; infinity if no link has a rate."""
     return max((PACKET_BITS / link.drain_bps for link in way if link.drain_bps), default=float("inf"))
 
 
 def _round_trip_s(flow: Flow) -> float:
-    """Of a full packet and an ACK of no length, without queues."""
+    """Return the round-trip time of a full packet and an ACK of zero length, without queues."""
     delay = sum(link.delay_ps for link in (*flow.way, *flow.back)) / 1e12
     return delay + sum(PACKET_BITS / link.rate_bps for link in flow.way if link.rate_bps)
 

@@ -16,18 +16,18 @@ CONTAINER: Final = "container"
 
 @dataclass(frozen=True)
 class Guest:
-    """What runs on the machine's kernel."""
+    """The programs on the machine's kernel."""
 
     folder: Path
 
     @property
     def root(self) -> Path:
-        """What a run's file system begins as."""
+        """Initial contents of a run's file system."""
         return self.folder / "root"
 
     @property
     def container(self) -> Path:
-        """The program that starts it in namespaces of its own."""
+        """Return the program that starts it in new namespaces."""
         return self.folder / CONTAINER
 
 

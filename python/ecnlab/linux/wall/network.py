@@ -1,7 +1,7 @@
-"""Links as a router in user space makes them (crates/live): each host has one device, and everything else is ours.
+"""Links implemented by a router in user space (crates/live): each host has one device; everything else is ecnlab's.
 
-So the queue disciplines are the simulator's, with all their settings, and faults happen at the packets that a scenario
-names. What remains the kernel's are the hosts.
+The queue disciplines are therefore the simulator's, with all their settings, and faults affect the packets that a
+scenario names. Only the hosts are the kernel's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEVICE: Final = "u0"
 """A host's only way out."""
 
 ROOM: Final = 10_000
-"""Packets that a device keeps for a router that is late; what it throws away fails the run."""
+"""Packets that a device buffers while the router is late; any drop there fails the run."""
 
 
 class RouterLinks:
@@ -57,7 +57,7 @@ def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
 
 
 def _refuse_web(flows: Iterable[Flow], found: Findings) -> None:
-    """The router tells flows by one port each, and web traffic listens at both ends."""
+    """Reject web traffic: the router identifies flows by one port each, and web traffic listens at both ends."""
     for flow in flows:
         if "web" in flow.drawn:
             key = f"flow.{flow.drawn['table']}.traffic"
