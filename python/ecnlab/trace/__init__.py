@@ -32,7 +32,7 @@ TABLES: Final = ("connections", "directions", "violations", "interfaces")
 
 
 class Trace:
-    """What a capture holds. All tables are Polars frames; their columns are in ``docs/trace.md``."""
+    """Contents of a capture. All tables are Polars frames; their columns are in ``docs/trace.md``."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Trace:
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table by name. They are made when first asked for, and take some 1.3 kB a connection."""
+        """Every table by name. Tables are built on first use and need about 1.3 kB per connection."""
         return self._tables(self._chosen)
 
     @property
@@ -70,7 +70,7 @@ class Trace:
 
     @property
     def directions(self) -> pl.DataFrame:
-        """Two rows a connection: what each end sent, that of the opener first."""
+        """Two rows per connection: the data sent by each end, the opener first."""
         return self.tables["directions"]
 
     @property
@@ -95,12 +95,12 @@ class Trace:
         return self._chosen[0] if len(self._chosen) == 1 else self._found.largest()
 
     def glimpse(self, rows: int) -> dict[str, tuple[pl.DataFrame, int]]:
-        """``rows`` rows of connections, of directions with data and of violations, and how many there are of each; ``rules``.
+        """Return up to ``rows`` connections, directions with data and violations, the number of each, and ``rules``.
 
-        If there are more connections, those with violations and then those with most packets come first. ``rules`` has one
-        row a rule broken.
+        If there are more connections, those with violations come first, then those with most packets. ``rules`` has one
+        row per broken rule.
 
-        Of a capture of millions of connections this makes no tables but of those shown.
+        Only tables of the connections shown are built, even for a capture with millions of connections.
         """
         if len(self._chosen) <= AT_A_TIME:
             sent = self.directions.filter(pl.col("data_packets") > 0)
@@ -152,9 +152,9 @@ class Trace:
         return tables | {"interfaces": made[0]["interfaces"]}
 
     def series(self, connection: int, *, most: int = 20_000) -> pl.DataFrame:
-        """The packets of one connection, at most ``most`` rows of each kind: what a time-sequence graph draws.
+        """Return the packets of one connection, at most ``most`` rows of each kind, for a time-sequence graph.
 
-        Reads the capture again. Raises EcnlabError for standard input, which cannot be.
+        Reads the capture again. Raises EcnlabError for standard input, which cannot be read twice.
         """
         if str(self.path) == "-":
             raise EcnlabError("standard input cannot be read twice: write it to a file first")
@@ -195,10 +195,10 @@ def trace(
 
 
 def changes(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> pl.DataFrame:
-    """What happened to the ECN bits of the packets that two captures share, on the way from ``first`` to ``second``.
+    """Return the changes of the ECN bits of packets in both captures, on the path from ``first`` to ``second``.
 
-    One row for each connection's direction and change: codepoints ``before`` and ``after``, the ECN flags that differ, and
-    how many packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
+    One row per direction of a connection and change: codepoints ``before`` and ``after``, the ECN flags that differ,
+    and the number of packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
     """
     for path in (first, second):
         refuse_damaged_capture(Path(path))

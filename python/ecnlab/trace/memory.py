@@ -1,4 +1,4 @@
-"""How much memory a capture's connections may take."""
+"""Memory limit for a capture's connections."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 SHARE: Final = 0.75
-"""Of what is available; the rest is for tables and for others."""
+"""Fraction of the available memory; the rest is for tables and other processes."""
 
 MEMINFO: Final = Path("/proc/meminfo")
 CGROUP: Final = Path("/sys/fs/cgroup")
 
 
 def for_connections() -> int | None:
-    """Bytes: three quarters of what the machine, or the control group, has available. None where nothing tells."""
+    """Return three quarters of the bytes available to the machine or the control group; None if unknown."""
     known = [bytes_ for bytes_ in (_of_machine(), _of_group()) if bytes_ is not None]
     return int(SHARE * min(known)) if known else None
 
@@ -29,7 +29,7 @@ def _of_machine() -> int | None:
 
 
 def _of_group() -> int | None:
-    """What the control group (version 2) may still take; None without a limit."""
+    """Return the memory still available in the control group (version 2); None without a limit."""
     try:
         limit, used = ((CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
     except OSError:

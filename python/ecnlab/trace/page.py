@@ -27,7 +27,7 @@ SIGNS: Final[dict[str, tuple[str, str, str]]] = {
     "ece": ("ECE", "circle-open", "#9467bd"),
     "cwr": ("CWR", "square", "#17becf"),
 }
-"""Every kind of packet that has a sign of its own: name, symbol, colour."""
+"""Kinds of packets with their own marker: name, symbol, colour."""
 
 BINS: Final = 400
 """Intervals over which throughput is taken."""
@@ -95,7 +95,7 @@ def _outstanding(rows: pl.DataFrame) -> go.Figure:
 
 
 def _throughput(rows: pl.DataFrame) -> go.Figure:
-    """The progress of ACKs: goodput, whatever is sent again."""
+    """Return the progress of ACKs: goodput, independent of retransmissions."""
     acks = _of(rows, "ack")
     end = acks["time_s"].max()
     width = float(end) / BINS if isinstance(end, float) and end > 0 else 1.0
