@@ -1,4 +1,4 @@
-"""Packets that come to a queue: drawn at random, as bursts of all sizes and codepoints."""
+"""Arrivals at a queue: random packets in bursts, with all sizes and codepoints."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Final, NamedTuple
 import numpy as np
 
 BURST: Final = (1, 40)
-"""Packets that come at one instant."""
+"""Number of packets that arrive at the same time."""
 
 BYTES: Final = (40, 1500)
 """Sizes of packets."""
 
 LOAD: Final = (0.5, 2.0)
-"""How many times what the line carries comes, in the mean of a trace."""
+"""Mean load of a trace relative to the line's capacity."""
 
 FLOWS: Final = (1, 12)
 """Flows of a trace."""
 
 
 class Arrival(NamedTuple):
-    """A packet that comes."""
+    """An arriving packet."""
 
     at_ns: int
     length: int
@@ -29,15 +29,15 @@ class Arrival(NamedTuple):
     tos: int
     """The octet with DSCP and codepoint."""
     group: int
-    """Its flow group, by its place in the run's list."""
+    """Its flow group, by index in the run's list."""
     flow: int
 
 
 def drawn(seed: int, rate_bps: int, count: int, *, groups: int = 1, dscps: Sequence[int] = (0,)) -> list[Arrival]:
-    """``count`` packets for a line of ``rate_bps``: the same for the same arguments.
+    """Return ``count`` packets for a line of ``rate_bps``: identical for identical arguments.
 
-    Bursts of random lengths come after pauses with an exponential distribution. Sizes are, by halves, of any number of
-    bytes, and the smallest or the largest. Each packet has a codepoint and a DSCP of its own, and belongs to one of some
+    Bursts of random lengths arrive after exponentially distributed pauses. Half of the sizes are any number of bytes,
+    half are the smallest or the largest. Each packet has a random codepoint and DSCP, and belongs to one of several
     flows, each of one group.
     """
     rng = np.random.default_rng(seed)

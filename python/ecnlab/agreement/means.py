@@ -1,8 +1,8 @@
-"""Do the simulator and the Linux kernel agree? One question to both, under the same seeds.
+"""Comparison of the simulator and the Linux kernel: the same experiment in both, with the same seeds.
 
-The margin is stated before a run is made and stored beside the answers. A metric agrees if the 90 % interval of its
-ratio lies within the margin: two one-sided tests at 5 % (Schuirmann, 1987). It differs if the interval lies outside;
-what straddles the margin needs more replicates.
+The margin is fixed before a run and stored with the results. A metric agrees if the 90 % interval of its ratio lies
+within the margin: two one-sided tests at 5 % (Schuirmann, 1987). It differs if the interval lies outside; if the
+interval overlaps the limit of the margin, more replicates are needed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LEVEL: Final = 0.90
 MARGIN: Final = 0.1
 
 PROFILE: Final = "linux-7"
-"""The TCP of a scenario that is asked alone: the kernel's, so that the engines differ and not the TCPs."""
+"""The TCP of a scenario without an experiment: the kernel's, so that the engines differ and not the TCPs."""
 
 CHARTS: Final = 6
 """Most cells whose evolution is drawn."""
@@ -69,14 +69,13 @@ def agree(
     progress: Progress | None = None,
     explained: int = 0,
 ) -> Path:
-    """Ask simulator and kernel the scenario or experiment ``file``; write into ``out``, and return the page's path.
+    """Run the scenario or experiment ``file`` in simulator and kernel; write into ``out``, and return the page's path.
 
-    ``out`` gets a sweep of each engine, ``agreement.parquet`` with a row for each cell and metric, and
-    ``agreement.html``. Runs that are there are not done again. With ``explained``, the first so many replicates of each
-    cell are done once more with captures, and ``explanation.parquet`` and a section of the page rank the differences in the
-    engines' behaviour (docs/linux.md). Raises what ``ecnlab.sweep`` raises, and FolderError if
-    ``out`` was begun with another margin; EcnlabError for an ``engine`` that cannot be compared with the simulator, which
-    today is any but the kernel.
+    ``out`` gets a sweep of each engine, ``agreement.parquet`` with a row per cell and metric, and ``agreement.html``.
+    Existing runs are not repeated. With ``explained``, that number of replicates of each cell is run once more with
+    captures, and ``explanation.parquet`` and a section of the page rank the differences in the engines' behaviour
+    (docs/linux.md). Raises the errors of ``ecnlab.sweep``, FolderError if ``out`` was started with another margin, and
+    EcnlabError for an ``engine`` that cannot be compared with the simulator: currently any but the kernel.
     """
     refuse_unless_random(engine, "an agreement")
     if engine == PACKETS:
@@ -111,7 +110,7 @@ def agree(
 
 
 def read_question(path: Path) -> Experiment:
-    """The experiment in ``path``; of a scenario, the experiment that asks it with the metrics of every agreement.
+    """Return the experiment in ``path``; for a scenario, an experiment with the metrics of every comparison.
 
     Raises SpecError, EcnlabError, OSError.
     """
@@ -174,10 +173,10 @@ def compare(simulator: Sweep, linux: Sweep, margin: float) -> pl.DataFrame:
 
 
 def ratio_to(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Interval:
-    """The ratio of means, with its interval; not a number if the mean of ``theirs`` is zero.
+    """Return the ratio of means with its interval; NaN if the mean of ``theirs`` is zero.
 
-    Runs that have counted nothing have no spread, and yet do not say that the mean is zero: the interval then is that of
-    runs of which one has counted as much as the least of the others did.
+    Runs without any count have no spread, which does not prove a mean of zero: the interval is then that of runs of
+    which one has the smallest count of the other engine.
     """
     if theirs.mean() == 0.0:
         return Interval(math.nan, math.nan, math.nan, 0, LEVEL)
@@ -190,7 +189,7 @@ def ratio_to(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Interval
 
 
 def judge(ratio: Interval, margin: float) -> str:
-    """What the interval of a ratio says of its lying within ``margin`` of 1."""
+    """Return the verdict of a ratio's interval on whether it lies within ``margin`` of 1."""
     low, high = 1 - margin, 1 + margin
     if low <= ratio.low and ratio.high <= high:
         return "agrees"

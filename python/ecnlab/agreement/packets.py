@@ -1,6 +1,6 @@
-"""Do our queues do the same to every packet as the kernel's? One list of arrivals to both, in virtual time.
+"""Packet-by-packet comparison of our queues with the kernel's: one list of arrivals for both, in virtual time.
 
-Fate, codepoint, order and the instant at which its transmission begins are compared for each packet, to the nanosecond.
+Fate, codepoint, order and start of transmission are compared for each packet, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AROUND: Final = 3
 """Packets that are shown before and behind the first that differs."""
 
 AFTER_NS: Final = 1_000_000_000
-"""Virtual time for what the kernel holds longer than we do, beyond the time that all packets take on the line."""
+"""Additional virtual time, beyond the transmission of all packets, for packets that the kernel holds longer."""
 
 CODEPOINTS: Final = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 
@@ -42,24 +42,24 @@ Ours: TypeAlias = tuple[int | None, int, list[int], int]
 
 @dataclass(frozen=True)
 class Question:
-    """A queue in front of a link, and how the kernel has it."""
+    """A queue in front of a link, and its kernel counterpart."""
 
     scenario: Scenario
     index: int
-    """Of the link."""
+    """Rate of the link."""
     link: str
     queue: str
     law: str
     rate_bps: int
     twin: Twin
     dscps: tuple[int, ...]
-    """Which the queue tells apart, and 0."""
+    """Flow groups that the queue distinguishes, and 0."""
     instead: tuple[Instead, ...]
     """Settings that the kernel does not have as the queue has them."""
 
 
 class Fate(NamedTuple):
-    """What became of a packet at ours and at the kernel's; None: it was dropped."""
+    """Fate of a packet in our queue and in the kernel's; None: dropped."""
 
     arrival: Arrival
     place: tuple[int, ...]
@@ -68,18 +68,18 @@ class Fate(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether it fared differently."""
+        """Return whether the fates differ."""
         return self.ours != self.kernels
 
     @property
     def when_ns(self) -> int:
-        """When one of the two let it go first; when it came, if both dropped it."""
+        """Return the earlier of the departure times; the arrival time if both dropped it."""
         return min((left.at_ns for left in (self.ours, self.kernels) if left), default=self.arrival.at_ns)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace that both were asked about."""
+    """A trace and its fates in both queues."""
 
     question: Question
     seed: int
@@ -91,7 +91,7 @@ class Trace:
         return sum(fate.differs for fate in self.fates)
 
     def first(self) -> str:
-        """The first packet that fared differently, by the time at which one of both let it go, with those around it."""
+        """Return the first packet whose fates differ, by the earlier departure time, with the packets around it."""
         numbered = sorted(enumerate(self.fates), key=lambda item: (item[1].when_ns, item[0]))
         at = next(i for i, (_, fate) in enumerate(numbered) if fate.differs)
         shown = numbered[max(0, at - AROUND) : at + AROUND + 1]
@@ -102,10 +102,11 @@ class Trace:
 
 
 def agree(file: str | os.PathLike[str], *, traces: int, seed: int = 1, packets: int = PACKETS) -> list[Trace]:
-    """Ask every queue that a link of the scenario ``file`` names, and the kernel, about ``traces`` random traces.
+    """Compare every queue named by a link of the scenario ``file`` with the kernel's on ``traces`` random traces.
 
-    Trace i is drawn with ``seed`` + i, as `ecnlab.agreement.arrivals` draws them. Raises EcnlabError if no kernel has been built or
-    no link names a queue; SpecError for queues that the kernel does not have; RunError for a kernel that failed.
+    Trace i is drawn with ``seed`` + i, as in `ecnlab.agreement.arrivals`. Raises EcnlabError if no kernel has been
+    built or no link names a queue; SpecError for queues that the kernel does not have; RunError for a kernel that
+    failed.
     """
     path = Path(file)
     if is_experiment(read_text(path)):
@@ -117,7 +118,7 @@ def agree(file: str | os.PathLike[str], *, traces: int, seed: int = 1, packets: 
 
 
 def ask(asked: Sequence[tuple[Question, int]], kernel: Any, packets: int = PACKETS) -> list[Trace]:
-    """Each question with a trace of its own, drawn with the seed beside it."""
+    """Run each question with its own trace, drawn with the given seed."""
     found = []
     for question, seed in asked:
         groups = question.scenario.names("group")
@@ -134,7 +135,10 @@ def ask(asked: Sequence[tuple[Question, int]], kernel: Any, packets: int = PACKE
 
 
 def questions(scenario: Scenario) -> list[Question]:
-    """The queues that links of ``scenario`` name. Raises SpecError for what cannot be asked, EcnlabError if there are none."""
+    """Return the queues named by links of ``scenario``.
+
+    Raises SpecError for unsupported ones, EcnlabError if there are none.
+    """
     spec, found = scenario.resolved, Findings()
     asked = []
     for index, one in enumerate(scenario.drawn(1)["links"]):
@@ -197,7 +201,7 @@ def _end(rows: Sequence[Arrival], ours: Sequence[Ours]) -> int:
 
 def _fates(rows: Sequence[Arrival], ours: Sequence[Ours], kernels: Mapping[int, Left]) -> Iterator[Fate]:
     for i, (row, (left_ps, tos, place, _)) in enumerate(zip(rows, ours, strict=True)):
-        # A timer of the kernel that is due within a nanosecond goes off at its end.
+        # # A kernel timer due within a nanosecond expires at its end.
         left = None if left_ps is None else Left(-(-left_ps // 1000), tos)
         yield Fate(row, tuple(place), left, kernels.get(i))
 
