@@ -20,9 +20,9 @@ BUTTONS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a chart.
+    """A line of a chart.
 
-    ``values`` share the chart's times. ``style`` picks the colour, from 0; a line that is not ``listed`` has no place in
+    ``values`` share the chart's times. ``style`` selects the colour, from 0; a line that is not ``listed`` is not in
     the legend.
     """
 

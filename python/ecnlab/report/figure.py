@@ -15,11 +15,12 @@ import plotly.graph_objects as go
 from ecnlab.report.plot import plot, with_levels
 
 SYMBOLS: Final = ("circle", "square", "triangle-up", "diamond", "x")
-"""Markers of the styles, so that no series is told by its colour alone."""
+"""Markers of the styles, so that series are distinguished not only by colour."""
 
 PRINTED: Final = "diamond-open"
 DODGE: Final = 0.018
-"""Sideways shift between series as a share of the axis, so that intervals at one place do not hide each other."""
+"""Horizontal offset between series as a fraction of the axis, so that intervals at one position do not hide each other.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Point:
 
     @property
     def has_interval(self) -> bool:
-        """Whether both ends are known; either may be infinite."""
+        """Return whether both ends are known; either may be infinite."""
         return not math.isnan(self.low + self.high)
 
 
@@ -56,11 +57,11 @@ class Axis:
     log: bool = False
 
     def place(self, value: float) -> float:
-        """Where ``value`` lies, in the units in which Plotly takes a range: the logarithm on a log axis."""
+        """Return the position of ``value`` in Plotly's units of a range: its logarithm on a log axis."""
         return math.log10(value) if self.log else value
 
     def value(self, place: float) -> float:
-        """The value at a place."""
+        """Return the value at a position."""
         return 10.0**place if self.log else place
 
 
@@ -68,9 +69,9 @@ class Axis:
 class Figure:
     """A figure with a caption.
 
-    ``zero`` draws the line of no difference, ``printed`` holds a paper's own points, ``levels`` a paper's own values that hold
-    all along the axis, drawn as lines with their names, ``ceiling`` is the largest value that can be. ``source`` names the
-    figure of a paper that this one answers ("Figure 16").
+    ``zero`` draws the line of no difference, ``printed`` holds a paper's own points, ``levels`` a paper's own values
+    that are constant along the axis, drawn as lines with their names; ``ceiling`` is the maximum possible value.
+    ``source`` names the figure of a paper that this one reproduces ("Figure 16").
     """
 
     title: str

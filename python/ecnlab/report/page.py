@@ -18,7 +18,7 @@ from ecnlab.report.plot import document
 from ecnlab.report.topology import Topology
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
-"""What a chip means. Each tone has its own sign as well as its own colour."""
+"""Meaning of a chip. Each tone has its own sign as well as its own colour."""
 
 SIGNS: dict[Tone, str] = {"yes": "●", "partly": "◐", "no": "○", "open": "◌", "plain": "·"}
 
@@ -42,7 +42,7 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """Of all kinds."""
+        """Return the number of all kinds together."""
         return sum(count for _, _, count in self.counts)
 
 
@@ -58,7 +58,7 @@ class Cell:
 
     @property
     def sign(self) -> str:
-        """The sign that goes with the chip's colour."""
+        """Return the sign that accompanies the chip's colour."""
         return SIGNS[self.tone] if self.tone else ""
 
 
@@ -66,8 +66,8 @@ class Cell:
 class Table:
     """A table with a caption.
 
-    On a phone its rows become cards if ``cards``. If ``notes``, the last cell of a row, where it says something, is
-    set under the row over its whole width.
+    On a phone its rows become cards if ``cards``. If ``notes``, the last cell of a row, unless empty, is set below the
+    row over its whole width.
     """
 
     caption: str
@@ -80,7 +80,7 @@ class Table:
 
     @property
     def heads(self) -> Sequence[str]:
-        """The columns that stand in the row itself."""
+        """Return the columns in the row itself."""
         return self.columns[:-1] if self.notes else self.columns
 
     def cells(self) -> list[list[Cell]]:
@@ -90,7 +90,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Figures that stand side by side where there is room."""
+    """Figures side by side if there is space."""
 
     figures: Sequence[Figure]
     kind: Literal["figures"] = "figures"
@@ -124,19 +124,19 @@ class Page:
 
     @property
     def draws(self) -> bool:
-        """Whether anything on it is drawn: a page of tables does without the library that draws."""
+        """Return whether it has any drawing: a page with only tables does not load the drawing library."""
         return any(isinstance(block, Group | Chart) for section in self.sections for block in section.blocks)
 
 
 def shown(value: object) -> object:
-    """A value of a template: what a browser would obey in a text of somebody's is written out."""
+    """Return a value for a template, with markup in foreign text escaped."""
     return visible(value) if type(value) is str else value
 
 
 def render(page: Page) -> str:
-    """The page as HTML text.
+    """Return the page as HTML text.
 
-    The same page gives the same bytes: no clock and no host enters here.
+    The same page gives identical bytes: it depends on no clock and no host.
     """
     environment = jinja2.Environment(
         autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

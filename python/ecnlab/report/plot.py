@@ -1,7 +1,7 @@
-"""What all plots of a page share: how Plotly is asked for one, and how it gets into the page.
+"""Common parts of all plots of a page: the request to Plotly, and embedding in the page.
 
-A plot holds no colours. The page's script gives it those of the style sheet,
-light or dark; a trace's ``meta`` is the number of its colour there.
+A plot contains no colours. The page's script sets those of the style sheet, light or dark; a trace's ``meta`` is the
+number of its colour there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def plot(traces: Sequence[go.Scatter], x: dict[str, Any], y: dict[str, Any], **l
     return go.Figure(
         list(traces),
         {
-            "template": {},  # in place of Plotly's own colours
+            "template": {},  # instead of Plotly's own colours
             "margin": MARGIN,
             "showlegend": True,
             "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
@@ -33,9 +33,9 @@ def plot(traces: Sequence[go.Scatter], x: dict[str, Any], y: dict[str, Any], **l
 
 
 def document(drawing: go.Figure) -> str:
-    """``drawing`` as JSON that can stand inside a ``<script>``; missing values are null.
+    """Return ``drawing`` as JSON for a ``<script>``; missing values are null.
 
-    The encoder is named, because Plotly takes another one where it is installed and the same page has the same bytes.
+    The encoder is fixed, because Plotly uses another one if installed, and the same page must have identical bytes.
     """
     return str(io.to_json(drawing, engine="json"))
 

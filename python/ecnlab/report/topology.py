@@ -1,7 +1,7 @@
-"""Networks as drawings: nodes down a line, what hangs at them to either side, every link with its words.
+"""Drawings of networks: a vertical line of nodes, with other nodes on either side, and a text for every link.
 
-The line runs downwards, so that a phone shows a chain of seven switches as well as a wide screen does. The drawing has no
-colours: the style sheet gives it those of the page, light or dark.
+The line runs downwards, so that a chain of seven switches fits a phone as well as a wide screen. The drawing has no
+colours: the style sheet sets those of the page, light or dark.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REACH: Final = 86
 """From the line of nodes, which is at 0, to the boxes at either side."""
 
 LEAST: Final = (-150.0, 200.0)
-"""How far a drawing reaches at least: the words of the line's links stand to the right of it."""
+"""Minimum extent of a drawing: the texts of the line's links are to the right of it."""
 
 NODE: Final = 24
 LINE: Final = 14
@@ -29,12 +29,12 @@ LETTER: Final = 6.4
 """Height of a row of nodes at a side; width of a letter, about."""
 
 LONGEST: Final = 30
-"""Letters that a line of words has room for."""
+"""Maximum letters of a line of text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A link between two nodes, with what is known of it: short words for the drawing, cells for the table."""
+    """A link between two nodes and its properties: a short text for the drawing, cells for the table."""
 
     name: str
     a: str
@@ -61,13 +61,13 @@ class Topology:
 
     @property
     def said(self) -> str:
-        """The caption, with the links that the drawing has no place for: those that are farther from its line than one link."""
+        """Return the caption, including links not in the drawing: those more than one link away from its line."""
         line = set(_longest_path(self.wires))
         missing = dict.fromkeys(wire.name for wire in self.wires if not {wire.a, wire.b} & line)
         return f"{self.caption} Not drawn: {', '.join(missing)}." if missing else self.caption
 
     def svg(self) -> Markup:
-        """The drawing: the longest path from above downwards, and what hangs at it to either side."""
+        """Return the drawing: the longest path from top to bottom, with other nodes on either side."""
         line = _longest_path(self.wires)
         drawing = _Drawing(self.wires, line)
         marks, height = drawing.draw()
@@ -83,7 +83,7 @@ class _Drawing:
         self.wires, self.line = wires, line
         self.between = {frozenset((w.a, w.b)): w for w in wires}
         self.reach = LEAST
-        """How far it goes to the left and to the right."""
+        """Extent to the left and to the right."""
 
     def draw(self) -> tuple[list[Markup], int]:
         wires: list[Markup] = []
@@ -93,7 +93,7 @@ class _Drawing:
             if above is not None:
                 wire = self.between[frozenset((above, node))]
                 lines = [part for words in wire.words for part in _wrapped(words)]
-                beside = LINE if self._sides(above)[1] else 0.0  # room for what is said of the link to the right
+                beside = LINE if self._sides(above)[1] else 0.0  # space for the link text on the right
                 gap = max(34.0, LINE * (len(lines) + 1) + 12.0) + beside
                 wires += [_stroke(0, y, 0, y + gap, wire), *_words(wire, lines, y + beside, y + gap)]
                 y += gap
@@ -117,7 +117,7 @@ class _Drawing:
         return box.format(x - half, y - NODE / 2, 2 * half, NODE) + _text(x, y + 4, name, "middle", "node")
 
     def _sides(self, node: str) -> tuple[list[tuple[str, Wire]], list[tuple[str, Wire]]]:
-        """What hangs at a node of the line: what sends towards it to the left, what it sends to on the right."""
+        """Return the neighbours of a node of the line: senders towards it on the left, receivers on the right."""
         left = [(w.a, w) for w in self.wires if w.b == node and w.a not in self.line]
         right = [(w.b, w) for w in self.wires if w.a == node and w.b not in self.line]
         return left, right
@@ -154,7 +154,7 @@ def _paths(near: Mapping[str, Sequence[str]], start: str) -> Iterator[list[str]]
 
 
 def _words(wire: Wire, lines: Sequence[str], y0: float, y1: float) -> list[Markup]:
-    """What is said of a link of the line, to the right of it."""
+    """Return the text of a link of the line, to the right of it."""
     first = (y0 + y1) / 2 - LINE * len(lines) / 2 + 4
     said = enumerate((wire.name, *lines))
     return [_text(12, first + LINE * i, words, "start", "" if i else "name") for i, words in said]
@@ -184,7 +184,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str) -> Markup:
 
 
 def _wrapped(words: str) -> list[str]:
-    """``words`` in lines that there is room for, broken after commas."""
+    """Wrap ``words`` into lines that fit, broken after commas."""
     lines = [""]
     for part in words.split(", "):
         joined = f"{lines[-1]}, {part}" if lines[-1] else part
