@@ -39,7 +39,7 @@ PLURAL: Final = {
 
 
 def verdicts(of_numbers: Iterable[str], what: str = "printed numbers") -> Tally:
-    """How many printed numbers have each verdict; ``what`` they are called."""
+    """Return the number of printed numbers per verdict; ``what`` is their name."""
     found = Counter(of_numbers)
     return Tally(f"{found.total()} {what}:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
 
@@ -84,10 +84,10 @@ def number_table(
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
 ) -> Table:
-    """Every printed number with its measurement.
+    """Return every printed number with its measurement.
 
-    ``context`` adds to a metric's name what all its points share; ``full`` has the verdicts of the full size, by id; ``level``
-    is the confidence of the intervals.
+    ``context`` adds the common properties of all points to a metric's name; ``full`` has the verdicts of the full size,
+    by id; ``level`` is the confidence of the intervals.
     """
     rows: list[list[Cell | str]] = []
     said: dict[str, str] = {}
@@ -119,7 +119,7 @@ def number_table(
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:
-    """``reason``, or where it was given before. ``said`` remembers by whom."""
+    """Return ``reason``, or a reference to its first occurrence. ``said`` records the occurrences."""
     first = said.setdefault(reason, name) if reason else name
     return reason if first == name else f"As for {first}."
 
@@ -174,7 +174,7 @@ def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
 
 
 def _reach(row: Mapping[str, Any]) -> str:
-    """How far a claim about an axis holds that holds partly."""
+    """Return up to where a partly true claim about an axis holds."""
     if row["outcome"] != "partly":
         return ""
     return f"; holds up to {row['upto']}" if row["upto"] else "; by the slope alone"
@@ -188,7 +188,7 @@ def finding(claims: pl.DataFrame, published: Published, name: str, statement: st
 
 
 def ranged(claims: pl.DataFrame, published: Published, name: str, statement: str, what: str) -> Finding:
-    """A claim of many places as one sentence: in how many it holds, and from where to where runs ``what`` it is about."""
+    """Return a claim about many places as one sentence: the number of places where it holds, and the range of ``what``."""
     tests, metric = claims.filter(pl.col("id") == name), published.metrics[published.claim(name).metric]
     holds, answer, by_size = int((tests["outcome"] == "yes").sum()), tests["answer"][0], tests["mean"].to_list()
     least, most = (quantity(size(by_size, key=abs), metric) for size in (min, max))
@@ -197,9 +197,9 @@ def ranged(claims: pl.DataFrame, published: Published, name: str, statement: str
 
 
 def counted(holds: int, of: int, statement: str, said: str, least: float = 0.0) -> Finding:
-    """A sentence of the summary that is true in ``holds`` of ``of`` cases, with the evidence ``said``.
+    """Return a summary sentence that is true in ``holds`` of ``of`` cases, with the evidence ``said``.
 
-    It is partly true if it is in one case; with ``least``, mostly if it is in that share of them at least.
+    It is partly true if it holds in one case; with ``least``, mostly true if it holds in at least that fraction.
     """
     if holds == of:
         return Finding("Yes", "yes", statement, said)
@@ -237,9 +237,10 @@ def figure(
     levels: Sequence[tuple[float, str]] = (),
     source: str = "",
 ) -> Figure:
-    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given.
+    """Return a figure of a metric, in percent if the metric is; ``label`` replaces the metric's name if given.
 
-    ``levels`` and ``source`` are as for `Figure`: printed values that hold all along the axis, and the paper's own figure.
+    ``levels`` and ``source`` are as for `Figure`: printed values that are constant along the axis, and the paper's own
+    figure.
     """
     drawn, name = [c for c in curves if c.points], Axis(label or metric.name)
     return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)

@@ -20,8 +20,8 @@ MEANS: Final[dict[str, type[pl.DataType]]] = {"mean": pl.Float64, "low": pl.Floa
 class Grid:
     """The axes of a paper's experiments.
 
-    ``levels`` say where a label that is not a number lies on its axis, ``names`` how a label is written for a reader,
-    ``words`` how an axis is (``max_p {}``).
+    ``levels`` give the positions of labels that are not numbers on their axis, ``names`` the displayed labels,
+    ``words`` the displayed axis names (``max_p {}``).
     """
 
     keys: tuple[str, ...]
@@ -41,9 +41,9 @@ class Grid:
         return whole.select([pl.col(name).cast(kind) for name, kind in (self._places() | VALUES).items()])
 
     def points(self, frame: pl.DataFrame, metrics: Mapping[str, Metric], level: float = LEVEL) -> pl.DataFrame:
-        """The mean of each metric at each place of the grid, with its interval.
+        """Return the mean of each metric at each place of the grid, with its interval.
 
-        Places where a ratio has no value (nothing to divide by) are left out.
+        Places where a ratio has no value (division by zero) are left out.
         """
         rows = []
         for place, group in self.ordered(frame).group_by(["metric", *self.keys], maintain_order=True):
@@ -53,7 +53,7 @@ class Grid:
         return pl.DataFrame(rows, schema=self._places() | MEANS, orient="row")
 
     def ordered(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Rows by metric and place, each axis in its own order, whatever order they were found in."""
+        """Sort rows by metric and place, each axis in its own order."""
         ranks = [
             pl.col(key)
             .replace_strict({x: self.score(x) for x in frame[key].unique()}, return_dtype=pl.Float64)
@@ -68,12 +68,12 @@ class Grid:
         return frame.with_columns(ranks).sort(order).select(frame.columns)
 
     def run_keys(self, frame: pl.LazyFrame) -> list[str]:
-        """The columns of a sweep's table that name a run: its place in the grid and its replicate."""
+        """Return the columns of a sweep's table that identify a run: its place in the grid and its replicate."""
         columns = frame.collect_schema().names()
         return [key for key in (*self.keys, "replicate") if key in columns]
 
     def score(self, label: str) -> float:
-        """Where a label lies on its axis: its level, or the number it begins with; 0 for a name."""
+        """Return the position of a label on its axis: its level, or the number with which it starts; 0 for a name."""
         if label in self.levels:
             return self.levels[label]
         try:

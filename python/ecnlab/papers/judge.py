@@ -25,18 +25,19 @@ class Rules:
     level: float
     """The confidence of intervals."""
     strict: bool
-    """Whether a number agrees only with its whole interval within the margin, and no trend holds partly."""
+    """Rules for verdicts: whether a number agrees only if its whole interval is within the margin, and whether trends
+    may hold partly."""
 
 
 FULL: Final = Rules(LEVEL, strict=False)
 QUICK: Final = Rules(0.99, strict=True)
-"""Fewer seeds decide less, so that what they decide is what the full size decides."""
+"""Fewer seeds lead to fewer decisions, so that their decisions are those of the full size."""
 
 
 def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules: Rules = FULL) -> pl.DataFrame:
-    """One row a printed number: what was measured there and the verdict. See `ecnlab.base.stats.verdict`.
+    """Return one row per printed number: the measurement there and the verdict. See `ecnlab.base.stats.verdict`.
 
-    ``points`` have intervals of the confidence that ``rules`` ask.
+    ``points`` have intervals of the confidence required by ``rules``.
     """
     return pl.DataFrame(
         [_number(number, published.metrics[number.metric], points, grid, rules) for number in published.numbers]
@@ -46,7 +47,7 @@ def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules:
 def judge_claims(
     published: Published, samples: pl.DataFrame, points: pl.DataFrame, grid: Grid, rules: Rules = FULL
 ) -> pl.DataFrame:
-    """One row a claim and tested place: the interval, whether it holds, and the answer to the whole claim.
+    """Return one row per claim and tested place: the interval, whether it holds, and the verdict on the whole claim.
 
     ``points`` are as for `judge_numbers`.
     """
@@ -94,7 +95,7 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid, ru
 
 
 def verdict(number: Number, metric: Metric, measured: Interval, rules: Rules = FULL) -> stats.Verdict:
-    """What ``measured`` says of a printed number of ``metric``."""
+    """Return the verdict of ``measured`` on a printed number of ``metric``."""
     margin = number.within(metric)
     found = stats.verdict(measured, number.value, margin, metric.neutral)
     if found == "agrees" and rules.strict and not stats.equivalent(measured, number.value, margin):
@@ -124,7 +125,7 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
 
 
 def outcome(claim: Claim, measured: Interval) -> Answer:
-    """What ``measured`` says of a claim that is no trend, at one place."""
+    """Return the verdict of ``measured`` on a claim that is not a trend, at one place."""
     match claim.test:
         case "below":
             return "yes" if measured.high < claim.limit else "no" if measured.low >= claim.limit else "undecided"
@@ -138,7 +139,7 @@ def outcome(claim: Claim, measured: Interval) -> Answer:
 
 
 def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:
-    """A claim about an axis. ``upto`` is how far it holds, where that is not to the end."""
+    """Test a claim about an axis. ``upto`` is how far it holds, unless it holds to the end."""
     rows = at(samples, claim.metric, claim.where)
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
     if len(labels) < 2:
@@ -164,7 +165,7 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rule
 
 
 def together(outcomes: Sequence[Answer]) -> Answer:
-    """The answer to a claim about every one of its places: one *no* refutes it, and one undecided place leaves it open."""
+    """Return the verdict on a claim about all its places: a *no* refutes it; undecided ones: inconclusive."""
     for answer in ("no", "undecided", "partly"):
         if answer in outcomes:
             return answer

@@ -1,4 +1,4 @@
-"""The page of a paper: what all of them have, around the sections of its own."""
+"""Common layout of the pages of papers, around their own sections."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _changed(given: Material) -> list[tuple[str, str]]:
 
 
 def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
-    """All that was printed, beside what was measured."""
+    """Return all printed values with the measurements."""
     numbers = blocks.number_table(
         given.numbers,
         given.published,

@@ -1,4 +1,4 @@
-"""What the page of a paper is made from: its analysis tables with its texts, read."""
+"""Inputs of a paper's page: its analysis tables and its texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that the page of a paper is made from. A place that leaves a key out has any label there."""
+    """All inputs of a paper's page. A place without a key matches any label of it."""
 
     folder: Path
     published: Published
@@ -76,11 +76,11 @@ class Material:
         return self.published.metrics[name]
 
     def at(self, metric: str, **where: str | list[str]) -> pl.DataFrame:
-        """The points of a metric at a place; of the settings that all of the paper is judged with, if it says no others."""
+        """Return the points of a metric at a place; with the settings used for verdicts unless the place gives others."""
         return at(self.points, metric, {**self.published.where, **where})
 
     def point(self, metric: str, **where: str | list[str]) -> Row:
-        """The one point of a metric at a place. Raises EcnlabError if there is none or another."""
+        """Return the single point of a metric at a place. Raises EcnlabError if there is none or several."""
         found = self.at(metric, **where)
         if found.height != 1:
             raise EcnlabError(f"{metric}: {found.height} measured points at {where}, need 1")
@@ -91,11 +91,11 @@ class Material:
         return blocks.with_interval(row, self.metric(row["metric"]))
 
     def cell(self, metric: str, **where: str | list[str]) -> Cell:
-        """The one point of a metric at a place as a cell of a table; an empty one where nothing was measured."""
+        """Return the single point of a metric at a place as a table cell; empty if nothing was measured."""
         return Cell(self.said(self.point(metric, **where)) if self.at(metric, **where).height else "", True)
 
     def say(self, claim: str, statement: str, range_of: str = "") -> Finding:
-        """A claim as one sentence of the summary; of many places with the ``range_of`` what it is about."""
+        """Return a claim as one sentence of the summary; for many places with the ``range_of`` its quantity."""
         if range_of:
             found = blocks.ranged(self.claims, self.published, claim, statement, range_of)
         else:

@@ -1,6 +1,6 @@
-"""From the tables of a sweep to one value per run: what more than one paper measures.
+"""Conversion of the tables of a sweep to one value per run: measurements used by several papers.
 
-Groups keep their order: a sum of floats is the same bytes only in one order.
+Groups keep their order: a sum of floats gives identical bytes only in one order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK: Final = 10
 
 
 def by_blocks(measure: Callable[[Tables], pl.DataFrame], sweep: Tables) -> pl.DataFrame:
-    """What ``measure`` gives of ``sweep``, taken a few seeds at a time: it must look at each seed by itself."""
+    """Return the result of ``measure`` on ``sweep``, a few seeds at a time: it must treat each seed separately."""
     seeds = sweep.table("links").select(pl.col("replicate").unique().sort()).collect()["replicate"].to_list()
     blocks = [seeds[i : i + BLOCK] for i in range(0, len(seeds), BLOCK)]
     return pl.concat([measure(_Block(sweep, block)) for block in blocks])
@@ -112,4 +112,4 @@ STATISTICS: Final[Mapping[str, Callable[[Grid, pl.LazyFrame, str], pl.LazyFrame]
     "jain": jain,
     "correlation": mean_correlation,
 }
-"""What ``metrics.toml`` may ask of the rows of a run besides an expression."""
+"""Functions besides expressions that ``metrics.toml`` may use on the rows of a run."""

@@ -68,7 +68,7 @@ def _quick(paper: Paper, published: Published, step: Step, samples_: pl.DataFram
 
 
 def _compared_steps(published: Published, name: str) -> set[str]:
-    """The other steps that a metric or quantity takes values from."""
+    """Return the other steps from which a metric or quantity takes values."""
     metric = published.metrics.get(name)
     recipe = metric.measure if metric and metric.measure else published.quantities.get(name, {})
     found = {recipe["in"]} if "in" in recipe else set()
@@ -136,7 +136,7 @@ class Quantities:
         return found
 
     def _across(self, name: str, found: pl.LazyFrame, recipe: Recipe) -> pl.LazyFrame:
-        """``found`` with a quantity of another step: of the same seed, and at the same place on the axes of both."""
+        """Return ``found`` with a quantity of another step: for the same seed and the same place on common axes."""
         if recipe["in"] not in self._in:
             raise EcnlabError(
                 f"metrics.toml: {name}: no step is called {recipe['in']!r}; there are {', '.join(self._in)}"
@@ -161,7 +161,7 @@ class Quantities:
     def _of_rows(self, name: str, recipe: Recipe) -> pl.LazyFrame:
         rows = self._sweep.table(recipe["table"])
         there = rows.collect_schema().names()
-        # A sweep has the columns of its own laws.
+        # # A sweep has columns for its own laws.
         others = (key for key in laws.columns(recipe["table"].removesuffix("_run")) if key not in there)
         rows = rows.with_columns(pl.lit(None, pl.Float64).alias(key) for key in others)
         rows = rows.with_columns(pl.lit(x).alias(key) for key, x in recipe.get("place", {}).items() if key not in there)

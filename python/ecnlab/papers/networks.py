@@ -84,7 +84,7 @@ def _rate(link: Mapping[str, Any]) -> float:
 
 
 def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
-    """What a drawing says of a link."""
+    """Return the text of a link in a drawing."""
     words = [f"{_bits(link)}, {_time(link['delay'])}", _queue(queues[link["queue"]])]
     if link["loss"] or link["reverse"]["loss"]:
         words.append(f"loses {link['loss']:g}, on the way back {link['reverse']['loss']:g}")
@@ -92,7 +92,7 @@ def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
 
 
 def _cells(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
-    """What the table says of a link."""
+    """Return the table cells of a link."""
     shaped = f" (of {written(link['rate'])})" if "shaper" in link else ""
     back = _queue(queues[link["reverse"]["queue"]]) if link["duplex"] else "none"
     return [_bits(link) + shaped, _time(link["delay"]), _queue(queues[link["queue"]]), back]
@@ -103,7 +103,7 @@ def _bits(link: Mapping[str, Any]) -> str:
 
 
 def _time(delay: Any) -> str:
-    """A delay, or what it is drawn from."""
+    """Return a delay, or its distribution."""
     if isinstance(delay, str):
         return written(delay)
     ((law, value),) = delay.items()
@@ -114,7 +114,7 @@ def _time(delay: Any) -> str:
 
 
 def _queue(queue: Mapping[str, Any]) -> str:
-    """A queue's discipline and what it goes by."""
+    """Return a queue's discipline and main parameters."""
     full = "" if queue.get("full", "tail") == "tail" else f" ({queue['full']} on full)"
     always = [
         f"{laws.label('queue', queue['discipline'])}{full} {written(queue['limit'])}",

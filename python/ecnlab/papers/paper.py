@@ -1,7 +1,7 @@
-"""What a paper is to the laboratory: its experiments, what is measured in them, and its page.
+"""The definition of a paper: its experiments, their measurements, and its page.
 
-A paper is a folder ``papers/<name>/`` of data (experiments, what was printed, which metrics, why they differ) and a
-package ``ecnlab.papers.<name>`` with one `Paper`, which `ecnlab.papers.registry` lists.
+A paper is a folder ``papers/<name>/`` of data (experiments, printed values, metrics, reasons for differences) and a
+package ``ecnlab.papers.<name>`` with one `Paper`, listed in `ecnlab.papers.registry`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def named(*functions: F) -> dict[str, F]:
-    """Functions by their names, under which the files of a paper ask for them."""
+    """Functions by name, as referenced by the files of a paper."""
     return {function.__name__: function for function in functions}
 
 
@@ -41,10 +41,10 @@ Own: TypeAlias = Callable[[Tables], pl.LazyFrame]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An experiment file and how often it is replicated, in the quick and in the full size.
+    """An experiment file and its number of replicates, in the quick and in the full size.
 
-    The quick size is a part of the full one: the same seeds, fewer of them. ``metrics.toml`` says what is measured in it;
-    a step in which nothing is, is a run to be drawn. ``keep`` names tables to store besides the usual ones.
+    The quick size is a part of the full one: the same seeds, but fewer. ``metrics.toml`` defines its measurements; a
+    step without measurements is a run to be drawn. ``keep`` names additional tables to store.
     """
 
     name: str
@@ -54,22 +54,22 @@ class Step:
     place: Mapping[str, str] = field(default_factory=dict)
     """Labels of all its samples on axes of the grid that it does not vary."""
     blocks: bool = False
-    """Whether to measure a few seeds at a time, because their time series are long."""
+    """Measure a few seeds at a time, because their time series are long."""
     drawn: bool = False
-    """Whether it is a run to be drawn, in which nothing is measured."""
+    """The step is a run to be drawn, without measurements."""
 
 
 Made: TypeAlias = Table | Group | Chart
-"""What code adds to a section."""
+"""Additions of code to a section."""
 
 SIMULATOR: Final = "simulator"
 KERNEL: Final = "kernel"
-"""Who has answered a step of ``on_linux``: what its samples have for a variant."""
+"""The engine that ran a step of ``on_linux``: the variant of its samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a page shows of single runs: tables by name, and facts that go with them."""
+    """Data of single runs on a page: tables by name, and facts about them."""
 
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -79,8 +79,8 @@ class Drawn:
 class Paper:
     """A paper with a reproduction. ``draw`` gets the sweeps by the name of their step.
 
-    The steps of ``on_linux`` are for the simulator and the Linux kernel alike, and done only when the kernel is asked for;
-    ``variant``, which must be a key of the grid, says who answered.
+    The steps of ``on_linux`` run in both the simulator and the Linux kernel, and only if the kernel is requested;
+    ``variant``, which must be a key of the grid, identifies the engine.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a paper printed (``published.toml``) and what is measured (``metrics.toml``), read and checked."""
+"""Printed values of a paper (``published.toml``) and its metrics (``metrics.toml``), read and checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Where = Mapping[str, str | list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A measured quantity: how it is defined, and what counts as agreement with a printed value."""
+    """A measured quantity: its definition, and the condition for agreement with a printed value."""
 
     name: str
     definition: str
@@ -43,9 +43,9 @@ class Metric:
     bounds: Sequence[float] = ()
     """The least and the largest value there can be, ``inf`` where there is none; nothing for a quantity without bounds."""
     apart: bool = False
-    """Whether its printed numbers are easy to meet, and have a tally of their own."""
+    """Its printed numbers are easy to meet and counted separately."""
     steps: Sequence[str] = ()
-    """The steps in which it is measured as ``measure`` says."""
+    """The steps in which it is measured according to ``measure``."""
     measure: Mapping[str, Any] = field(default_factory=dict)
     """How: see `ecnlab.papers.measuring`. Without it, as the quantity of the metric's name."""
 
@@ -57,7 +57,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
-    """What a paper printed, where, and the metric and place of the grid it is compared with."""
+    """A printed value of a paper, its source, and the metric and place of the grid with which it is compared."""
 
     id: str
     row: str
@@ -70,7 +70,7 @@ class Printed:
 
     @property
     def source(self) -> str:
-        """Where it is printed, as far as the entry says."""
+        """Return the printed location, as far as the entry gives it."""
         marks = (("§", self.section), ("Fig.\u00a0", self.figure), ("p.\u00a0", self.page), ("slide\u00a0", self.slide))
         return ", ".join(f"{mark}{value}" for mark, value in marks if value)
 
@@ -115,9 +115,9 @@ class Published:
     numbers: tuple[Number, ...]
     claims: tuple[Claim, ...]
     where: Where = field(default_factory=dict)
-    """Where all of it is measured, but for entries that say otherwise."""
+    """Place of all measurements, except for entries that give another."""
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What metrics are made of, and which runs are compared: see `ecnlab.papers.measuring`."""
+    """Definitions of metrics and comparisons: see `ecnlab.papers.measuring`."""
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def number(self, name: str) -> Number:
@@ -134,7 +134,7 @@ class Published:
         return [name for name, metric in self.metrics.items() if metric.apart]
 
     def ids(self) -> set[str]:
-        """Of all numbers and claims."""
+        """Return the ids of all numbers and claims."""
         return {number.id for number in self.numbers} | {claim.id for claim in self.claims}
 
 

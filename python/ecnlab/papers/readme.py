@@ -44,7 +44,8 @@ TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
 NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
 KEPT: Final = ("linux",)
-"""Tables whose quoted rows stay where a results folder does not have them: not every full run asks the Linux kernel."""
+"""Tables whose quoted rows are kept if a results folder does not have them: not every full run uses the Linux kernel.
+"""
 
 JUDGEMENTS: Final = ("numbers", "claims")
 
@@ -52,10 +53,10 @@ UNBUILT: Final = re.compile(r"\{unbuilt ([^{}\s]+)\}")
 """Where the text of a feature that ecnlab does not have is quoted (`ecnlab.papers.unbuilt`)."""
 
 TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
-"""A percentage or a decimal: what a measured number looks like."""
+"""A percentage or a decimal: the format of a measured number."""
 
 NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network)\b"
-"""What may follow "the same" without saying a size."""
+"""Words that may follow "the same" without stating a size."""
 
 SAID_ELSEWHERE: Final = (
     r"```.*?```",
@@ -67,13 +68,13 @@ SAID_ELSEWHERE: Final = (
     r"\b[Pp]rinted\b(?:[^.;)\]]|\.(?=\d))*",
     r"(?:§|\b(?:[Ss]ections?|[Ff]igures?|[Tt]ables?|RFC|Linux|[Kk]ernel|max_p|[pr] =))\s*[\d.]+(?:(?:, | and | to )[\d.]+)*(?! ?%)",
 )
-"""What is no measurement of ours: code, references, links, what a paper says in its own words or has printed, sections."""
+"""Text without our measurements: code, references, links, quotations and printed values of a paper, section numbers."""
 
 
 def make(paper: str, results: Path | None = None) -> Path:
-    """Write the README of ``paper``, and before it, with the ``results`` of a full run, what it quotes; return its path.
+    """Write the README of ``paper``, and first, with the ``results`` of a full run, its quoted rows; return its path.
 
-    Raises EcnlabError if the run is not a full one of today's experiments, or if a reference is wrong; OSError.
+    Raises EcnlabError if the run is not a full one of the current experiments, or if a reference is wrong; OSError.
     """
     found, folder = find(paper)
     published = read_published(folder)
@@ -100,7 +101,7 @@ def render(folder: Path, evidence: Evidence) -> str:
 
 
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
-    """What the template's references are filled in from: ``quoted.json``."""
+    """Return the data for the template's references: ``quoted.json``."""
     held = read_plain_json(folder / QUOTED)
     if held.get("format") != FORMAT:
         raise EcnlabError(f"{folder / QUOTED}: format {held.get('format')!r}; this ecnlab reads format {FORMAT}")
@@ -109,9 +110,10 @@ def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidenc
 
 
 def stale(paper: Paper, folder: Path) -> list[str]:
-    """Why ``quoted.json`` is not of today's experiments and simulator: one line for each that has changed since.
+    """Return the reasons why ``quoted.json`` is outdated: one line per experiment or simulator result that has changed.
 
-    An experiment has changed if its files say something else, or if its first run, done again, counts other packets.
+    An experiment has changed if the contents of its files differ, or if its first run, repeated, has other packet
+    counts.
     """
     held = read_plain_json(folder / QUOTED)["run"]["experiments"]
     today = _experiments(paper, folder)
@@ -124,9 +126,9 @@ def stale(paper: Paper, folder: Path) -> list[str]:
 
 
 def typed(text: str) -> list[str]:
-    """Numbers and judged words that a template has outside references: each with its line.
+    """Return numbers and rule-bound words of a template outside references: each with its line.
 
-    Looked at is what a README finds, not its tables of choices, files and checklist.
+    Only the text about findings is checked, not the tables of choices, files and the checklist.
     """
     found = []
     for heading, part in _parts(text):
@@ -152,7 +154,7 @@ def _line(text: str, match: re.Match[str]) -> str:
 
 
 def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> str:
-    """``quoted.json`` of the full run in ``results``: the rows that the template asks for, and what they are of."""
+    """Return ``quoted.json`` of the full run in ``results``: rows used by the template, description of the run."""
     about = read_json(results / "results.json")
     if not about["full"]:
         raise EcnlabError(
@@ -177,7 +179,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
 
 
 def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """What the quoted run was of."""
+    """Return the description of the quoted run."""
     answers = tables["claims"].unique("id", maintain_order=True)["answer"]
     tally = {"numbers": tables["numbers"]["verdict"], "claims": answers}
     return {
@@ -191,7 +193,7 @@ def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[s
 
 
 def _refuse_others(paper: Paper, folder: Path, results: Path) -> None:
-    """Raise EcnlabError if an experiment in ``results`` is not today's, or if this simulator gives its first run otherwise."""
+    """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run."""
     for step in paper.steps:
         asked = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full)
         done = load_sweep(results / "sweeps" / step.name)
@@ -204,7 +206,7 @@ def _refuse_others(paper: Paper, folder: Path, results: Path) -> None:
 
 
 def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
-    """Of each experiment: seeds and runs of the full size, what its files say, and what its first run counts."""
+    """Return for each experiment: seeds and runs of the full size, contents of its files, and counts of its first run."""
     return {
         step.name: {
             "replicates": step.full,
@@ -219,7 +221,7 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _says(path: Path) -> str:
-    """A hash of what an experiment file and its scenario say: of values, not of comments, titles or layout."""
+    """Return a hash of the values of an experiment file and its scenario, without comments, titles and layout."""
     question = tomllib.loads(path.read_text(encoding="utf-8"))
     asked = tomllib.loads((path.parent / question["scenario"]).read_text(encoding="utf-8"))
     for table in (question, asked):
@@ -229,13 +231,13 @@ def _says(path: Path) -> str:
 
 
 def _first(folder: Path, name: str) -> dict[str, int]:
-    """What the queues of the first run of an experiment count."""
+    """Return the queue counts of the first run of an experiment."""
     run = read_experiment(folder / f"{name}.toml").with_replicates(1).runs[0]
     return _counts(answerer_of(PACKETS).tables(run.scenario, run.seed, events=False, captures=None)["queues"])
 
 
 def _counts(queues: pl.DataFrame) -> dict[str, int]:
-    """Packets and bytes by what became of them, over all queues."""
+    """Return packets and bytes by fate, over all queues."""
     every = queues.filter(pl.col("group") == "all")
     return {name: int(every[name].sum()) for name in ("arrived", "departed_bytes", "marks", "dropped")}
 

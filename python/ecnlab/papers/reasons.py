@@ -23,9 +23,9 @@ from ecnlab.papers.written import with_interval
 
 
 def read_reasons(path: Path, evidence: Evidence) -> dict[str, str]:
-    """The reason of each printed number or claim that has one, with its facts and references filled in.
+    """Return the reason of each printed number or claim that has one, with its facts and references filled in.
 
-    Raises EcnlabError naming a reason for nothing printed, or a fact that was not measured.
+    Raises EcnlabError naming a reason without a printed entry, or a fact that was not measured.
     """
     known = evidence.published.ids()
     reasons: dict[str, str] = {}
@@ -48,7 +48,7 @@ def read_reasons(path: Path, evidence: Evidence) -> dict[str, str]:
 def _fact(
     path: Path, name: str, spec: Mapping[str, Any], published: Published, points: pl.DataFrame
 ) -> Callable[[str], str]:
-    """What a fact's parts are: "" its mean with the interval, ``mean``, and the labels of its place by their keys."""
+    """Return the parts of a fact: "" is its mean with interval, ``mean``, and the labels of its place by key."""
     rows = at(points, spec["metric"], {**published.where, **spec.get("where", {})})
     match spec.get("pick"):
         case "max":

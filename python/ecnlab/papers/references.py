@@ -40,9 +40,9 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What references are filled in from: tables of points by name, printed numbers, claims, and facts of the whole.
+    """Data for references: tables of points by name, printed numbers, claims, and facts about the whole.
 
-    ``seen`` collects the rows that have been quoted, by table.
+    ``seen`` collects the quoted rows, by table.
     """
 
     published: Published
@@ -62,7 +62,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A reference taken apart: the words before the place, the place, the options and the form."""
+    """A parsed reference: the words before the place, the place, the options and the form."""
 
     words: list[str]
     where: dict[str, str | list[str]]
@@ -89,7 +89,7 @@ def fill(text: str, evidence: Evidence, facts: Mapping[str, Callable[[str], str]
 
 
 def resolve(reference: str, evidence: Evidence) -> str:
-    """What stands for ``reference``, which comes without its braces. Raises EcnlabError if it is wrong."""
+    """Return the text for ``reference``, given without its braces. Raises EcnlabError if it is wrong."""
     if reference.startswith("given "):
         return reference.removeprefix("given ")
     if reference.startswith('"'):
@@ -116,7 +116,7 @@ def _parse(reference: str, grid: Grid) -> _Asked:
 
 
 def _found(name: str, asked: _Asked, evidence: Evidence) -> tuple[list[Row], Metric]:
-    """The points of the metric ``name`` (``TABLE/METRIC`` of another table than ``points``) where asked."""
+    """Return the points of the metric ``name`` (``TABLE/METRIC`` for other tables than ``points``) at the place."""
     table, _, metric = name.rpartition("/")
     if metric not in evidence.published.metrics:
         raise EcnlabError(f"no metric is called {metric!r}")
@@ -157,7 +157,7 @@ def _picked(rows: Sequence[Row], options: Mapping[str, str]) -> Row:
 
 
 def _formed(row: Row, metric: Metric, form: Sequence[str], grid: Grid) -> str:
-    """A point as ``form`` says: a list of words such as ``size mean +1``."""
+    """Format a point according to ``form``: a list of words such as ``size mean +1``."""
     more = sum(int(word) for word in form if re.fullmatch(r"\+\d", word))
     words_ = [word for word in form if not re.fullmatch(r"\+\d", word)]
     shown = {**row}
@@ -173,7 +173,7 @@ def _formed(row: Row, metric: Metric, form: Sequence[str], grid: Grid) -> str:
 
 
 def _size(row: Row) -> dict[str, float]:
-    """Mean and interval of the size of a value that is below zero: for texts that say "less" themselves."""
+    """Return mean and interval of the absolute value of a negative value: for texts that contain "less"."""
     if row["mean"] >= 0:
         raise EcnlabError("a size is asked of a value that is not below zero")
     return {"mean": -row["mean"], "low": -row["high"], "high": -row["low"]}
@@ -221,7 +221,7 @@ def _count(asked: _Asked, evidence: Evidence) -> str:
 
 
 def _word(reference: str, evidence: Evidence) -> str:
-    """A word that is judged: ``"WORD" RULE METRIC place``; ``"WORD" plain`` says nothing of a measurement."""
+    """Return a word subject to a rule: ``"WORD" RULE METRIC place``; ``"WORD" plain`` refers to no measurement."""
     asked = _parse(reference, evidence.grid)
     word, *rest = asked.words
     if rest == ["plain"]:
@@ -248,7 +248,7 @@ def _rule(name: str, value: str) -> tuple[Callable[[Sequence[Row], Metric, float
 
 
 def _printed(asked: _Asked, evidence: Evidence) -> str:
-    """A printed number or a claim with what was measured of it."""
+    """Return a printed number or a claim with its measurement."""
     kind, name = asked.words
     table = f"{kind}s"
     chosen = evidence.tables[table].filter(pl.col("id") == name)

@@ -89,7 +89,7 @@ def reproduce(
 
 
 def _remake(paper: str | os.PathLike[str], target: Path, *, full: bool, linux: bool) -> str:
-    """The command that makes what is damaged again."""
+    """Return the command that recreates damaged files."""
     options = [*(["--full"] if full else []), *(["--linux"] if linux else [])]
     return shlex.join(["ecnlab", "reproduce", str(paper), *options, "--out", str(target)])
 
@@ -129,7 +129,7 @@ def _refuse_full(paper: Paper, target: Path) -> None:
 
 
 def _refuse_without_kernel(paper: Paper) -> None:
-    """Raise EcnlabError if there is no kernel to ask, or nothing to ask it."""
+    """Raise EcnlabError if there is no kernel, or no step for it."""
     if not paper.on_linux:
         having = ", ".join(name for name, other in PAPERS.items() if other.on_linux)
         raise EcnlabError(
@@ -173,12 +173,12 @@ def _run(asked: Mapping[str, _Asked], folder: Path, workers: int | None, progres
 
 
 def _kernel_of(done: Mapping[str, Sweep]) -> dict[str, Any] | None:
-    """The kernel that was asked, as its manifests name it; None if none was."""
+    """Return the kernel named in the manifests; None if none was used."""
     return next((one.manifest["linux"] for one in done.values() if one.manifest["engine"] == LINUX), None)
 
 
 def _beside(paper: Paper, published: Published, done: Mapping[str, Sweep]) -> pl.DataFrame:
-    """The points of what both engines were asked; the variant says who answered."""
+    """Return the points of steps run by both engines; the variant identifies the engine."""
     parts = [
         samples(paper, published, step, done[name]).with_columns(variant=pl.lit(who))
         for step in paper.on_linux
@@ -245,7 +245,7 @@ def _write(
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """``table`` with lists as text, which is all that CSV can hold."""
+    """Return ``table`` with lists as text, because CSV has no lists."""
     lists = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
     return table.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" ")) if lists else table
 
@@ -260,7 +260,7 @@ def _bounded(value: Any) -> Any:
 
 
 def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
-    """Who made the results, from what, and how much of it."""
+    """Return the origin of the results: version, inputs and size."""
     replicates = sorted({sweeps[step.name].manifest["replicates"] for step in paper.steps if not step.drawn})
     seconds = sum(_simulated(s) for s in sweeps.values())
     return {

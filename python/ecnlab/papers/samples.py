@@ -1,4 +1,4 @@
-"""Samples: one value per run and metric, and what they average to.
+"""Samples: one value per run and metric, and their averages.
 
 A samples frame has the columns ``metric``, the keys of the paper's `ecnlab.papers.grid.Grid` ("" where a key does not
 apply), ``replicate``, ``value`` and, for metrics that compare two values of the same run or seed, ``other``.
@@ -20,14 +20,14 @@ from ecnlab.base.stats import LEVEL, Interval
 from ecnlab.papers.published import Metric, Where
 
 HAIR: Final = 1e-3
-"""Part of the room between its bounds by which a measured value may be outside: counters are of whole packets."""
+"""Fraction of the range between its bounds by which a measured value may be outside: counters are in whole packets."""
 
 
 def estimate(group: pl.DataFrame, metric: Metric, level: float = LEVEL) -> Interval | None:
-    """The interval of one place, within the metric's bounds; None where a ratio has no value.
+    """Return the interval of one place, within the metric's bounds; None if a ratio has no value.
 
-    A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError if
-    a value is outside the bounds.
+    A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError
+    if a value is outside the bounds.
     """
     value, other = _columns(group)
     if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
@@ -64,7 +64,7 @@ def _unbounded(value: NDArray[np.float64], other: NDArray[np.float64], kind: str
 
 
 def per_seed(group: pl.DataFrame, metric: Metric) -> NDArray[np.float64]:
-    """One number per replicate, in their order, whose mean is the estimate of the place."""
+    """Return one number per replicate, in order, whose mean is the estimate of the place."""
     value, other = _columns(group)
     match metric.kind:
         case "mean":

@@ -1,4 +1,4 @@
-"""Verdicts of the quick and the full size of a paper, one beside the other.
+"""Comparison of the verdicts of the quick and the full size of a paper.
 
 ``quoted.json`` has both for every printed number and claim. A quick report marks those that the full size changes.
 """

@@ -51,14 +51,14 @@ KEYS: Final[Mapping[str, tuple[str, str]]] = {
     "wide table": ("caption keys columns", "where folded places heads names"),
     "column": ("metric", "name where"),
 }
-"""What each part says, and may say."""
+"""Required and optional keys of each part."""
 
 Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What ``report.toml`` tells, to be filled with what was measured."""
+    """The contents of ``report.toml``, to be filled with measurements."""
 
     paper: Paper
     given: Material
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def page(self) -> Told:
-        """Title, lede and what else the page says of the whole."""
+        """Return title, lede and other settings of the whole page."""
         found: Told = self.told["page"]
         return found
 
@@ -147,7 +147,7 @@ class Report:
         return dict(zip(told["labels"], values, strict=True))
 
     def _curves(self, told: Told) -> Iterator[dict[str, Any]]:
-        """Each curve with its name, metric and place, and which printed points are drawn."""
+        """Return each curve with its name, metric and place, and the printed points to be drawn."""
         where, common = told.get("where", {}), {"metric": told["metric"], "printed": told.get("printed", False)}
         for label in told.get("labels", []):
             name = told.get("name", "{}").format(self.given.grid.named(label))
@@ -186,7 +186,7 @@ class Report:
         )
 
     def _wide(self, told: Told) -> Table:
-        """A row a place, a column a metric."""
+        """Return one row per place and one column per metric."""
         where, keys, names = told.get("where", {}), told["keys"], told.get("names", {})
         columns = [{"metric": one} if isinstance(one, str) else one for one in told["columns"]]
         titles = [column.get("name", self.given.metric(column["metric"]).name) for column in columns]
@@ -204,7 +204,7 @@ class Report:
         return self.given.cell(column["metric"], **{**place, **column.get("where", {})})
 
     def _places(self, told: Told, columns: Sequence[Told]) -> Iterator[tuple[str, ...]]:
-        """The labels of each row: those of ``places``, or of what was measured for the first column."""
+        """Return the labels of each row: those of ``places``, or those measured for the first column."""
         for place in told.get("places", []):
             labels = [place[key] for key in told["keys"]]
             yield from product(*(label if isinstance(label, list) else [label] for label in labels))
@@ -214,7 +214,7 @@ class Report:
 
 
 def _check(told: Told, paper: Paper, given: Material) -> None:
-    """Raise EcnlabError for the first name or key in ``told`` that there is not."""
+    """Raise EcnlabError for the first unknown name or key in ``told``."""
     _keys("page", told.get("page", {}), "page")
     metrics = given.published.metrics
     for finding in told.get("finding", []):

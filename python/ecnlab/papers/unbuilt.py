@@ -22,7 +22,7 @@ def features(papers: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def text(papers: Path, name: str) -> str:
-    """What a README states of a feature. Raises EcnlabError if the list does not have it."""
+    """Return the README's statement about a feature. Raises EcnlabError if the list does not have it."""
     found = features(papers)
     if name not in found:
         raise EcnlabError(f"{papers / FILE} has no feature {name!r}; there are {', '.join(found)}")

@@ -1,7 +1,7 @@
-"""Words for sizes, each with the rule that a measured value has to meet before a text may use it.
+"""Words for sizes, each with the rule that a measured value must meet before a text may use it.
 
-Limits are ours, and stated here and in ``docs/papers.md``; they are the same for every paper and were written before any
-text was asked. What a rule is asked of are points: a mean with its interval.
+The limits are ours, and documented here and in ``docs/papers.md``; they are the same for every paper and were fixed
+before any text was checked. Rules apply to points: a mean with its interval.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ Row = Mapping[str, Any]
 
 
 def alike(rows: Sequence[Row], _metric: Metric, _than: float | None) -> bool:
-    """Whether the means are within a tenth of the largest of each other."""
+    """Return whether the means are within a tenth of the largest of each other."""
     return _spread(rows) <= ALIKE * _largest(rows)
 
 
 def same(rows: Sequence[Row], _metric: Metric, _than: float | None) -> bool:
-    """Whether the means are within a twentieth of the largest of each other, and all intervals share a value."""
+    """Return whether the means are within a twentieth of the largest of each other, and all intervals overlap."""
     shared = max(row["low"] for row in rows) <= min(row["high"] for row in rows)
     return shared and _spread(rows) <= SAME * _largest(rows)
 
 
 def hardly(rows: Sequence[Row], metric: Metric, _than: float | None) -> bool:
-    """Whether each whole interval is within 0.05 of no effect: of the metric's neutral value, or of none at all."""
+    """Return whether each whole interval is within 0.05 of no effect: the metric's neutral value, or zero."""
     neutral = metric.neutral or 0.0
     return all(abs(row[end] - neutral) <= HARDLY for row in rows for end in ("low", "high"))
 
 
 def about(rows: Sequence[Row], _metric: Metric, than: float | None) -> bool:
-    """Whether each mean is within a tenth of ``than``."""
+    """Return whether each mean is within a tenth of ``than``."""
     return than is not None and all(abs(row["mean"] - than) <= ALIKE * abs(than) for row in rows)
 
 
 def more(rows: Sequence[Row], _metric: Metric, than: float | None) -> bool:
-    """Whether each whole interval is above ``than``."""
+    """Return whether each whole interval is above ``than``."""
     return than is not None and all(row["low"] > than for row in rows)
 
 
 def less(rows: Sequence[Row], _metric: Metric, than: float | None) -> bool:
-    """Whether each whole interval is below ``than``."""
+    """Return whether each whole interval is below ``than``."""
     return than is not None and all(row["high"] < than for row in rows)
 
 
 def apart(rows: Sequence[Row], _metric: Metric, _than: float | None) -> bool:
-    """Whether no two intervals share a value."""
+    """Return whether no two intervals overlap."""
     ordered = sorted(rows, key=lambda row: float(row["low"]))
     return all(a["high"] < b["low"] for a, b in pairwise(ordered))
 
 
 def undecided(rows: Sequence[Row], _metric: Metric, than: float | None) -> bool:
-    """Whether each interval holds ``than``."""
+    """Return whether each interval contains ``than``."""
     return than is not None and all(row["low"] <= than <= row["high"] for row in rows)
 
 
@@ -76,7 +76,7 @@ OF_SEVERAL: Final = ("alike", "same", "apart")
 """Rules that compare points with each other."""
 
 JUDGED: Final = ("alike", "hardly", "the same", "about", "nearly", "almost", "roughly", "similar", "more or less")
-"""Words that a text may not use by itself: they stand in a reference, with their rule."""
+"""Words allowed in a text only inside a reference, with their rule."""
 
 
 def _largest(rows: Sequence[Row]) -> float:

@@ -37,10 +37,10 @@ def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
 
 
 def parts(row: Mapping[str, Any], metric: Metric) -> tuple[str, str]:
-    """Mean and interval of a point.
+    """Return mean and interval of a point.
 
-    Where all replicates gave one value there is no interval, and the text says that. An interval whose ends would be
-    written alike gets more digits.
+    If all replicates gave one value there is no interval, and the text states that. An interval whose ends would be
+    formatted alike gets more digits.
     """
     if row["low"] == row["high"]:
         return quantity(row["mean"], metric), "nothing varied"
@@ -65,9 +65,9 @@ def _percent(points: float, more: int) -> str:
 
 
 def in_words(tests: pl.DataFrame) -> str:
-    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds.
+    """Return the verdict on a claim; for a trend that ends, with the value of the axis up to which it holds.
 
-    Of a claim about several places, with the number of places for each of their outcomes.
+    For a claim about several places, with the number of places for each outcome.
     """
     answer, upto = str(tests["answer"][0]), str(tests["upto"][0] or "") if "upto" in tests.columns else ""
     if tests.height == 1:

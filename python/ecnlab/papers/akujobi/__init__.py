@@ -1,7 +1,7 @@
 """Akujobi et al., "Congestion Control in TCP/IP Networks: A Combined ECN and BECN Approach", 2003, end to end.
 
-The experiments are the files of ``papers/akujobi``; ``metrics.toml`` there says what is measured in each, ``report.toml`` what
-the report tells.
+The experiments are the files of ``papers/akujobi``; ``metrics.toml`` there defines the measurements of each,
+``report.toml`` the report.
 """
 
 from __future__ import annotations

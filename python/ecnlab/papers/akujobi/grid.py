@@ -33,7 +33,7 @@ OTHER_READINGS: Final = (
     ("eb20", "standard", 7.2),
     ("becn", "standard", 7.3),
 )
-"""Schemes at 46 flows with another reading of the paper, and where they stand in tables."""
+"""Schemes at 46 flows with another interpretation of the paper, and their position in tables."""
 
 GRID: Final = Grid(
     keys=("scheme", "flows", "loss", "pages", "settings", "above", "spacing", "mean_packet", "tick", "timer"),

@@ -1,4 +1,4 @@
-"""Figures 7 to 12: single runs over time, what is kept of them and how it is drawn."""
+"""Figures 7 to 12: single runs over time, their stored data and drawings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ PIPE: Final = "pipe"
 DATA_BYTES: Final = 1000
 
 SETTLED_S: Final = 20.0
-"""When windows and queue of experiment C are looked at: past the slow start, which all schemes share. It begins within 5 s,
-and with a tenth of ACKs lost one run in ten has its window still at 10 s, one in a hundred at 20 s.
-"""
+"""Measurement period of windows and queue of experiment C: after the slow start, which all schemes share. It starts
+within 5 s, and with a tenth of the ACKs lost one run in ten still has its window at 10 s, one in a hundred at 20 s."""
 
 NETWORK_1: Final = ((15.0, "min_th"), (45.0, "max_th"))
 NETWORK_2: Final = ((5.0, "min_th"), (15.0, "max_th"))

@@ -1,4 +1,4 @@
-"""What the paper leaves open: what was tried, which of it comes nearest, and whether what the paper claims depends on it."""
+"""Settings that the paper does not specify: candidates, the nearest one, and their effect on the claims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ecnlab.report.page import Cell
 KEYS: Final = ("above", "spacing", "mean_packet", "tick", "timer")
 
 STATED: Final = {"tick": "100 ms"}
-"""What the paper says of them (section V-A): no combination without it is chosen."""
+"""Values that the paper states (section V-A): only combinations with them are chosen."""
 
 ORDERS: Final = (
     ("variant_gain_over", "gains more than", 1),
@@ -34,7 +34,7 @@ PAIRS: Final = (("eb40", "ecn"), ("eb20", "ecn"), ("becn", "ecn"), ("eb20", "eb4
 
 
 def choose(given: Material, stated: Mapping[str, str] = STATED) -> pl.DataFrame:
-    """The combinations of `KEYS` with what is ``stated``, nearest first; by ECN alone, no other scheme enters.
+    """Return the combinations of `KEYS` with the ``stated`` values, nearest first, from results with ECN alone.
 
     ``distance`` is the sum of the relative distances from the printed gain and loss (section VI-A, figures 3 and 4).
     """
@@ -48,17 +48,17 @@ def choose(given: Material, stated: Mapping[str, str] = STATED) -> pl.DataFrame:
 
 
 def chosen(given: Material) -> str:
-    """What the rule takes."""
+    """Return the combination chosen by the rule."""
     return GRID.place(choose(given).row(0, named=True))
 
 
 def chosen_with_any_clock(given: Material) -> str:
-    """What it would take if the clock were free, too."""
+    """Return the combination that the rule would choose if the clock were free as well."""
     return GRID.place(choose(given, {}).row(0, named=True))
 
 
 def orders(given: Material) -> Table:
-    """On how many combinations each order of the schemes holds, by its 95% interval."""
+    """Return the number of combinations in which each order of the schemes holds, by its 95% interval."""
     rows: list[list[Cell | str]] = []
     for (start, words, side), (scheme, other) in product(ORDERS, PAIRS):
         metric = f"{start}_{other}"
@@ -77,7 +77,7 @@ def orders(given: Material) -> Table:
 
 
 def ten_nearest(given: Material) -> Table:
-    """Those that the rule ranks first."""
+    """Return the ten combinations that the rule ranks first."""
     ranked = choose(given).head(10).select(KEYS).with_row_index("rank")
     ecn = at(given.points, ["variant_gain", "variant_loss"], {**given.published.where, "scheme": "ecn"})
     nearest = ecn.join(ranked, on=KEYS).sort("rank", "metric")
@@ -103,7 +103,7 @@ def _there(entry: T) -> T:
 
 
 def is_there(entry: Number | Claim, points: pl.DataFrame) -> bool:
-    """Whether an entry was measured under the nearest settings, too, and at all of its places."""
+    """Return whether an entry was also measured under the nearest settings, at all of its places."""
     places = [at(points, entry.metric, one.where).height for one in (entry, _there(entry))]
     return places[0] == places[1] > 0
 
@@ -113,7 +113,7 @@ def _answers(given: Material) -> pl.DataFrame:
 
 
 def asked_again(given: Material) -> str:
-    """How many claims are asked under both settings."""
+    """Return the number of claims tested under both settings."""
     return str(len(elsewhere(given).claims))
 
 

@@ -1,7 +1,7 @@
-"""The DualPI2 authors' public data of their testbed, beside simulations of it.
+"""The DualPI2 authors' public testbed data, compared with simulations of the testbed.
 
-The experiments are the files of ``papers/dualpi2eval``; ``metrics.toml`` there says what is measured in each, ``report.toml`` what
-the report tells.
+The experiments are the files of ``papers/dualpi2eval``; ``metrics.toml`` there defines the measurements of each,
+``report.toml`` the report.
 """
 
 from __future__ import annotations

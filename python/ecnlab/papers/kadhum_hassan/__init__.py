@@ -1,7 +1,7 @@
 """Kadhum & Hassan, "A Study of ECN Effects on Long-Lived TCP Connections", end to end.
 
-The experiments are the files of ``papers/kadhum-hassan``; ``metrics.toml`` there says what is measured in each, ``report.toml``
-what the report tells.
+The experiments are the files of ``papers/kadhum-hassan``; ``metrics.toml`` there defines the measurements of each,
+``report.toml`` the report.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ ANY: Final = "marks at any chance"
 
 
 def loss(given: Material, users: str) -> Finding:
-    """Whether ECN-RED loses less than drop-tail, with the share that each queue drops."""
+    """Compare the losses of ECN-RED and drop-tail, with the fraction that each queue drops."""
     said = given.say(f"K13.loss.{users}.ecn-droptail", f"{users} users: ECN-RED loses fewer packets than drop-tail.")
     rows = {queue: given.point("loss", users=users, queue=queue, variant=PRINTED) for queue in QUEUES}
     shares = ", ".join(f"{GRID.named(queue)} {given.said(row)}" for queue, row in rows.items())
@@ -34,7 +34,7 @@ def loss(given: Material, users: str) -> Finding:
 
 
 def unit(given: Material) -> Finding:
-    """Whether RED's printed averages are kilobytes."""
+    """Test whether RED's printed averages are in kilobytes."""
     asked = [number for number in _queues(given) if number.where["queue"] in RED]
     kilobytes, packets = (
         [_at(given, metric, number) for number in asked] for metric in ("average_kilobytes", "queue_packets")
@@ -51,7 +51,7 @@ def unit(given: Material) -> Finding:
 
 
 def buffer(given: Material) -> Finding:
-    """Whether drop-tail's printed queues are those of a buffer in bytes."""
+    """Test whether drop-tail's printed queues are those of a buffer in bytes."""
     asked = [number for number in _queues(given) if number.where["queue"] == "droptail"]
     rows = [_at(given, "queue_packets", number, BUFFER) for number in asked]
     return blocks.counted(
@@ -116,11 +116,11 @@ def arithmetic(given: Material) -> Table:
     return Table("Delay in the queue.", columns, rows, cards=True)
 
 
-# --------------------------------------------------------------- what the models say
+# # --------------------------------------------------------------- predictions of the models
 
 
 def models(given: Material) -> Group:
-    """The models' queue beside the measured one."""
+    """Compare the models' queue with the measured one."""
     predictions = given.tables["predictions"]
     cases = [*((PRINTED, queue) for queue in QUEUES), (ANY, "ecn")]
     places = [{"users": users, "variant": variant, "queue": queue} for users in USERS for variant, queue in cases]
@@ -143,7 +143,7 @@ def models(given: Material) -> Group:
     return Group([figure])
 
 
-# --------------------------------------------------------------- printed queues and what is measured there
+# # --------------------------------------------------------------- printed and measured queues
 
 
 def _queues(given: Material) -> list[Number]:

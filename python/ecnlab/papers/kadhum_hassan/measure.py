@@ -1,6 +1,6 @@
-"""Kadhum & Hassan's figures of windows as numbers: how far they swing, whether they are cut together and the queue follows.
+"""Kadhum & Hassan's figures of windows as numbers: amplitude, simultaneous reductions, and correlation with the queue.
 
-All else is measured as ``papers/kadhum-hassan/metrics.toml`` says.
+All other quantities are defined in ``papers/kadhum-hassan/metrics.toml``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RATE_BPS: Final = 700e3
 SEGMENT_BYTES: Final = 552
 WARMUP_S: Final = 10.0
 BINS_S: Final = (0.1, 0.25, 0.5, 1.0)
-"""Widths of the time bins in which cuts count as simultaneous; a round trip takes 0.15 to 0.7 s."""
+"""Widths of the time bins in which reductions count as simultaneous; an RTT is 0.15 to 0.7 s."""
 
 CUT: Final = 0.9
 """A window that falls below this part of itself between two samples was cut."""
@@ -70,7 +70,7 @@ def _cuts(sweep: Tables) -> pl.LazyFrame:
 
 
 def _binned(cuts: pl.LazyFrame, width: float) -> pl.LazyFrame:
-    """Whether each flow was cut in each bin of ``width`` seconds, as ``x``; the bin's number stands as ``time_s``."""
+    """Return as ``x`` whether each flow was cut in each bin of ``width`` seconds; ``time_s`` is the bin's number."""
     number = ((pl.col("time_s") - WARMUP_S) / width).floor().alias("time_s")
     keys = [*GRID.run_keys(cuts), "flow"]
     return cuts.group_by([*keys, number], maintain_order=True).agg(pl.col("cut").any().cast(pl.Float64).alias("x"))

@@ -1,4 +1,4 @@
-"""One run of each case over time, as the paper's figures show them, and what the models say of each: kept, then drawn."""
+"""One run of each case over time, as in the paper's figures, and the models' predictions for each: stored, then drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ecnlab.report import Chart, Line
 from ecnlab.runs.sweep_result import Sweep
 
 EVERY: Final = 4
-"""Of the windows of all flows, every fourth sample is drawn: 0.12 s."""
+"""Interval of the drawn window samples: every fourth sample, 0.12 s."""
 
 CASE: Final = ("users", "queue")
 
@@ -44,11 +44,11 @@ AMPLITUDES: Final = {"10": 12.0, "30": 6.0}
 
 COLOURS: Final = 5
 
-# --------------------------------------------------------------- what is kept
+# # --------------------------------------------------------------- stored data
 
 
 def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
-    """Queue, windows, round trips and throughput of one seed; what the models say of every place of the grid."""
+    """Draw queue, windows, RTTs and throughput of one seed, and the models' predictions for every place of the grid."""
     sweep, first = sweeps["queues"], pl.col("replicate") == 0
     in_bytes = measures.queue_over_time(sweeps["tail-in-bytes"], LINK, "replicate", *CASE, packets_50_kb="packets")
     queue = measures.queue_over_time(sweep, LINK, "replicate", *CASE, "packets", "average_packets")
@@ -133,7 +133,7 @@ def over_time(given: Material, users: str) -> list[Chart]:
 
 
 def _queues(given: Material, users: str, queue: str, series: pl.DataFrame) -> Iterator[Chart]:
-    """The queue in packets beside the printed average; RED's also in the kilobytes that ns-2.29 traces."""
+    """Return the queue in packets with the printed average; RED's also in the kilobytes that ns-2.29 traces."""
     figure, value = FIGURES[users, queue][0], _printed(given, users, queue)
     title, printed = f"The queue: {GRID.named(queue)}, {users} users", [(value, f"printed: {value:g}")]
     if queue == "droptail":

@@ -1,7 +1,7 @@
 """Kwon & Fahmy, "TCP Increase/Decrease Behavior with Explicit Congestion Notification (ECN)", end to end.
 
-The experiments are the files of ``papers/kwon-fahmy``; ``metrics.toml`` there says what is measured in each, ``report.toml`` what
-the report tells.
+The experiments are the files of ``papers/kwon-fahmy``; ``metrics.toml`` there defines the measurements of each,
+``report.toml`` the report.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The network that the slides leave open: which one comes nearest to the row of slide 20 that is fitted, Reno's.
+"""The network, which the slides do not specify: the one nearest to the fitted row of slide 20, Reno's.
 
-Once with RED that drops above max_th (slide 7), once with gentle RED (slide 15). The one that is nearer is judged.
+Once with RED that drops above max_th (slide 7), once with gentle RED (slide 15). The nearer one is used for the
+verdicts.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
 KEYS: Final = ("object_size", "inter_session", "min_th", "maxp", "udp_rate")
-"""What calibration.toml and calibration-drop.toml vary."""
+"""Keys varied in calibration.toml and calibration-drop.toml."""
 
 FITTED: Final = {"delay": 14.260, "web": 1.509, "udp": 2.855, "ftp": 38.772, "drops": 0.01637}
 """Reno's row of slide 20: s, Mb/s three times, share."""
 
 FITTED_RATE: Final = {"reno-ecn": 2.830, "ecn-ab": 2.881}
-"""UDP goodput in the other rows of slide 20, Mb/s: UDP keeps the rate that is fitted, whatever TCP does."""
+"""UDP goodput in the other rows of slide 20, Mb/s: UDP keeps the fitted rate, independent of TCP."""
 
 CHOSEN: Final = {
     SLIDE_7: {"object_size": "64 kB", "inter_session": "2 s", "min_th": "10", "maxp": "0.02", "udp_rate": "580 kbps"},
@@ -36,7 +37,7 @@ SHOWN: Final = 10
 
 
 def ranked(given: Material, above: str) -> pl.DataFrame:
-    """The combinations of `KEYS` with RED as ``above`` has it, nearest first: their five columns and ``distance``.
+    """Return the combinations of `KEYS` with RED's ``above``, nearest first: their five columns and ``distance``.
 
     ``distance`` is the root mean square of the logarithms of measured over printed.
     """
@@ -48,7 +49,7 @@ def ranked(given: Material, above: str) -> pl.DataFrame:
 
 
 def calibrated(given: Material) -> list[Table]:
-    """What was fitted, to what, and how well, for each RED: an error of 10% is one that each column has."""
+    """Return fitted values, targets and quality of the fit for each RED: an error of 10% is the mean over columns."""
     return [
         _calibrated(given, SLIDE_7, "RED drops above max_th; the network of the runs that are judged"),
         _calibrated(given, GENTLE, "Gentle RED; the network of above.toml"),

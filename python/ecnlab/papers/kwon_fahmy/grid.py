@@ -11,8 +11,8 @@ ARMS: Final = ("reno", "reno-ecn", "ecn-ab", "ecn-ab-real")
 """Reno, Reno-ECN, ECN(alpha, beta) with windows in whole packets as ns-2.1b6 reduces them, and with their fractions."""
 
 PRIMARY: Final = ("reno", "reno-ecn", "ecn-ab")
-"""The arms that everything is judged with: those of the simulator that slides 15 and 19 name, whose slowdown() cuts windows
-to whole packets. The other is shown beside them."""
+"""The arms used for verdicts: those of the simulator named on slides 15 and 19, whose slowdown() cuts windows to whole
+packets. The others are shown for comparison."""
 
 AS_IS: Final = "as is"
 MORE_FTP: Final = "10 more FTP"

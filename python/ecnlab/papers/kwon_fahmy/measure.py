@@ -1,6 +1,6 @@
-"""The models beside the runs: what the rate formula and the equilibrium say of each run, and what it had.
+"""Comparison of the models with the runs: predictions of the rate formula and the equilibrium, and the measurements.
 
-The other metrics are measured as ``papers/kwon-fahmy/metrics.toml`` says.
+The other metrics are defined in ``papers/kwon-fahmy/metrics.toml``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PACKET_BITS: Final = 8000
 """A segment of 1 KB."""
 
 SETTINGS: Final = ("arm", "flows", "min_th", "maxp")
-"""What moves the equilibrium."""
+"""Parameters that affect the equilibrium."""
 
 CAPACITY: Final = 125.0
 """1 Mb/s in packets of 1000 bytes a second."""
@@ -50,7 +50,7 @@ BUFFER: Final = 168.0
 """168 KB in packets of 1 KB (slide 15)."""
 
 TIMEOUT_S: Final = 1.0
-"""T0 of the equilibrium, which uses no measurement; about what the timers of the runs show."""
+"""T0 of the equilibrium, which uses no measurement; close to the timers of the runs."""
 
 
 def rate(sweep: Tables) -> pl.LazyFrame:
@@ -64,7 +64,7 @@ def rate_full(sweep: Tables) -> pl.LazyFrame:
 
 
 SHORT_TERM: Final = 10
-"""Samples of short.toml in the second that stands for the short term."""
+"""Number of samples of short.toml in the second that represents the short term."""
 
 
 def kept(sweep: Tables) -> pl.LazyFrame:
@@ -93,9 +93,9 @@ def signals_predicted(sweep: Tables) -> pl.LazyFrame:
 
 
 def _beside_model(sweep: Tables, model: Callable[[str, float], Callable[..., ArrayLike] | None]) -> pl.LazyFrame:
-    """Of all flows of a run together, the rate of the ``model`` of an arm and its receiver's window, and the measured one.
+    """Return the rate of all flows of a run by the ``model`` of an arm and its receive window, and the measured one.
 
-    ``predicted_each`` and ``measured_each`` are what one flow has of them, kb/s.
+    ``predicted_each`` and ``measured_each`` are the values per flow, kb/s.
     """
     flows = sweep.table("flows")
     keys = GRID.run_keys(flows)
@@ -129,7 +129,7 @@ def _at_equilibrium(sweep: Tables, which: int) -> pl.LazyFrame:
 
 @cache
 def equilibrium(arm: str, flows: str = "20", min_th: str = "28", maxp: str = "0.1") -> tuple[float, float]:
-    """(q, p) of an arm and settings; what is left out is as in validation.toml."""
+    """Return (q, p) of an arm and settings; omitted settings are as in validation.toml."""
     law = control_law(arm, float(min_th), float(maxp))
     found = models.equilibrium(
         _model(arm, timeout_s=TIMEOUT_S),

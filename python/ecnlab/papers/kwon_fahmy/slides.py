@@ -1,4 +1,4 @@
-"""What the report tells of the slides besides ``report.toml``, in its order: the summary, the tables, windows, the equilibrium."""
+"""Parts of the report besides ``report.toml``, in its order: the summary, the tables, windows, the equilibrium."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def values(given: Material) -> Finding:
 
 
 def variants(given: Material) -> Table:
-    """How many of the same cells agree with RED as slide 7 has it, and with gentle RED on the network calibrated with that."""
+    """Return how many of the same cells agree with RED of slide 7, and with gentle RED and its calibrated network."""
     cells = str(len(_cells(given)))
     rows: list[list[Cell | str]] = [
         [name, *blocks.numeric(str(_agreeing(given, tests)), cells)] for name, tests in VARIANTS.items()
@@ -55,7 +55,7 @@ VARIANTS: Final = {
     "gentle, dropped above twice max_th": {20: "gentle drops", 21: "gentle drops + 10 FTP"},
     "gentle, marked": {20: "gentle marks", 21: "gentle marks + 10 FTP"},
 }
-"""What becomes of ECN-capable packets, and the tests in which it does, by slide."""
+"""Treatment of ECN-capable packets, and the tests with it, by slide."""
 
 
 def _cells(given: Material) -> list[Number]:
@@ -63,7 +63,7 @@ def _cells(given: Material) -> list[Number]:
 
 
 def _agreeing(given: Material, tests: Mapping[int, str]) -> int:
-    """How many printed cells agree with what is measured in ``tests``, by slide."""
+    """Return how many printed cells agree with the measurements in ``tests``, by slide."""
     said = []
     for number in _cells(given):
         point = given.point(number.metric, test=tests[number.slide], arm=str(number.where["arm"]))
@@ -98,7 +98,7 @@ def _table(given: Material, test: str, caption: str, slide: int) -> Table:
 
 
 def _printed(given: Material, slide: int, arm: str, metric: str) -> str:
-    """What a table has there: a value, the fitted one, or none."""
+    """Return the printed entry of a table: a value, the fitted one, or none."""
     if arm not in PRIMARY:
         return "not printed"
     if (slide, arm) == (20, "reno"):
@@ -142,10 +142,10 @@ CURVES: Final = {"queue": "gentle RED, p = H(q)", "senders": "20 senders that fi
 
 
 def control_curves() -> pl.DataFrame:
-    """Columns ``arm``, ``curve``, ``queue`` (packets), ``p``.
+    """Return the columns ``arm``, ``curve``, ``queue`` (packets), ``p``.
 
-    ``queue`` is H(q) of gentle RED-ECN; ``senders`` the p at which so many senders fill the link, whose round trip has the
-    queue's delay (slide 14; docs/models.md).
+    ``queue`` is H(q) of gentle RED-ECN; ``senders`` the p at which a number of senders fill the link with an RTT that
+    includes the queueing delay (slide 14; docs/models.md).
     """
     curves = []
     for arm in PRIMARY:

@@ -1,7 +1,7 @@
 """RFC 2884, "Performance Evaluation of Explicit Congestion Notification (ECN) in IP Networks", end to end.
 
-The experiments are the files of ``papers/rfc2884``; ``metrics.toml`` there says what is measured in each, ``report.toml`` what
-the report tells.
+The experiments are the files of ``papers/rfc2884``; ``metrics.toml`` there defines the measurements of each,
+``report.toml`` the report.
 """
 
 from __future__ import annotations

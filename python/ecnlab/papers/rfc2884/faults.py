@@ -1,7 +1,7 @@
-"""Section 2 and 2.1.1: tail drop's four faults wherever they were looked for, and whom RED drops.
+"""Section 2 and 2.1.1: tail drop's four faults in all tested settings, and the flows dropped by RED.
 
-The settings are those of ``disciplines.toml`` (the testbed), ``tail-drop.toml`` and ``synchrony.toml`` (made for the faults), and
-``shares.toml``.
+The settings are those of ``disciplines.toml`` (the testbed), ``tail-drop.toml`` and ``synchrony.toml`` (made for the
+faults), and ``shares.toml``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
 TESTBED: Final = "testbed"
-"""How the settings call the testbed as it is."""
+"""Label of the unchanged testbed in the settings."""
 
 SHARERS: Final = {
     "plain": "TCP, 40 ms",
@@ -33,7 +33,7 @@ SHARERS: Final = {
     "bursts": "UDP, 75 kb/s in bursts",
     "small": "UDP, 75 kb/s, packets of 500 B",
 }
-"""The groups of ``shares.toml`` whose drops are set beside their bandwidth, as a reader writes them."""
+"""Groups of ``shares.toml`` whose drops are compared with their bandwidth, with display names."""
 
 
 def drop_share(sweep: Tables) -> pl.LazyFrame:
@@ -60,7 +60,7 @@ def _drop_share(sweep: Tables, size: str) -> pl.LazyFrame:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of tail drop: the claims of the testbed that decide it, and what is shown of it."""
+    """A fault of tail drop: the claims on the testbed that decide it, and the quantities shown."""
 
     name: str
     claims: tuple[str, str]
@@ -73,11 +73,11 @@ FAULTS: Final = (
     Fault("lock-out", ("R01.lockout", "R01.lockout.red"), ("fault_least",)),
     Fault("bias against bursts", ("R01.bursts", "R01.bursts.red"), ("fault_bursts",)),
 )
-"""The four of section 2. Both claims hold: the fault is there; one does: partly."""
+"""The four faults of section 2. If both claims hold, the fault is present; if one does, partly."""
 
 
 def by_setting(fault: Fault, given: Material) -> dict[str, Answer]:
-    """Whether the fault is there, by setting where both of its claims can be asked; the testbed comes first."""
+    """Return the verdict on the fault for each setting in which both claims can be tested; the testbed comes first."""
     answers: dict[str, list[Answer]] = {}
     for claim in map(given.published.claim, fault.claims):
         where = {key: label for key, label in claim.where.items() if key != "setting"}
@@ -89,7 +89,7 @@ def by_setting(fault: Fault, given: Material) -> dict[str, Answer]:
 
 
 def _of_both(answers: Sequence[Answer]) -> Answer:
-    """The answer about a fault from those to its claims: partly there where one of them holds."""
+    """Return the verdict on a fault from those on its claims: partly present if one of them holds."""
     if "yes" in answers:
         return "yes" if set(answers) == {"yes"} else "partly"
     return "no" if set(answers) == {"no"} else "undecided"
@@ -127,7 +127,7 @@ def by_fault(given: Material) -> Table:
 
 
 def everywhere(given: Material) -> Table:
-    """What was measured of each fault in each setting."""
+    """Return the measurements of each fault in each setting."""
     rows: list[list[Cell | str]] = [
         [
             fault.name,

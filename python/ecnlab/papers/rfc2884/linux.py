@@ -1,4 +1,4 @@
-"""RFC 2884 on the Linux kernel of today: bulk, transactions and fairness, beside the simulator and the printed numbers."""
+"""RFC 2884 on a current Linux kernel, compared with the simulator and the printed numbers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ecnlab.report.page import Cell
 PLACE: Final = ("congestion", "maxp", "background")
 
 THEN: Final = {"bulk_gain": "reno", "transaction_gain": "reno", "jain": ""}
-"""The recovery with which the simulator stands for the kernel of the RFC, by metric."""
+"""The simulator's recovery that corresponds to the kernel of the RFC, by metric."""
 
 STEPS: Final = (
     Step("linux-fairness", 5, 20),
     Step("linux-transactions", 5, 20),
     Step("linux-bulk", 3, 10),
 )
-"""What both engines are asked."""
+"""The steps of both engines."""
 
 
 def on_linux(given: Material) -> str:
-    """What was asked of the kernel; without its results, how to get them."""
+    """Return the kernel's results; without them, the command to obtain them."""
     kernel = given.tables.about["linux"]
     if kernel is None:
         return (

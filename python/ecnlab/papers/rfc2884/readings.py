@@ -1,4 +1,4 @@
-"""Both readings of the thresholds side by side, and what is left when every threshold is asked."""
+"""Comparison of both readings of the thresholds, and what remains open when all thresholds are tested."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from ecnlab.report.page import Cell
 
 
 FEWEST: Final = 20
-"""Seeds of the joint reading below which the summary says nothing of it: the choice changes from one set of seeds to the next."""
+"""Minimum number of seeds of the joint reading for a statement in the summary: below it the choice varies between sets
+of seeds."""
 
 STATEMENT: Final = "Thresholds chosen on half of the printed numbers give the other half."
 
 
 def worth(given: Material) -> Finding:
-    """What the joint reading says of the numbers that had no part in it, beside the first reading, and who agrees under which.
+    """Return the verdicts under the joint reading on numbers not used for the choice, compared with the first reading.
 
     Both are counted over the seeds of the joint reading: with fewer seeds intervals are wider.
     """
@@ -60,7 +61,7 @@ def worth(given: Material) -> Finding:
 
 
 def _how_often(given: Material, half: str, taken: Mapping[str, str]) -> str:
-    """In what shares of the resamples the rule takes these min_th, by load."""
+    """Return the fractions of the resamples in which the rule chooses these min_th, by load."""
     shares = (
         given.point("joint_choice", variant=half, congestion=load, min_th=label)["mean"]
         for load, label in taken.items()
@@ -69,7 +70,7 @@ def _how_often(given: Material, half: str, taken: Mapping[str, str]) -> str:
 
 
 def _under_which(given: Material) -> str:
-    """Who agrees under both readings, under one of them, and under neither."""
+    """Return the numbers that agree under both readings, under one of them, and under neither."""
     taken = {load: choice.min_th for load, choice in choose(given).items()}
     first = set(given.numbers.filter(pl.col("verdict") == "agrees")["id"])
     second = _agreeing(given, taken, given.published.numbers)
@@ -85,7 +86,7 @@ def _under_which(given: Material) -> str:
 
 
 def _agreeing(given: Material, taken: Mapping[str, str], asked: Sequence[Number]) -> set[str]:
-    """The numbers of ``asked`` that agree where each load has its min_th of ``taken``."""
+    """Return the numbers of ``asked`` that agree if each load has its min_th of ``taken``."""
     verdicts = {number.id: measured(given, number, taken[_load(number)])["verdict"] for number in asked}
     return {name for name, verdict in verdicts.items() if verdict == "agrees"}
 
@@ -98,7 +99,7 @@ def _load(number: Number) -> str:
 
 
 def taken(given: Material) -> Table:
-    """What each reading takes."""
+    """Return the choice of each reading."""
     first, exchanged = smallest(given), choose(given, swapped=True)
     rows: list[list[Cell | str]] = []
     for load, choice in choose(given).items():
@@ -130,7 +131,7 @@ def side_by_side(given: Material) -> Table:
 
 
 def resamples(given: Material) -> Table:
-    """How often the joint reading takes each threshold when the seeds are drawn again."""
+    """Return how often the joint reading chooses each threshold when the seeds are resampled."""
     labels = given.at("joint_choice")["min_th"].unique(maintain_order=True).to_list()
     rows: list[list[Cell | str]] = []
     for load in LOADS:
@@ -172,7 +173,7 @@ OVER_THRESHOLDS = {"bulk_gain": "search_gain", "transaction_gain": "envelope_gai
 
 
 def nearest(given: Material) -> Table:
-    """For each printed Reno gain, the thresholds whose gain comes nearest, and the range over all."""
+    """Return, for each printed Reno gain, the thresholds with the nearest gain, and the range over all."""
     rows: list[list[Cell | str]] = []
     for row in given.numbers.filter(pl.col("recovery") == "reno").iter_rows(named=True):
         metric, printed = OVER_THRESHOLDS[row["metric"]], row["printed"]
@@ -204,7 +205,7 @@ def nearest(given: Material) -> Table:
 
 
 def chosen(given: Material) -> Table:
-    """What the rule of section 4.4 chooses from these runs, and what the experiments use."""
+    """Return the choice of section 4.4's rule from these runs, and the values used by the experiments."""
     used = read_toml(given.folder / "red-settings.toml")["settings"]
     rows: list[list[Cell | str]] = [
         [load, *blocks.numeric(row["min_th"], given.said(row), used[load]["min_th"])]

@@ -1,4 +1,4 @@
-"""Of runs what ``papers/rfc2884/metrics.toml`` cannot say: bytes up to a moment, the one run over time, two sums of the report."""
+"""Measurements not covered by ``papers/rfc2884/metrics.toml``: bytes up to a time, the run over time, two sums."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def faster(given: Material) -> Finding:
 
 
 def left_over(given: Material) -> Finding:
-    """What is gained where everybody uses ECN: goodput of all flows, and transactions."""
+    """Return the gain when all flows use ECN: goodput of all flows, and transactions."""
     total, short = given.at("homogeneous_total_gain"), given.at("homogeneous_transaction_gain")
     more, less = (both.filter(pl.col("low") > 0).height for both in (total, short))
     worse = total.filter(pl.col("high") < 0).height

@@ -41,10 +41,10 @@ Values = NDArray[np.float64]
 
 
 def smallest(given: Material) -> dict[str, Row]:
-    """The point of the search that the rule takes at each congestion level: of the max_p at which its share is least.
+    """Return the point chosen by the rule at each congestion level, at the max_p with the smallest share.
 
-    The smallest min_th whose mean share of time in [min_th, max_th) reaches `SHARE` at every max_p, else the one with the
-    largest of these least shares. No gain enters.
+    The smallest min_th whose mean share of time in [min_th, max_th) reaches `SHARE` at every max_p, otherwise the one
+    with the largest minimum share. Gains are not used.
     """
     chosen: dict[str, Row] = {}
     for (load,), found in given.at("search_share").group_by(["congestion"], maintain_order=True):
@@ -65,7 +65,7 @@ def _by_min_th(found: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The min_th taken for one load: which numbers chose it, and the sum of misses of every candidate."""
+    """The min_th chosen for one load: the numbers used, and the sum of misses of every candidate."""
 
     min_th: str
     chosen_by: tuple[str, ...]
@@ -80,7 +80,7 @@ class Means(Protocol):
         ...
 
     def mean(self, metric: str, **where: str | list[str]) -> Values:
-        """The mean at the one place."""
+        """Return the mean at the single place."""
         ...
 
     def least(self, metric: str, **where: str | list[str]) -> Values:
@@ -140,9 +140,9 @@ def _ordered(rows: pl.DataFrame) -> list[str]:
 
 
 def choose(given: Material, *, swapped: bool = False) -> dict[str, Choice]:
-    """One min_th for each load, chosen on one half of the printed numbers to be judged on the other.
+    """Return one min_th per load, chosen on one half of the printed numbers and tested on the other.
 
-    With ``swapped``, the halves change places.
+    With ``swapped``, the halves are exchanged.
     """
     found = {}
     for load in LOADS:
@@ -155,16 +155,17 @@ def choose(given: Material, *, swapped: bool = False) -> dict[str, Choice]:
 
 
 def resampled(published: Published, samples: pl.DataFrame) -> pl.DataFrame:
-    """Samples of ``joint_choice``: for each resample of the seeds 1 at the min_th that it takes, 0 at the others.
+    """Return samples of ``joint_choice``: for each resample of the seeds 1 at the chosen min_th, 0 at the others.
 
-    `RESAMPLES` times, from the seed `RESAMPLING_SEED`; the variant says which half of the printed numbers chose.
+    `RESAMPLES` times, from the seed `RESAMPLING_SEED`; the variant identifies the half of the printed numbers that was
+    used.
     """
     parts, means = [], _Resampled(samples)
     for load in LOADS:
         for name, swapped in HALVES.items():
             choosing = halves(published.numbers, load)[1 if swapped else 0]
             scores = _scores(published, load, choosing, means)
-            # Of equal scores the smaller min_th: labels are in their order, and argmin takes the first.
+            # # For equal scores the smaller min_th: labels are in order, and argmin takes the first.
             taken = np.argmin(np.array(list(scores.values())), axis=0)
             for i, label in enumerate(scores):
                 frame = pl.DataFrame({"replicate": range(RESAMPLES), "value": (taken == i).astype(np.float64)})
@@ -180,7 +181,7 @@ def halves(numbers: Sequence[Number], load: str) -> tuple[list[Number], list[Num
 
 
 def measured(given: Material, number: Number, min_th: str) -> Row:
-    """What is measured of ``number`` at its place with this min_th, and as ``verdict`` what that says of it."""
+    """Return the measurement of ``number`` at its place with this min_th, and the verdict on it as ``verdict``."""
     row = given.point(f"joint_{number.metric}", **{**number.where, "min_th": min_th})
     verdict = judge.verdict(number, given.metric(number.metric), interval(row))
     return {**row, "metric": number.metric, "verdict": verdict}
