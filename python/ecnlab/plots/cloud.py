@@ -21,10 +21,10 @@ LEAST: Final = 3
 """Points of an ellipse: the covariance of fewer is that of a line."""
 
 CORNERS: Final = 72
-"""Of an ellipse as it is drawn."""
+"""Number of points of a drawn ellipse."""
 
 MARKS: Final = "osD^vP*"
-"""Of medians, so that they differ in print without colour."""
+"""Markers of medians, distinguishable in print without colour."""
 
 X: Final = "delay, ms"
 Y: Final = "goodput, Mbit/s"
@@ -49,7 +49,7 @@ def ellipse(points: Points, sigma: float = 1.0) -> list[tuple[float, float]]:
 
 
 def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
-    """What is drawn of each series: ``point``, its ``median`` and, of at least `LEAST` points, the ``ellipse``."""
+    """Return the drawn data per series: ``point``, ``median`` and, with at least `LEAST` points, the ``ellipse``."""
     found: list[tuple[str, str, float, float]] = []
     for name, points in series.items():
         median = tuple(pl.Series([p[i] for p in points]).median() for i in (0, 1))
@@ -62,7 +62,7 @@ def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
 
 
 def cloud(series: Mapping[str, Points], what: str, note: str, *, delay: str, sigma: float) -> Cloud:
-    """The figure; ``what`` says what a point is, ``delay`` which delay."""
+    """Return the figure; ``what`` describes a point, ``delay`` the kind of delay."""
     few = [name for name, points in series.items() if len(points) < LEAST]
     lacking = f"; no ellipse of fewer than {LEAST} points" if few else ""
     said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}{note}"

@@ -9,7 +9,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import Figure
 
 MOST_POINTS: Final = 2000
-"""Of a line: more cannot be told apart in print."""
+"""Maximum points of a line: more are indistinguishable in print."""
 
 X: Final = "sojourn, ms"
 CDF: Final = "share of packets"
@@ -17,9 +17,9 @@ TAIL: Final = "share of packets at least so long"
 
 
 def of_times(seconds: pl.Series, *, tail: bool) -> pl.DataFrame:
-    """The distribution of single times, thinned: of the ``MOST_POINTS`` longest every one, if it is the tail that is asked for.
+    """Return the distribution of single times, thinned, except the ``MOST_POINTS`` longest if the tail is requested.
 
-    ``x`` in ms; ``y`` is the share of times that are at most ``x``, or at least ``x``.
+    ``x`` in ms; ``y`` is the fraction of times that are at most ``x``, or at least ``x``.
     """
     times, number = seconds.sort(), seconds.len()
     place = pl.int_range(number)
@@ -31,7 +31,7 @@ def of_times(seconds: pl.Series, *, tail: bool) -> pl.DataFrame:
 
 
 def of_bins(bins: pl.DataFrame, *, tail: bool) -> pl.DataFrame:
-    """The distribution by a histogram with ``from_s``, ``to_s`` and ``packets``: exact where a bin begins or ends."""
+    """Return the distribution from a histogram with ``from_s``, ``to_s`` and ``packets``: exact at the limits of bins."""
     rows = bins.group_by("from_s", "to_s").agg(pl.col("packets").sum()).sort("from_s")
     number, below = rows["packets"].sum(), rows["packets"].cum_sum()
     if tail:

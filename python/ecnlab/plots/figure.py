@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 FORMATS: Final = ("svg", "pdf", "png", "csv")
-"""What the name of a figure's file may end with."""
+"""Allowed suffixes of a figure's file."""
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's colours, which people with any kind of colour vision can tell apart; black in place of grey."""
+"""Okabe and Ito's colours, distinguishable with any kind of colour vision; black instead of grey."""
 
 DASHES: Final = ("-", "--", ":", "-.")
-"""So that lines differ in print without colour."""
+"""Line styles, distinguishable in print without colour."""
 
 MOST_LINES: Final = len(COLOURS)
 
@@ -45,7 +45,7 @@ STYLE: Final[dict[str, Any]] = {
     "axes.spines.right": False,
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "ecnlab",  # the same figure has the same bytes
-    "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
+    "pdf.fonttype": 42,  # TrueType: publishers reject Type 3
 }
 
 METADATA: Final[dict[str, dict[str, None]]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
@@ -66,18 +66,18 @@ class Figure:
     """The names of x = 0, 1, ..., where x is no number."""
     from_zero: bool = True
     log_y: bool = False
-    """Whether the axis of y is logarithmic."""
+    """The y axis is logarithmic."""
     note: str = ""
-    """What the figure leaves out."""
+    """Omissions of the figure."""
 
     def data(self) -> pl.DataFrame:
-        """What is drawn: a row for each point, with units in the names of the columns."""
+        """Return the plotted data: a row per point, with units in the names of the columns."""
         return self.rows
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
 
-        Warns (`FigureWarning`) of what the file does not show.
+        Warns (`FigureWarning`) about data that the file does not show.
         """
         path = Path(file)
         kind = path.suffix.removeprefix(".").lower()
@@ -119,7 +119,7 @@ class Figure:
         return data.getvalue()
 
     def _lines(self, axes: Axes) -> Iterator[tuple[str, float, str]]:
-        """Draw every line; give its name, the height of its end and its colour."""
+        """Draw every line; yield its name, the height of its end and its colour."""
         names = self.rows["series"].unique(maintain_order=True).to_list()
         for number, name in enumerate(names):
             rows = self.rows.filter(pl.col("series") == name)
@@ -139,7 +139,7 @@ class Figure:
             yield str(name), next((v for v in reversed(y) if math.isfinite(v)), 0.0), colour
 
     def _aside(self, steps: float) -> float:
-        """How far points stand beside their place, so that intervals do not cover each other."""
+        """Return the horizontal offset of points, so that intervals do not cover each other."""
         least, most = float(self.rows[self.x].min()), float(self.rows[self.x].max())  # type: ignore[arg-type]
         return steps * 0.012 * (most - least)
 
@@ -156,7 +156,7 @@ class Figure:
 
 
 def _label(axes: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
-    """Write the name of each line at its right end; names that would touch stand apart."""
+    """Write the name of each line at its right end; names that would overlap are moved apart."""
     height = axes.get_window_extent().height
     points = axes.figure.dpi / 72
     ordered = sorted(ends, key=lambda end: end[1])
@@ -186,7 +186,10 @@ class FigureWarning(UserWarning):
 
 @contextmanager
 def _plain_warnings(*, glyphs: bool = True) -> Iterator[None]:
-    """Matplotlib's warnings as one `FigureWarning` each. Without ``glyphs`` the text is drawn by who shows the file."""
+    """Report Matplotlib's warnings as one `FigureWarning` each.
+
+    Without ``glyphs`` the text is rendered by the viewer of the file.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

@@ -21,20 +21,20 @@ AVERAGE: Final = "average_packets"
 """The column of laws that keep an average of the queue."""
 
 SAMPLED: Final = ("queue", "cwnd", "goodput")
-"""Kinds of figures that are made of what the scenario's ``sample`` records."""
+"""Kinds of figures that need the scenario's ``sample``."""
 
 HEADER: Final = ("link", "connection", "from_sender", "protocol", "seq", "ack", "len", "flags")
-"""What a packet is known by between its arrival at a queue and its leaving; its ECN field may change there."""
+"""Columns that identify a packet between its arrival at a queue and its departure; its ECN field may change there."""
 
 FLOWS: Final = 3
 """Windows that are drawn where no flow is named: more hide each other."""
 
 By: TypeAlias = Literal["group", "class"]
-"""What has a line of its own in a distribution."""
+"""Keys with a line of their own in a distribution."""
 
 
 class RunPlots:
-    """The figures of a run. Each raises EcnlabError, with the remedy, where the run has not recorded what it shows."""
+    """The figures of a run. Each raises EcnlabError, with the remedy, if the run has not recorded its data."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -67,7 +67,7 @@ class RunPlots:
         return self._figure(parts, "Congestion window", "window, kB", shape="stairs", note=note)
 
     def goodput(self) -> Figure:
-        """The goodput of each group of flows over time, in Mbit/s: what was delivered in order since the sample before."""
+        """Return the goodput of each flow group over time, in Mbit/s: data delivered in order since the last sample."""
         rows = self._table("goodput", "flow_series")
         groups = self._run.table("flows").select(pl.col("name").alias("flow"), "group")
         before = pl.col("delivered_bytes").shift(1, fill_value=0).over("flow", order_by="time_s")

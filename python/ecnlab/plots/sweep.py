@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 DRAWN: Final = ("series", "x", "low", "high", "n")
-"""Columns of a figure's data that have the same name whatever the axes and metrics are called."""
+"""Columns of a figure's data whose names do not depend on axes and metrics."""
 
 
 class SweepPlots:
-    """The figures of a sweep. Each raises EcnlabError, with the remedy, where the sweep does not have what it shows."""
+    """The figures of a sweep. Each raises EcnlabError, with the remedy, if the sweep does not have its data."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
@@ -162,7 +162,7 @@ class SweepPlots:
         data = rows.select("series", label, at.alias("x"), pl.col("mean").alias(y), "low", "high", "n")
         title = f"Effect of {by} on {metric}"
         note = "means and 95 % intervals of the replicates"
-        # A line goes from left to right, also where values are not listed in order.
+        # # A line goes from left to right, even if values are not listed in order.
         return Figure(
             data.sort("x", maintain_order=True) if places else data,
             "x", y, title, by, y_label, "points", categories, from_zero=False, note=note,
@@ -180,12 +180,12 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _axis(name: str) -> str:
-    """The column of the axis ``name`` beside a table that has a column of that name."""
+    """Return the column of the axis ``name`` for a table that already has a column of that name."""
     return f"{name} (axis)"
 
 
 def unit_of(metrics: dict[str, Any], name: str) -> str:
-    """The unit of a metric by its definition: that of its column, "" where it has none or it is not told."""
+    """Return the unit of a metric from its definition: that of its column, "" if it has none or it is unknown."""
     asked = metrics[name]
     if "ratio" in asked or asked.get("aggregate") == "jain":
         return "ratio"
