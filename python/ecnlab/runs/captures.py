@@ -16,23 +16,23 @@ from ecnlab.scenario.files import with_captures
 
 
 class Taps:
-    """Where each run of a sweep is captured: where its scenario says, and at ``places`` (links or nodes)."""
+    """Capture points of each run of a sweep: those of its scenario, and ``places`` (links or nodes)."""
 
     def __init__(self, folder: Path, places: Iterable[str]) -> None:
         self._folder = folder / CAPTURES
         self._places = tuple(places)
 
     def clean(self) -> None:
-        """Put right what a process that was killed left half done. For the only writer."""
+        """Remove incomplete files of a process that was killed. Only for the holder of the writer's lock."""
         for scratch in self._folder.glob(".*.partial"):
             shutil.rmtree(scratch)
 
     def tapped(self, run: ExperimentRun) -> Scenario:
-        """The scenario of ``run`` with all its captures. Raises SpecError if there is no such place."""
+        """Return the scenario of ``run`` with all its captures. Raises SpecError if a place does not exist."""
         return with_captures(run.scenario, self._places)
 
     def lack(self, run: str, scenario: Scenario, known: Mapping[str, str]) -> bool:
-        """Whether a capture of ``run`` is missing, or not what its digest in ``known`` says."""
+        """Return whether a capture of ``run`` is missing, or does not match its digest in ``known``."""
         return any(not self._intact(self._folder / run / name, known.get(name)) for name in scenario.captures)
 
     def _intact(self, path: Path, digest: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Connections that were to have ECN and do without: a SYN that asked for it had no answer in time (RFC 3168 6.1.1.1)."""
+"""Connections that fell back from ECN: a SYN that offered it had no reply in time (RFC 3168 6.1.1.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine by its name. Those that a run does not ask for are not loaded."""
+"""Engines by name. Engines that a run does not use are not loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def answerer_of(engine: Engine) -> Answerer:
     if engine == PACKETS:
         return Packets()
     if engine == MODEL:
-        from ecnlab.engines.model.engine import Model  # SciPy takes a second to load
+        from ecnlab.engines.model.engine import Model  # loading SciPy takes a second
 
         return Model()
     if engine == LINUX:

@@ -1,6 +1,6 @@
-"""A run in a process of its own, for a scenario with user-defined laws: a law may block, print, or end its process.
+"""A run in a separate process, for a scenario with user-defined laws: a law may block, print, or end its process.
 
-An interrupt ends the process, whatever the law is about to do.
+An interrupt ends the process, in any state of the law.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ecnlab.engines.packets import Packets
 
 _HELD: Final = ".arrow"
-"""How the files of tables end that the process hands over."""
+"""Suffix of the table files passed on by the process."""
 
 
 def laws(scenario: Scenario) -> dict[str, str]:
@@ -44,7 +44,7 @@ def _named(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def refuse_changed(laws: Mapping[str, str]) -> None:
-    """Raise EcnlabError if a file of ``laws`` is not the one that the process that asks has read."""
+    """Raise EcnlabError if a file of ``laws`` differs from the one that the parent process has read."""
     for path, digest in laws.items():
         try:
             now = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -81,7 +81,7 @@ def write(answerer: Packets, scenario: Scenario, task: Mapping[str, Any]) -> dic
 
 
 def read(said: Mapping[str, list[str]], scratch: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Path]]:
-    """The tables that `write` has written into ``scratch``: those held, and the files of those that became large."""
+    """Return the tables written by `write` into ``scratch``: those in memory, and the files of those that became large."""
     held = {}
     for name in said["order"]:
         if name not in said["stored"]:

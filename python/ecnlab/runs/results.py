@@ -16,9 +16,9 @@ from ecnlab.runs.sweep_result import Sweep, load_sweep
 
 
 def load(folder: str | os.PathLike[str]) -> Run | Sweep:
-    """The run or sweep stored in ``folder``.
+    """Return the run or sweep stored in ``folder``.
 
-    Raises FolderError if it holds neither, one of another format, or a sweep that is not complete; OSError.
+    Raises FolderError if it holds neither, another format, or an incomplete sweep; OSError.
     """
     path = Path(folder)
     return load_run(path) if read_manifest(path)["kind"] == "run" else load_sweep(path)
@@ -26,7 +26,7 @@ def load(folder: str | os.PathLike[str]) -> Run | Sweep:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two result folders have in common."""
+    """Comparison of two result folders."""
 
     reasons: list[str] = field(default_factory=list)
     """Why the two do not answer the same question; empty if they do."""
@@ -35,16 +35,16 @@ class Comparison:
     tables: dict[str, str] = field(default_factory=dict)
     """For each table that differs: how. Of comparable results only."""
     metrics: list[dict[str, Any]] = field(default_factory=list)
-    """Of two sweeps: each metric's mean over the replicates of either, where the two are not equal."""
+    """For two sweeps: each metric's mean over the replicates of either, where they differ."""
 
     @property
     def comparable(self) -> bool:
-        """Whether the two answer the same question."""
+        """Return whether the two have the same specification."""
         return not self.reasons
 
     @property
     def equal(self) -> bool:
-        """Whether they answer the same question the same way, bit for bit."""
+        """Return whether they have the same specification and bit-identical results."""
         return self.comparable and not self.tables
 
     def to_dict(self) -> dict[str, Any]:

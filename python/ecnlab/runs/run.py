@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ecnlab.plots.run import RunPlots
 
 IDENTITY: Final = ("kind", "engine", "spec_hash", "seed", "events")
-"""What the manifests of two runs share if both are the same run."""
+"""Keys of the manifest that are equal if two runs are the same."""
 
 
 class Run:
@@ -51,7 +51,7 @@ class Run:
         self, manifest: dict[str, Any], tables: Mapping[str, pl.DataFrame], captures: tuple[Path, ...] = ()
     ) -> None:
         self.manifest = manifest
-        """What was asked and who answered: spec, hash, seed, version, units, wall time."""
+        """``manifest`` describes the question and the engine: spec, hash, seed, version, units, wall time."""
         self._captures = captures
         self._tables = tables
         self._files: Files | None = None
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def packets(self) -> pl.DataFrame:
-        """One row a packet event; only if asked for."""
+        """One row per packet event; only if requested."""
         return self.table("packets")
 
     @property
@@ -127,15 +127,15 @@ class Run:
     @property
     def plot(self) -> RunPlots:
         """Its figures: ``run.plot.queue()``, see ``docs/plots.md``."""
-        from ecnlab.plots.run import RunPlots  # for those who draw
+        from ecnlab.plots.run import RunPlots  # only needed for drawing
 
         return RunPlots(self)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the run folder, whole or not at all, and return its path.
+        """Write the run folder atomically, and return its path.
 
-        A folder that holds the same run (same spec and seed) is replaced. Raises FolderError if it holds anything
-        else, OSError if it cannot be written.
+        A folder that holds the same run (same spec and seed) is replaced. Raises FolderError if it holds anything else,
+        OSError if it cannot be written.
         """
         target = Path(folder)
         refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
@@ -150,7 +150,7 @@ class Run:
         return target
 
     def _complete(self, scratch: Path, target: Path, captures: tuple[Path, ...]) -> None:
-        """Put captures and manifest beside the tables in ``scratch``, which will be ``target``."""
+        """Add captures and manifest to the tables in ``scratch``, which will be renamed to ``target``."""
         if captures:
             (scratch / CAPTURES).mkdir(exist_ok=True)
         for capture in captures:
@@ -162,7 +162,7 @@ class Run:
         write_json(scratch / MANIFEST, self.manifest)
 
     def _settle(self, folder: Path) -> None:
-        """From now on the run is what ``folder`` holds."""
+        """Use the contents of ``folder`` as the run from now on."""
         self._files = Files(folder, self.manifest)
         if isinstance(self._tables, _Parted):
             self._tables = StoredTables(self._files, list(self._tables))
@@ -170,7 +170,7 @@ class Run:
 
 
 class _Parted(Mapping[str, "pl.DataFrame"]):
-    """Tables of which some are in files, as they were too large to be held."""
+    """Tables of which some are in files because they are too large for memory."""
 
     def __init__(self, held: Mapping[str, pl.DataFrame], stored: Mapping[str, Path], order: list[str]) -> None:
         self.held, self.stored, self._order = held, stored, order
@@ -221,7 +221,7 @@ def run(
     if engine != MODEL:
         size_limits.refuse_too_large(question, where, events=events)
     answerer = answerer_of(engine)
-    answerer.check(question)  # before a folder is made for what is refused
+    answerer.check(question)  # before a folder is created for a rejected run
     began, clock = datetime.now(UTC), time.perf_counter()
     with _capture_folder(question, engine, captures, out) as folder, ExitStack() as stack:
         scratch = _scratch(stack, out)
@@ -238,7 +238,7 @@ def run(
 
 
 def _scratch(stack: ExitStack, out: str | os.PathLike[str] | None) -> Path:
-    """A folder for tables that become large: beside ``out``, or where temporary files are."""
+    """Create a folder for tables that become large: in the parent folder of ``out``, or the folder of temporary files."""
     if out is not None:
         return stack.enter_context(scratch_folder(Path(out), "growing"))
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ecnlab-")))
@@ -251,7 +251,7 @@ def _capture_folder(
     asked: str | os.PathLike[str] | None,
     out: str | os.PathLike[str] | None,
 ) -> Iterator[Path | None]:
-    """Where captures go: the folder asked for, or one beside ``out`` from which they move there."""
+    """Return the folder for captures: the given one, or one from which they are moved into ``out``."""
     if (asked is None and out is None) or engine == MODEL or not scenario.captures:
         yield None
     elif asked is not None:
@@ -263,7 +263,7 @@ def _capture_folder(
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
-    """The run stored in ``folder``; a table is read, and verified, when first asked for. Raises FolderError, OSError."""
+    """Return the run stored in ``folder``; a table is read and verified on first use. Raises FolderError, OSError."""
     path = Path(folder)
     restore_folder(path)
     manifest = read_manifest(path, "run")
@@ -276,14 +276,14 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
 def _tables(
     answerer: Answerer, scenario: Scenario, seed: int, events: bool, captures: Path | None, scratch: Path
 ) -> Mapping[str, pl.DataFrame]:
-    """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run.
+    """Run in a separate thread, so that the calling thread can receive an interrupt and stop the run.
 
     Tables that become large are in ``scratch``.
     """
     if isinstance(answerer, Packets) and laws(scenario):
         return _isolated(scenario, seed, events, captures, scratch)
     growing = Growing(scratch)
-    # Other engines give their tables as a whole.
+    # # Other engines return complete tables.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
     with ThreadPoolExecutor(1) as pool:
         try:
@@ -306,7 +306,7 @@ def _tables(
 def _isolated(
     scenario: Scenario, seed: int, events: bool, captures: Path | None, scratch: Path
 ) -> Mapping[str, pl.DataFrame]:
-    """As `_tables`, by the simulator in a process of its own."""
+    """Like `_tables`, by the simulator in a separate process."""
     task = {
         "seed": seed,
         "events": events,
@@ -326,7 +326,7 @@ def _isolated(
 
 
 def _asked(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[str, Any]:
-    """The file of the scenario, and what was set beside it."""
+    """Return the file of the scenario, and its overrides."""
     captures = scenario.resolved.get("capture", {})
     try:
         # A pipe is read once.
@@ -364,7 +364,7 @@ def _manifest(
     began: datetime,
     seconds: float,
 ) -> dict[str, Any]:
-    """What a run folder says of itself (docs/run-folder.md)."""
+    """Return the manifest of a run folder (docs/run-folder.md)."""
     return {
         "format": FORMAT,
         "kind": "run",

@@ -1,4 +1,4 @@
-"""A sweep: all runs of an experiment, on all cores, stored so that an interruption costs only what was running."""
+"""A sweep: all runs of an experiment, on all cores, stored so that an interruption loses only the runs in progress."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _remake(
     replicates: int | None,
     folder: Path,
 ) -> str:
-    """The command that makes what is damaged again."""
+    """Return the command that recreates damaged files."""
     words = ["ecnlab", "sweep", question.path]
     words += [] if replicates is None else ["--replicates", str(replicates)]
     words += [word for table in keep if table not in SUMMARY for word in ("--keep", table)]
@@ -136,7 +136,7 @@ def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
 
 
 def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
-    """Raise FolderError if the sweep in ``folder`` is not a beginning of the one asked for."""
+    """Raise FolderError if the sweep in ``folder`` is not a part of the requested one."""
     held = parts.held()
     strange = np.setdiff1d(held, run_ids(experiment)).size
     if not strange:
@@ -159,7 +159,7 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
 
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
-    """Say what the folder is for before the first run, so that an interrupted sweep is recognised."""
+    """Write the specification before the first run, so that an interrupted sweep is recognised."""
     write_json(folder / MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}})
     seen: set[str] = set()
 

@@ -27,14 +27,14 @@ Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
 
 MOST_TOLD: Final = 10
-"""Runs without a result that are named; of more, the number is told."""
+"""Maximum number of failed runs that are listed; of more, the number is given."""
 
 
 class Todo:
-    """The runs of an experiment that are not there yet, each once by its id, although it may be asked for twice."""
+    """The missing runs of an experiment, each once by its id, even if several points share it."""
 
     def __init__(self, experiment: Experiment, parts: Parts, tapping: Taps) -> None:
-        """Raises SpecError for a place to capture at that there is none of."""
+        """Raises SpecError for an unknown capture place."""
         self._experiment = experiment
         self.file = experiment.path
         """The experiment's."""
@@ -49,24 +49,24 @@ class Todo:
             whole = (self._has_captures(int(index), known, tapping) for index in distinct[there])
             there[there] = np.fromiter(whole, np.bool_, there.sum())
         self.indices = distinct[~there]
-        """Of the runs to do."""
+        """Number of runs to do."""
 
     def _has_captures(self, index: int, known: Mapping[str, Mapping[str, str]], tapping: Taps) -> bool:
         run = self._experiment.run(index)
         return not tapping.lack(run.id, tapping.tapped(run), known.get(run.id, {}))
 
     def runs(self) -> Iterator[ExperimentRun]:
-        """Those to do."""
+        """Return the runs to do."""
         return (self._experiment.run(int(index)) for index in self.indices)
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Those of the runs to do, each once."""
+        """Return the distinct scenarios of the runs to do."""
         cells = dict.fromkeys(int(index) // self._experiment.replicates for index in self.indices)
         return (self._experiment.run(cell * self._experiment.replicates).scenario for cell in cells)
 
 
 def do_runs(todo: Todo, parts: Parts, tapping: Taps, answerer: Answerer, workers: int, progress: Progress) -> None:
-    """Do the runs of ``todo``, ``workers`` at a time. Raises RunError at the end if any gave no result."""
+    """Do the runs of ``todo``, ``workers`` at a time. Raises RunError at the end if any failed."""
     done, total = todo.all - len(todo.indices), todo.all
     if answerer.engine != PACKETS:
         for scenario in todo.scenarios():
@@ -140,7 +140,7 @@ def _alone(file: str, run: str) -> str:
 
 
 def workers_that_fit(scenarios: Iterable[Scenario]) -> int:
-    """How many of the runs, each as large as the largest, the memory holds at a time; a scenario too large is refused when read."""
+    """Return how many runs of the largest size fit into memory at once; larger scenarios are rejected when read."""
     available = available_memory()
     largest = max((scenario.memory for scenario in scenarios), default=0)
     return max(1, available // largest) if available and largest else sys.maxsize

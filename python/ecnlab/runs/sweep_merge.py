@@ -31,7 +31,7 @@ MERGED_ROWS: Final = 1 << 9
 """Rows of a merged table that are written at a time: a sweep of many runs needs no more memory than one of few."""
 
 ROWS_AT_A_TIME: Final = 512
-"""Runs whose names are put beside their metrics at a time."""
+"""Number of runs whose names and metrics are joined at a time."""
 
 
 def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]:
@@ -47,7 +47,7 @@ def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]
             for name, rows in tables.items():
                 for piece in [frames[name]] if name in frames else pieces(rows):
                     growing.add(name, piece)
-            # What Polars has read is held in circles, which Python breaks too late for a sweep of many runs.
+            # # Polars frames are in reference cycles, which Python collects too late for a sweep of many runs.
             gc.collect()
         made = [name for name in parts.tables if name in growing.tables]
         _refuse_missing(experiment, made)
@@ -61,7 +61,7 @@ def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]
 
 @contextmanager
 def _only_new_garbage() -> Iterator[None]:
-    """What is there now is not looked through when garbage is collected: that would take longer than to merge."""
+    """Exclude existing objects from garbage collection: scanning them would take longer than the merge."""
     gc.freeze()
     try:
         yield
@@ -70,7 +70,7 @@ def _only_new_garbage() -> Iterator[None]:
 
 
 class _Batch:
-    """Gives metrics the tables of some runs; one that none of them has is empty."""
+    """Tables of some runs for the metrics; a table that none of them has is empty."""
 
     def __init__(self, frames: Mapping[str, pl.DataFrame], tables: Mapping[str, pl.LazyFrame]) -> None:
         self._frames, self._tables = frames, tables
@@ -91,7 +91,7 @@ def _refuse_missing(experiment: Experiment, made: Sequence[str]) -> None:
 
 
 class _Values:
-    """The metrics of runs, as arrays: frames would take several times the memory, and a join of each part its time."""
+    """The metrics of runs as arrays: frames would need several times the memory, and joins of all parts too much time."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -105,7 +105,7 @@ class _Values:
         self._values.append(np.array(columns).reshape(len(self._names), wide.height))
 
     def by_id(self) -> Callable[[pl.Series], pl.DataFrame]:
-        """Gives the rows of runs by their ids."""
+        """Return the rows of runs by their ids."""
         ids, values = np.concatenate(self._ids), np.concatenate(self._values, axis=1)
         order = np.argsort(ids)
 

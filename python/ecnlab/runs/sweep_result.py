@@ -32,7 +32,7 @@ class Sweep:
         self.folder = folder
         """Where it is stored."""
         self.manifest = manifest
-        """What was asked and who answered; see ``docs/run-folder.md``."""
+        """``manifest`` describes the question and the engine; see ``docs/run-folder.md``."""
         self._files = Files(folder, manifest)
         self._tables = StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
 
@@ -60,7 +60,7 @@ class Sweep:
         ``low`` and ``high`` bound the 95 % interval (Student's t, clipped to the range of the metric), null where there
         is one value; ``n`` counts the replicates in which the metric is defined.
         """
-        from ecnlab.base.stats import mean_interval  # SciPy takes a second to load
+        from ecnlab.base.stats import mean_interval  # loading SciPy takes a second
         from ecnlab.scenario.metric_ranges import of_metric
 
         keys = ["arm", *self.axes, "metric"]
@@ -85,7 +85,7 @@ class Sweep:
     @property
     def plot(self) -> SweepPlots:
         """Its figures: ``sweep.plot.effect("goodput", by="max_p")``, see ``docs/plots.md``."""
-        from ecnlab.plots.sweep import SweepPlots  # for those who draw
+        from ecnlab.plots.sweep import SweepPlots  # only needed for drawing
 
         return SweepPlots(self)
 
@@ -140,7 +140,10 @@ class Unfinished:
 
 
 def load_unfinished(folder: str | os.PathLike[str]) -> Unfinished | None:
-    """What the sweep in ``folder`` has so far; None if it is complete, or a run. Raises FolderError, OSError."""
+    """Return the finished runs of the sweep in ``folder``; None if it is complete, or a run.
+
+    Raises FolderError, OSError.
+    """
     path = Path(folder)
     manifest = read_manifest(path)
     if manifest["kind"] != "sweep" or manifest["complete"]:

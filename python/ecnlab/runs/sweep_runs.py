@@ -1,4 +1,4 @@
-"""The runs of an experiment: their keys, and each once although it may be asked for twice."""
+"""The runs of an experiment: their keys, each once even if several points share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that do the runs of a sweep: what kills one of them kills one run, and no other."""
+"""Processes that do the runs of a sweep: if one is killed, only its run is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ecnlab.runs import isolated
 _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ecnlab.runs.workers import main; main()"
 
 DIED: Final = "died"
-"""How the message begins for a run whose process came to its end."""
+"""Start of the message for a run whose process ended."""
 
 
 def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
@@ -45,7 +45,7 @@ def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
 
 
 _ADMITTED: Final = {"ECNLAB_LAWS": "on", "ECNLAB_MAX_MEMORY": "1000000000 GB"}
-"""The environment of a worker: what it is asked has been read, and admitted, by the process that asks."""
+"""Environment of a worker: the parent process has already read and checked its tasks."""
 
 
 class Worker:
@@ -57,10 +57,10 @@ class Worker:
         self._shown = 0
         self._begins = threading.Lock()
         self.stopped = False
-        """Whether it was told to end, and is of no more use."""
+        """The process was asked to end and cannot be used any more."""
 
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
-        """As `do`, or `isolated.write` for a task with a folder ``scratch``, by the simulator; what that gives.
+        """Return the result of `do`, or of `isolated.write` for a task with a folder ``scratch``, by the simulator.
 
         Raises RunError also if the process dies: LawError if a user-defined law may have ended it.
         """
@@ -88,7 +88,7 @@ class Worker:
         return said
 
     def stop(self) -> None:
-        """End the process at once; what waits for it raises Cancelled."""
+        """End the process immediately; threads that wait for it raise Cancelled."""
         with self._begins:
             self.stopped = True
             if self._process and self._process.poll() is None:
@@ -123,7 +123,7 @@ class Worker:
         )
 
     def _show_printed(self) -> None:
-        """Write to standard error what laws have printed; the process goes on writing where it has come to."""
+        """Write the output of laws to standard error; the process continues to write at its current position."""
         assert self._errors
         while text := os.pread(self._errors.fileno(), 1 << 16, self._shown):
             self._shown += len(text)
@@ -165,7 +165,7 @@ def worker() -> Iterator[Worker]:
     """A worker of one's own: one that has nothing to do, or a new one."""
     one = Worker()
     while _idle:
-        # One may be told to end after it was given back.
+        # # A worker may be asked to end after it was returned.
         if not (known := _idle.pop()).stopped:
             one = known
             break
@@ -188,7 +188,7 @@ def _close_all() -> None:
 
 
 def main() -> None:
-    """Do runs as standard input asks, a line each, until it ends: the process that asked is then gone."""
+    """Do the runs requested on standard input, one per line, until it ends because the parent process has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -205,7 +205,7 @@ def main() -> None:
 
 
 def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
-    """Hear also in the middle of a run that nobody waits for it any more."""
+    """Detect during a run that the parent process has ended."""
     for line in asked:
         tasks.put(line)
     os._exit(0)
@@ -213,7 +213,7 @@ def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
 
 def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        os.chdir(task["cwd"])  # paths are relative to the folder of the process that asks
+        os.chdir(task["cwd"])  # paths are relative to the folder of the parent process
         isolated.refuse_changed(task["laws"])
         scenario = Scenario(task["path"], task["text"])
         if scenario.hash != task["hash"]:
