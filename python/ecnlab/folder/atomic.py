@@ -1,4 +1,4 @@
-"""Files written whole or not at all, whatever interrupts."""
+"""Atomic file writes: complete or not at all, even if interrupted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ecnlab.base.errors import EcnlabError
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write ``data`` so that ``path`` is either what it was or complete, whatever interrupts.
+    """Write ``data`` so that ``path`` is either unchanged or complete, even if interrupted.
 
-    That holds for a loss of power, too, unless it is not to be ``durable``. Raises OSError (folder not writable, disk full).
+    This includes a loss of power, unless not ``durable``. Raises OSError (folder not writable, disk full).
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
-        path.write_bytes(data)  # a pipe or a terminal, in whose place no file must come
+        path.write_bytes(data)  # a pipe or a terminal must not be replaced by a file
         return
     path = behind_links(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -46,19 +46,19 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 def rename(old: Path, new: Path, *, durable: bool = True) -> None:
-    """Give ``old`` the name ``new``, in the place of what has it; both in one folder. Raises OSError."""
+    """Rename ``old`` to ``new``, replacing it; both in one folder. Raises OSError."""
     old.replace(new)
     if durable:
         sync(new.parent)
 
 
 def sync(path: Path) -> None:
-    """Have the disk hold what was written to the file or folder ``path``, before anything after this is. Raises OSError."""
+    """Flush the file or folder ``path`` to disk, before any later operation. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some file systems have nothing to sync in a folder, and say so.
+        # # Some file systems cannot sync a folder and report an error.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
@@ -66,7 +66,7 @@ def sync(path: Path) -> None:
 
 
 def behind_links(path: Path) -> Path:
-    """What ``path`` leads to, so that what is written does not take the place of a link. Raises OSError for a loop."""
+    """Return the target of ``path``, so that writing does not replace a link. Raises OSError for a loop."""
     try:
         return path.resolve() if path.is_symlink() else path
     except RuntimeError as error:

@@ -1,7 +1,7 @@
-"""What every column of every table means, and its unit.
+"""Meaning and unit of every column of every table.
 
-One registry for the manifest (units), the metrics (which names exist), the documentation
-(``docs/run-folder.md`` is tested against it) and the reader.
+One registry for the manifest (units), the metrics (which names exist), the documentation (``docs/run-folder.md`` is
+tested against it) and the reader.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
 """Every table of a simulated run. ``X`` counts the measurement window, ``X_run`` the whole run."""
 
 SUMMARY: Final = tuple(name for name, columns in TABLES.items() if columns in (FLOWS, QUEUES, LINKS))
-"""The tables with one row a flow, queue or link: what a sweep always stores."""
+"""The tables with one row per flow, queue or link, which a sweep always stores."""
 
 
 def units(table: str) -> dict[str, str]:

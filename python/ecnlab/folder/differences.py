@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 
 def differences(a: object, b: object, at: str = "") -> Iterator[str]:
-    """Each place where two structures differ, as ``key: value against value``."""
+    """Return each difference of two structures as ``key: value against value``."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         for key in [*a, *(key for key in b if key not in a)]:
             yield from differences(a.get(key), b.get(key), f"{at}.{key}" if at else str(key))

@@ -1,6 +1,6 @@
-"""Digests of stored files: a flipped bit is told, and a file that was looked at is not read again.
+"""Digests of stored files: a flipped bit is detected, and a verified file is not read again.
 
-A digest is BLAKE2b with 128 bits. JSON files are sealed: they end with the digest of all that stands in them.
+A digest is BLAKE2b with 128 bits. JSON files are sealed: they end with the digest of their contents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIZE: Final = 16
 """Bytes of a digest."""
 
 BLANK: Final = "0" * 2 * SIZE
-"""What stands for the digest in a sealed text while the digest is computed."""
+"""Placeholder in a sealed text while the digest is computed."""
 
 _SEAL: Final = re.compile(rb'"digest": "([0-9a-f]{32})"[\s}]*\Z')
 
@@ -88,7 +88,7 @@ class Running:
 
 
 def is_sealed(data: bytes) -> bool | None:
-    """Whether ``data`` are as ``seal`` wrote them; None if they have no seal."""
+    """Return whether ``data`` are as ``seal`` wrote them; None if they have no seal."""
     found = _SEAL.search(data)
     if not found:
         return None

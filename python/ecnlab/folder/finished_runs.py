@@ -1,9 +1,9 @@
-"""The finished runs of a sweep, while it grows.
+"""The finished runs of a sweep in progress.
 
-Each finished run is one file, ``parts/<id>.<digest>.parquet``: a single row with the run's id, the digests of its captures
-and a column for each table, which holds that table's rows. A table too large for that is a file beside it,
-``parts/<id>.<table>.<digest>.rows``. When all runs are there they are merged into one file a table, some runs at a time.
-So a sweep of thousands of runs ends with a dozen files, and an interrupted one has lost nothing that was finished.
+Each finished run is one file, ``parts/<id>.<digest>.parquet``: a single row with the run's id, the digests of its
+captures and a column per table, which holds that table's rows. Larger tables are in separate files,
+``parts/<id>.<table>.<digest>.rows``. When all runs are finished they are merged into one file per table, some runs at a
+time. A sweep of thousands of runs thus ends with a dozen files, and an interruption loses no finished run.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ BATCH: Final = 60
 
 PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
 OURS: Final = re.compile(rf"{PART.pattern}|[0-9a-f]{{16}}\.\w+\.[0-9a-f]+\.rows|\..*\.partial|{re.escape(MADE)}")
-"""Whatever a sweep writes there."""
+"""All files that a sweep writes there."""
 
 NAME: Final = f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}"
-"""The type of NumPy for the name of a part. Arrays hold them: objects of Python for each of very many runs take ten times the memory."""
+"""NumPy type for the name of a part, stored in arrays: a Python object per run would need ten times the memory."""
 
 Ids: TypeAlias = "NDArray[np.uint64]"
 """Ids of runs, as numbers."""
@@ -52,7 +52,7 @@ def write_part(
 ) -> None:
     """Store the finished ``run`` in ``folder``: tables as frames, and those in ``large``. Raises OSError.
 
-    Not synced: what a loss of power takes has another digest than its name says, and is done again.
+    Not synced: after a loss of power the digest does not match the name, and the run is repeated.
     """
     apart = large.tables
     for table in apart:
@@ -70,7 +70,7 @@ class Parts:
 
     def __init__(self, folder: Path, tables: Sequence[str], build: str) -> None:
         self.tables = tuple(tables)
-        """The tables asked for. A run has those of them that its scenario records."""
+        """``tables`` are the requested tables. A run has those of them that its scenario records."""
         self.folder = folder / "parts"
         self._merged = folder / "tables"
         self._build = build
@@ -80,7 +80,7 @@ class Parts:
         self._old: _Merged | None = None
 
     def clean(self) -> None:
-        """Put right what a process that was killed left half done. For the only writer."""
+        """Remove incomplete files of a process that was killed. Only for the holder of the writer's lock."""
         restore_folder(self._merged)
         for scratch in [*self._merged.parent.glob(".*.partial"), *self.folder.glob(".*.partial")]:
             _remove(scratch)
@@ -120,7 +120,7 @@ class Parts:
         self._large = {(_id(name), name.split(".")[1]): self.folder / name for name in rows}
 
     def stored_captures(self) -> dict[str, dict[str, str]]:
-        """The digests of the captures of each run that has any, by name, as the parts tell them."""
+        """Return the digests of the captures of each run that has any, by name, as stored in the parts."""
         for name in map(bytes.decode, self._names):
             self._note_captures(_id(name), pl.read_parquet(self.folder / name, columns=["captures"]))
         return self.captures()
@@ -152,15 +152,15 @@ class Parts:
             yield batch, self._tables(batch)
 
     def is_large(self, table: str) -> bool:
-        """Whether a run has so many rows of ``table`` that it is not to be held."""
+        """Return whether a run's ``table`` has too many rows for memory."""
         return any(name == table for _, name in self._large)
 
     def made(self) -> dict[str, Any]:
-        """What to store beside the merged tables."""
+        """Return the information to store with the merged tables."""
         return {"build": self._build, "asked": list(self.tables)}
 
     def forget(self) -> None:
-        """Remove the files of single runs, which have been merged or serve no more; what others put there stays."""
+        """Remove the files of single runs that have been merged or are obsolete; foreign files are kept."""
         for name in _files(self.folder):
             if OURS.fullmatch(name):
                 _remove(self.folder / name)
@@ -202,7 +202,7 @@ def _by_columns(table: str, parts: Sequence[pl.DataFrame]) -> Iterable[list[pl.D
 
 def _unpacked(table: str, parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
     """The rows of ``table`` in parts that have the same columns, each with the ``id`` of its run."""
-    # Put together by hand: a query for each part would take most of the time.
+    # # Assembled directly: a query for each part would take most of the time.
     columns = [pl.concat([part[name] for part in parts]) for name in ("id", table)]
     return pl.DataFrame(columns).lazy().explode(table).unnest(table)
 
@@ -255,7 +255,7 @@ class _Merged:
 
     @classmethod
     def read(cls, folder: Path, build: str, tables: Sequence[str]) -> _Merged | None:
-        """The tables in ``folder``, if ``build`` made them, they are those asked for, and none is damaged."""
+        """Return the tables in ``folder``, if made by ``build``, as requested, and undamaged."""
         try:
             made = read_json(folder / MADE)
             files = Files(folder, made)
@@ -266,7 +266,7 @@ class _Merged:
         return cls(folder, made)
 
     def rows(self, table: str, runs: Sequence[str]) -> list[pl.LazyFrame]:
-        """The rows of ``runs``, a piece for each range of them that stands together."""
+        """Return the rows of ``runs``, one piece for each consecutive range."""
         path = self._folder / f"{table}.parquet"
         if not path.exists():
             return []
@@ -282,7 +282,7 @@ class _Merged:
 
 
 class _Places:
-    """First row and number of rows of each run in a merged table; the rows of a run stand together."""
+    """First row and number of rows of each run in a merged table; the rows of a run are consecutive."""
 
     def __init__(self, path: Path) -> None:
         runs = pl.scan_parquet(path).select(pl.col("id").rle()).collect().unnest("id")
@@ -293,7 +293,7 @@ class _Places:
         self._starts = (np.cumsum(lengths) - lengths)[order]
 
     def of(self, runs: Sequence[str]) -> list[tuple[int, int]]:
-        """Those of ``runs`` that are there, in the order of the table."""
+        """Return the existing ones of ``runs``, in the order of the table."""
         asked = np.fromiter((int(run, 16) for run in runs), np.uint64, len(runs))
         there = np.isin(self._ids, asked)
         return sorted(zip(self._starts[there].tolist(), self._lengths[there].tolist(), strict=True))
@@ -308,7 +308,7 @@ def _merged_ids(folder: Path) -> Ids:
 
 
 def numbers(ids: pl.Series) -> Ids:
-    """The ids of runs as numbers. Raises ValueError, TypeError for what is no id."""
+    """Return the ids of runs as numbers. Raises ValueError, TypeError for an invalid id."""
     return np.fromiter((int(run, 16) for run in ids), np.uint64, len(ids))
 
 

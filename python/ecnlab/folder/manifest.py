@@ -1,4 +1,4 @@
-"""The manifest of a result folder: read, and compared with what is asked for."""
+"""The manifest of a result folder: reading, and comparison with the request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ecnlab.folder.names import FORMAT, LOCK, MANIFEST
 from ecnlab.folder.sealed_json import damaged, read_json
 
 MOST_DIFFERENCES: Final = 5
-"""Differences of two specifications that are told one by one."""
+"""Maximum number of differences between two specifications that are listed."""
 
 KINDS: Final = ("run", "sweep")
 
@@ -28,7 +28,7 @@ NEEDED: Final[dict[str, tuple[type, ...]]] = {
     "ecnlab": (dict,),
     "tables": (dict,),
 }
-"""What readers need of every manifest."""
+"""Keys that readers need in every manifest."""
 
 NEEDED_BY: Final[dict[str, dict[str, tuple[type, ...]]]] = {
     "run": {"spec_hash": (str,), "spec": (dict,), "seed": (int, NOTHING), "events": (bool,), "wall": (dict,)},
@@ -38,9 +38,9 @@ NEEDED_BY: Final[dict[str, dict[str, tuple[type, ...]]]] = {
 
 
 def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
-    """The manifest of a result folder of this format, of ``kind`` ("run" or "sweep") if given.
+    """Return the manifest of a result folder of this format, of ``kind`` ("run" or "sweep") if given.
 
-    Raises FolderError when the folder is missing, holds no result, or one of another format or kind.
+    Raises FolderError if the folder is missing, holds no result, or has another format or kind.
     """
     path = folder / MANIFEST
     if not path.is_file():
@@ -58,12 +58,15 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
     if kind is not None and manifest["kind"] != kind:
         raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
     _insist_on_keys(path, manifest)
-    # Folders from before there were several engines do not say which.
+    # # Folders from before there were several engines do not name the engine.
     return {**manifest, "engine": manifest.get("engine", PACKETS)}
 
 
 def stated(path: Path) -> dict[str, Any]:
-    """What a manifest says, its digest not yet looked at. Raises FolderError if it is none of ours."""
+    """Return the contents of a manifest before its digest is checked.
+
+    Raises FolderError if it is not an ecnlab manifest.
+    """
     try:
         manifest = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
@@ -74,7 +77,7 @@ def stated(path: Path) -> dict[str, Any]:
 
 
 def _insist_on_keys(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise FolderError unless the manifest in ``path`` has what readers of its kind need, of the types they need."""
+    """Raise FolderError unless the manifest in ``path`` has the keys required for its kind, with the required types."""
     for key, kind in (NEEDED | NEEDED_BY[manifest["kind"]]).items():
         if key not in manifest or not isinstance(manifest[key], kind):
             what = "lacks" if key not in manifest else "has another kind of value in"
@@ -84,7 +87,7 @@ def _insist_on_keys(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def damaged_manifest(folder: Path, signs: Iterable[str]) -> bool:
-    """Whether the manifest of ``folder`` is damaged, and yet has all of ``signs``: it was that of what they stand for."""
+    """Return whether the manifest of ``folder`` is damaged but contains all of ``signs``, which identify its result."""
     path = folder / MANIFEST
     if not path.is_file():
         return False
@@ -95,7 +98,7 @@ def damaged_manifest(folder: Path, signs: Iterable[str]) -> bool:
 def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any] | None = None) -> None:
     """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``asked``.
 
-    It says what differs; in the specification if ``spec`` is the one asked for.
+    The error lists the differences, in the specification if ``spec`` is the requested one.
     """
     if _is_free(folder) or damaged_manifest(folder, _signs(asked)):
         return
@@ -107,7 +110,7 @@ def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any]
 
 
 def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
-    """How what a manifest is of differs from what is asked: "seed: 1 there, 2 asked for"."""
+    """Return the differences between a manifest and the request: "seed: 1 there, 2 asked for"."""
     keys = [key for key in asked if there.get(key) != asked[key]]
     said = [f"{key}: {there.get(key)} there, {asked[key]} asked for" for key in keys if key != "spec_hash"]
     if "spec_hash" in keys:
@@ -123,12 +126,12 @@ def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping
 
 
 def _signs(asked: Mapping[str, Any]) -> list[str]:
-    """What a manifest that says ``asked`` has in its text, though a bit of it be flipped elsewhere."""
+    """Return texts that a manifest with ``asked`` contains, even if a bit is flipped elsewhere."""
     format_ = f'"format": {FORMAT}'
     return [format_, *(f'"{key}": {json.dumps(value)}' for key, value in asked.items())]
 
 
 def _is_free(folder: Path) -> bool:
-    """Whether ``folder`` is missing or empty. What a sweep that was killed at once hides in it is nothing."""
+    """Return whether ``folder`` is missing or empty. Hidden files of a sweep that was killed early are ignored."""
     ours = re.compile(rf"{re.escape(LOCK)}|\..*\.partial")
     return not folder.exists() or (folder.is_dir() and all(ours.fullmatch(path.name) for path in folder.iterdir()))

@@ -7,7 +7,7 @@ from typing import Final
 from ecnlab.folder.columns import TABLES
 
 FORMAT: Final = 3
-"""Version of the folder format. A reader refuses any other."""
+"""Version of the folder format. A reader rejects any other."""
 
 MANIFEST: Final = "manifest.json"
 
@@ -15,16 +15,16 @@ FILES: Final = "files.json"
 """The digests of a folder that is neither a run nor a sweep: a reproduction or an agreement."""
 
 MADE: Final = "made.json"
-"""Beside the merged tables of a sweep and beside its parts: by which build, and which tables were asked for."""
+"""Stored with the merged tables of a sweep and with its parts: the build, and the requested tables."""
 
 OURS: Final = frozenset({*TABLES, "prediction", "timing", "runs", "metrics"})
 """Every table that a folder may have."""
 
 CAPTURES: Final = "captures"
-"""The folder of a run folder that holds its capture files."""
+"""Subfolder of a run folder with its capture files."""
 
 LOCK: Final = ".lock"
-"""Held by the process that writes into a sweep's folder."""
+"""Lock of the process that writes into a sweep's folder."""
 
 REMEDY: Final = "remove the folder and run again"
-"""What to do where a folder is not what was written."""
+"""Remedy for a folder that differs from what was written."""

@@ -18,9 +18,9 @@ from ecnlab.folder.names import CAPTURES, FILES, LOCK, MADE, MANIFEST, OURS
 
 @contextmanager
 def whole_folder(folder: Path, *, durable: bool = True) -> Iterator[Path]:
-    """A scratch folder that becomes ``folder`` when the block ends well, and vanishes when it does not.
+    """Create a scratch folder that replaces ``folder`` when the block succeeds, and is removed otherwise.
 
-    Where ``folder`` is a link the folder behind it is meant. What others have put into it stays.
+    If ``folder`` is a link, its target is replaced. Foreign files in it are kept.
     """
     folder = behind_links(folder)
     with _scratch(folder, "partial") as scratch:
@@ -34,14 +34,14 @@ def whole_folder(folder: Path, *, durable: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(folder: Path, kind: str = "scratch") -> Iterator[Path]:
-    """A folder beside ``folder`` that vanishes when the block ends; one of each ``kind``."""
+    """Create a folder in the parent of ``folder`` that is removed when the block ends; one per ``kind``."""
     with _scratch(folder, kind) as scratch:
         yield scratch
 
 
 @contextmanager
 def _scratch(folder: Path, kind: str) -> Iterator[Path]:
-    """A folder beside ``folder``, locked, so that those that a killed process left are known, and removed."""
+    """Create a locked folder beside ``folder``; those left by a killed process are recognised and removed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(f".{folder.name}.*.{kind}"):
         with suppress(OSError), _locked(left):
@@ -57,7 +57,7 @@ def _scratch(folder: Path, kind: str) -> Iterator[Path]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of ``folder``. Raises OSError if another holds it."""
+    """Acquire the lock of ``folder``. Raises OSError if another process holds it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,7 +67,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def replace_folder(new: Path, folder: Path, *, durable: bool = True) -> None:
-    """Put ``new`` in the place of ``folder``; the old one is gone only once the new one stands."""
+    """Replace ``folder`` by ``new``; the old one is removed only after the new one is in place."""
     old = folder.with_name(f".{folder.name}.old")
     if folder.exists():
         _clear_away(old, folder)
@@ -82,7 +82,7 @@ def replace_folder(new: Path, folder: Path, *, durable: bool = True) -> None:
 
 
 def _clear_away(old: Path, folder: Path) -> None:
-    """Remove ``old``, in whose place is ``folder``. What others have put into it goes there."""
+    """Remove ``old``, which ``folder`` has replaced. Foreign files in it are moved to ``folder``."""
     if not old.exists():
         return
     for name in _strangers(old):
@@ -93,7 +93,7 @@ def _clear_away(old: Path, folder: Path) -> None:
 
 
 def _strangers(folder: Path) -> list[str]:
-    """What in a folder of results was not put there by ecnlab; of captures, what the manifest does not have."""
+    """Return the files in a result folder that ecnlab did not write; for captures, those not in the manifest."""
     ours = {MANIFEST, FILES, CAPTURES, MADE, *(f"{name}.parquet" for name in OURS)}
     found = [path.name for path in folder.iterdir() if path.name not in ours and not path.name.endswith(".partial")]
     if not (folder / CAPTURES).is_dir():
@@ -112,7 +112,7 @@ def restore_folder(folder: Path) -> None:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold ``folder`` against a second process that would write into it. Raises FolderError if one does."""
+    """Lock ``folder`` against a second writing process. Raises FolderError if there is one."""
     with (folder / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

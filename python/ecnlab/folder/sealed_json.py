@@ -23,7 +23,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
-    """Write a JSON object of ``entries``, which are not held, with its digest at the end, as `write_json` does."""
+    """Write a JSON object of ``entries``, read one by one, with its digest at the end, as `write_json` does."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -41,7 +41,7 @@ def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON in ``path``, without its digest. Raises FolderError if it is none, or not as it was written; OSError."""
+    """Return the JSON in ``path``, without its digest. Raises FolderError if it is invalid, or not as written; OSError."""
     return digests.unseal(_read_sealed(path))
 
 
@@ -62,7 +62,7 @@ def _read_sealed(path: Path) -> bytes:
 
 
 def damaged(path: Path, reason: str) -> FolderError:
-    """The error for a sealed file that cannot be trusted, with the command that it says made it."""
+    """Return the error for a damaged sealed file, with the command that the file names as its origin."""
     found = _REMAKE.search(path.read_bytes())
     said = found[1].decode(errors="replace") if found else ""
     remedy = f"it names `{said}` as the command that makes it again" if said else "run the command that made it again"

@@ -1,4 +1,4 @@
-"""How large the tables of a run become that grow with time or packets: told before it, refused where it is too much."""
+"""Size of the tables of a run that grow with time or packets: predicted before the run, rejected if too large."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ecnlab._core import Scenario
 from ecnlab.base.errors import EcnlabError
 
 LIMIT: Final = "ECNLAB_MAX_TABLES"
-"""The environment variable that says how large the tables of a run may become, as "50 GB"."""
+"""Environment variable for the maximum size of a run's tables, such as "50 GB"."""
 
 DEFAULT_LIMIT: Final = 20 * 10**9
 
 BYTES_A_ROW: Final = {"packets": 24, "queue_series": 24, "class_series": 24, "flow_series": 32}
-"""What a row is taken to need on disk: more than was measured of two examples, see ``docs/reliability.md``."""
+"""Assumed bytes of a row on disk: more than measured in two examples, see ``docs/reliability.md``."""
 
 _KEY: Final = {"packets": "packets", "queue_series": "sample", "class_series": "sample", "flow_series": "sample"}
 _REMEDY: Final = {
@@ -31,11 +31,11 @@ _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 @dataclass(frozen=True)
 class Expected:
-    """What a table is expected to have."""
+    """Expected size of a table."""
 
     table: str
     rows: float | None
-    """None if nothing bounds them."""
+    """None if unbounded."""
 
     @property
     def bytes(self) -> float | None:
@@ -50,16 +50,16 @@ class Expected:
 
 
 def expected(scenario: Scenario, *, events: bool = False) -> list[Expected]:
-    """What to expect of the tables of a run of ``scenario`` that grow with time (`sample`) or packets."""
+    """Return the expected tables of a run of ``scenario`` that grow with time (`sample`) or packets."""
     return [Expected(table, rows) for table, rows in scenario.volume(events=events).items()]
 
 
 def refuse_too_large(
     scenario: Scenario, folder: Path, *, events: bool = False, tables: Collection[str] | None = None
 ) -> None:
-    """Raise SpecError, which names the key, if a run's tables fit neither the limit nor the disk that holds ``folder``.
+    """Raise SpecError, which names the key, if a run's tables exceed the limit or the disk that holds ``folder``.
 
-    Of ``tables`` (None: of all) that are kept. While tables are put together the disk holds them twice.
+    Only the stored ``tables`` count (None: all). While tables are merged the disk holds them twice.
     """
     most, free = limit(), free_at(folder)
     found: list[tuple[str, str, str]] = []
@@ -87,7 +87,7 @@ def refuse_any_too_large(scenarios: Iterable[Scenario], folder: Path, tables: Co
 
 
 def limit() -> float:
-    """How many bytes the tables of a run may have. Raises EcnlabError if the environment does not say it well."""
+    """Return the maximum bytes of a run's tables. Raises EcnlabError if the environment variable is invalid."""
     text = os.environ.get(LIMIT, "").strip()
     if not text:
         return DEFAULT_LIMIT

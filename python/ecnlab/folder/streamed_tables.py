@@ -1,4 +1,4 @@
-"""Tables that grow while a run goes on: written in blocks, put together at its end, never held as a whole."""
+"""Tables that grow during a run: written in blocks, merged at its end, never completely in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BLOCK_ROWS: Final = 1 << 18
 
 
 class Growing:
-    """Takes the blocks of a run's tables, which may have ``most`` bytes (None: what the environment allows).
+    """Receiver of the blocks of a run's tables, which may have ``most`` bytes (None: the limit of the environment).
 
     They are written ``block_rows`` at a time.
 
@@ -45,7 +45,7 @@ class Growing:
 
     @property
     def tables(self) -> list[str]:
-        """The tables of which blocks have come."""
+        """Return the tables with at least one block."""
         return list(self._waiting)
 
     def take(self, table: str, columns: Mapping[str, Column]) -> None:
@@ -54,7 +54,7 @@ class Growing:
             self.add(table, frame(columns))
 
     def add(self, table: str, rows: pl.DataFrame) -> None:
-        """The next rows of ``table``, as a frame. Raises as ``take`` does."""
+        """Add the next rows of ``table``, as a frame. Raises as ``take`` does."""
         waiting = self._waiting.setdefault(table, [])
         waiting.append(rows)
         if sum(block.height for block in waiting) >= self._block_rows:

@@ -36,7 +36,7 @@ def pieces(rows: pl.LazyFrame, size: int = 1 << 18) -> Iterator[pl.DataFrame]:
 def write_table(path: Path, frame: pl.DataFrame, *, durable: bool = True) -> None:
     """Write ``frame`` as Parquet (zstd): equal frames give equal bytes.
 
-    Raises OSError as any write does; Polars, writing by itself, hides the reason in an error of its own.
+    Raises OSError as any write does; Polars, writing by itself, would hide the cause in its own error.
     """
     write_bytes(path, table_bytes(frame), durable=durable)
 
@@ -49,10 +49,10 @@ def table_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def stacked(table: str, parts: Sequence[Frame]) -> Frame:
-    """Rows of ``table`` of several runs under each other.
+    """Concatenate the rows of ``table`` of several runs.
 
-    Each run has the columns of its own laws; here all have those of all, in the order of the table, missing where a run has not
-    the law.
+    Each run has columns for its own laws; the result has those of all runs, in the order of the table, null for runs
+    without the law.
     """
     schemas = [part.collect_schema() for part in parts]
     if all(schema == schemas[0] for schema in schemas):
@@ -74,7 +74,7 @@ def join_tables(rows: pl.LazyFrame, parts: Iterable[Path], path: Path, row_group
 
 
 def describe(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """What a manifest says of ``tables``: rows, types and units."""
+    """Return the description of ``tables`` in a manifest: rows, types and units."""
     return {
         name: {
             "rows": frame.height,
@@ -105,13 +105,13 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def insist_on_table(path: Path) -> None:
-    """Raise FolderError if there is no file ``path``, a table that the manifest beside it names."""
+    """Raise FolderError if there is no file ``path``, a table named in the manifest of its folder."""
     if not path.is_file():
         raise FolderError(f"{path} is missing, though the folder's {MANIFEST} names it: {REMEDY}")
 
 
 def missing_table(name: str, present: Mapping[str, object]) -> FolderError:
-    """Why there is no table ``name``, said to somebody who asked for it."""
+    """Return the reason why there is no table ``name``, for the user who requested it."""
     if name not in TABLES:
         return FolderError(f"no table is called {name!r}; there are {', '.join(present)}")
     quantiles = "set quantiles = true in a queue, or give a link a queue of classes; or keep it when sweeping (--keep)"

@@ -16,9 +16,9 @@ from ecnlab.folder.tables import read_table
 
 
 class Files:
-    """The files of a result folder with the digests that its manifest has of them.
+    """The files of a result folder with their digests from the manifest.
 
-    A file is verified when it is asked for, and not again while it does not change.
+    A file is verified when it is used, and not again while it is unchanged.
     """
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -28,7 +28,10 @@ class Files:
         self.remake = str(manifest.get("wall", {}).get("remake") or "the command that made it")
 
     def path(self, name: str) -> Path:
-        """The file ``name``, which is as it was written. Raises FolderError if not, OSError if it cannot be read."""
+        """Return the verified path of the file ``name``.
+
+        Raises FolderError if it is damaged, OSError if it cannot be read.
+        """
         path = self.folder / name
         try:
             digest = digests.of_file(path)
@@ -39,12 +42,12 @@ class Files:
         return path
 
     def damage(self, name: str, what: str) -> FolderError:
-        """The error that says that the file ``name`` is ``what``, and how to get it again."""
+        """Return the error that the file ``name`` is ``what``, with the remedy."""
         how = "is missing" if what == "missing" else "is damaged (its digest is not the manifest's)"
         return FolderError(f"{self.folder / name} {how}: `{self.remake}` makes it again")
 
     def damaged(self) -> list[FolderError]:
-        """What is wrong with any of the files."""
+        """Return the damage of any of the files."""
         found = []
         for name in self.digests:
             try:
@@ -66,7 +69,7 @@ def read_files(folder: Path) -> Files:
 
 
 def verify(folder: Path) -> tuple[int, list[FolderError]]:
-    """How many stored files ``folder`` and all below it have, and what is wrong with any of them.
+    """Return the number of stored files in ``folder`` and below, and the damage of any of them.
 
     Raises FolderError if there is no result of ecnlab.
     """
@@ -90,7 +93,7 @@ def verify(folder: Path) -> tuple[int, list[FolderError]]:
 
 
 def refuse_damaged_capture(path: Path) -> None:
-    """Raise FolderError if ``path`` is a capture of a stored run or sweep, and not as it was written."""
+    """Raise FolderError if ``path`` is a capture of a stored run or sweep, and damaged."""
     for folder in path.absolute().parents[1:3] if str(path) != "-" else ():
         name = path.absolute().relative_to(folder).as_posix()
         if not name.startswith("captures/") or not (folder / MANIFEST).is_file():
@@ -105,7 +108,7 @@ def refuse_damaged_capture(path: Path) -> None:
 
 
 class StoredTables(Mapping[str, "pl.DataFrame"]):
-    """Tables in a folder, each read when first asked for."""
+    """Tables in a folder, each read on first use."""
 
     def __init__(self, files: Files, names: Iterable[str], under: str = "") -> None:
         self._files = files
