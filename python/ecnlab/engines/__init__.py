@@ -1,1 +1,1 @@
-"""The engines of this package: what each must offer, the tables they give, the closed forms."""
+"""The engines of this package: their common interface, the tables they return, the closed forms."""

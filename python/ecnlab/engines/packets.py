@@ -24,7 +24,7 @@ class Packets:
         self._cancel = Cancel()
 
     def check(self, scenario: Scenario) -> None:
-        """Nothing to do: a scenario is what the simulator can do."""
+        """Do nothing: the simulator supports every scenario."""
 
     def tables(
         self,
@@ -36,7 +36,7 @@ class Packets:
         captures: Path | None = None,
         blocks: Blocks | None = None,
     ) -> dict[str, pl.DataFrame]:
-        """The tables of a run; those that grow are handed to ``blocks``, if given, but for their last rows."""
+        """Return the tables of a run; those that grow are passed to ``blocks``, if given, except their last rows."""
         return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks))
 
     def instead(self, _scenario: Scenario, /) -> list[Instead]:

@@ -1,4 +1,4 @@
-"""The engines by their names, and what each must offer: the packet simulator, closed forms, the Linux kernel."""
+"""The engines by name, and their common interface: the packet simulator, closed forms, the Linux kernel."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ LINUX_WALL: Final = "linux-wall"
 """The machine's own kernel in real time, see there; ``--engine linux --clock wall`` on the command line."""
 
 ENGINES: Final[tuple[Engine, ...]] = tuple(name for name in get_args(Engine) if name != LINUX_WALL)
-"""Those with a name of their own on the command line."""
+"""Engines with their own name on the command line."""
 
 CLOCKS: Final = ("virtual", "wall")
-"""What time the Linux engine may keep."""
+"""Kinds of time in which the Linux engine runs."""
 
 DEFAULT_SEED: Final = 1
 
 
 Blocks = Callable[[str, dict[str, Column]], None]
-"""Takes the next rows of a table, by its name and columns."""
+"""Receiver of the next rows of a table, by its name and columns."""
 
 
 class Answerer(Protocol):
-    """Runs scenarios. Several threads may ask at a time; ``stop`` ends what they wait for."""
+    """Runs scenarios. Several threads may call it at the same time; ``stop`` ends their waits."""
 
     engine: Engine
     build: str
-    """What results of one build have in common: the same code made them."""
+    """Common properties of results of one build: made by the same code."""
     made: dict[str, Any]
-    """What manifests say of the engine, where ``ecnlab`` in them does not say it."""
+    """Description of the engine in manifests, in addition to ``ecnlab``."""
 
     def check(self, scenario: Scenario) -> None:
-        """Raise SpecError for what the engine cannot do, with file, line and key."""
+        """Raise SpecError for features that the engine does not support, with file, line and key."""
 
     def tables(
         self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
     ) -> dict[str, pl.DataFrame]:
-        """The tables of a run, and its captures into the folder ``captures``, if given.
+        """Return the tables of a run, and write its captures into the folder ``captures``, if given.
 
-        Raises RunError, Cancelled, OSError; and what the engine's own page says.
+        Raises RunError, Cancelled, OSError; and the errors documented on the engine's own page.
         """
 
     def instead(self, scenario: Scenario, /) -> list[Instead]:
-        """Where the engine does not do as the scenario says, and what it does."""
+        """Return where the engine deviates from the scenario, and how."""
 
     def stop(self) -> None:
         """Make every run in progress raise."""
@@ -69,13 +69,13 @@ class Judge(Protocol):
     """An answerer whose runs may turn out to be no evidence."""
 
     def evidence(self, scenario: Scenario, found: dict[str, pl.DataFrame], /) -> dict[str, Any]:
-        """The manifest's ``evidence`` for a run that gave the tables ``found``."""
+        """Return the manifest's ``evidence`` for a run with the tables ``found``."""
 
 
 def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures: bool = False) -> int | None:
-    """The seed of a run by ``engine`` for which ``seed`` (None: not said), ``events`` and ``captures`` were asked.
+    """Return the seed of a run by ``engine`` with the options ``seed`` (None: not given), ``events`` and ``captures``.
 
-    A model has no seed. Raises EcnlabError if one, or packets, are asked of it.
+    A model has no seed. Raises EcnlabError if one, or packets, are requested from it.
     """
     if engine != MODEL:
         return DEFAULT_SEED if seed is None else seed
@@ -98,9 +98,9 @@ def with_clock(engine: Engine, clock: str) -> Engine:
 
 
 def refuse_unless_random(engine: Engine, what: str) -> None:
-    """Raise EcnlabError if ``what``, which compares runs under several seeds, is asked of an engine without chance.
+    """Raise EcnlabError if ``what``, which compares several seeds, is requested from an engine without randomness.
 
-    Nor is it done in real time, where runs beside each other would make each other late.
+    It is not done in real time either, where concurrent runs would delay each other.
     """
     if engine == LINUX_WALL:
         raise EcnlabError(f"{what} is not possible in real time: `ecnlab run --engine linux --clock wall` does one run")
@@ -112,10 +112,10 @@ def refuse_unless_random(engine: Engine, what: str) -> None:
 
 
 def suffix(engine: Engine) -> str:
-    """What the names of an engine's folders end with, so that engines do not meet in one."""
+    """Return the suffix of an engine's folders, so that engines do not share one."""
     return "" if engine == PACKETS else f"-{engine}"
 
 
 def signature(answerer: Answerer, title: str | None, seed: int | None) -> dict[str, Any]:
-    """What the manifests of runs and sweeps have in common: who answered."""
+    """Return the common part of the manifests of runs and sweeps: the engine."""
     return {"engine": answerer.engine, "title": title, "ecnlab": maker(), **answerer.made, "seed": seed}

@@ -23,7 +23,7 @@ class Model:
         self.made: dict[str, Any] = {}
 
     def check(self, scenario: Scenario) -> None:
-        """Raise NotCoveredError for a scenario that no model covers, SpecError for one that asks for packets."""
+        """Raise NotCoveredError for a scenario that no model covers, SpecError for one that requests packets."""
         self.tables(scenario, 0)
 
     def tables(self, scenario: Scenario, _seed: int, /, **_recordings: object) -> dict[str, pl.DataFrame]:
@@ -33,15 +33,15 @@ class Model:
         return {"prediction": found}
 
     def instead(self, _scenario: Scenario, /) -> list[Instead]:
-        """Nowhere: what a model does not cover is refused."""
+        """Return nothing: scenarios that a model does not cover are rejected."""
         return []
 
     def stop(self) -> None:
-        """Nothing to do: a prediction takes an instant."""
+        """Do nothing: a prediction takes no time."""
 
 
 def refuse_packets(scenario: Scenario) -> None:
-    """Raise SpecError, with file, line and key, for packet events and captures that the scenario asks for."""
+    """Raise SpecError, with file, line and key, for packet events and captures requested by the scenario."""
     asked = [f"capture.{name}" for name in scenario.resolved.get("capture", {})]
     if scenario.resolved["packets"]:
         asked.insert(0, "packets")

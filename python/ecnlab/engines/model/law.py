@@ -12,9 +12,9 @@ from ecnlab.models.red import ControlLaw
 
 
 def control_law(name: str, queue: Mapping[str, Any], wire_bytes: float, rate_bps: float, *, ecn: bool) -> ControlLaw:
-    """The law of ``queue``, called ``name``, before a link of ``rate_bps`` that carries packets of ``wire_bytes``.
+    """Return the law of ``queue``, named ``name``, in front of a link of ``rate_bps`` with packets of ``wire_bytes``.
 
-    ``ecn`` says whether any flow is ECN-capable. Raises NotCoveredError for a law that the models do not have.
+    ``ecn`` states whether any flow is ECN-capable. Raises NotCoveredError for a law that the models do not have.
     """
     forms = {law: known.control_law for law, known in laws.queues().items() if known.control_law}
     expected(queue["discipline"], list(forms), f"queue {name} is")

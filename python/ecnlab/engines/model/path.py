@@ -15,10 +15,10 @@ HEADERS_BYTES = 40.0
 """IPv4 and TCP without options."""
 
 TIMESTAMP_BYTES = 12.0
-"""The timestamps option as it is sent, padded (RFC 7323 appendix A)."""
+"""Bytes of the timestamps option as sent, with padding (RFC 7323 appendix A)."""
 
 OFF = "off"
-"""What a TCP without ECN has for a feedback scheme."""
+"""Feedback scheme of a TCP without ECN."""
 
 Table = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class FlowClass:
-    """The flows of one table: equal in all but what chance draws."""
+    """The flows of one table: equal except for random draws."""
 
     name: str
     group: str
@@ -76,7 +76,7 @@ class FlowClass:
 
     @property
     def max_window(self) -> float:
-        """Segments that the receiver's buffer holds."""
+        """Return the segments that fit into the receive buffer."""
         return quantity(self.receiver["receive_buffer"]) / self.payload_bytes
 
     @property
@@ -99,7 +99,10 @@ class Bottleneck:
 
 
 def bottleneck(spec: Table) -> Bottleneck:
-    """The one slow link of the resolved scenario ``spec``. Raises NotCoveredError saying what no model covers."""
+    """Return the single slow link of the resolved scenario ``spec``.
+
+    Raises NotCoveredError for features no model covers.
+    """
     links = list(_links(spec))
     classes = tuple(_class(name, flow, spec, links) for name, flow in spec["flow"].items() if flow.get("count") != 0)
     slowest = min((link for each in classes for link in each.path), key=lambda link: (link.rate_bps, link.name))
@@ -154,7 +157,7 @@ def _path(links: list[Link], start: str, end: str) -> tuple[Link, ...]:
 
 
 def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
-    """Only ``slowest`` may hold up or lose anything."""
+    """Check that only ``slowest`` delays or loses packets."""
     for each in classes:
         covered(slowest in each.path, f"flow {each.name} does not cross {slowest.name}", "models cover one bottleneck")
         for link in (*each.path, *each.back):

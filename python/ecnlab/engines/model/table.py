@@ -1,4 +1,4 @@
-"""The table ``prediction``: where the senders and the queue of a scenario come to rest."""
+"""The table ``prediction``: the equilibrium of the senders and the queue of a scenario."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ecnlab.laws.model_coverage import NotCoveredError, expected
 from ecnlab.models import ecn, equilibrium, units
 
 ROUND_TRIPS: Final = 2.0
-"""Round trips that T0 is taken for: what runs have, docs/models.md. RFC 5348 section 4.3 takes four, to be safe."""
+"""T0 in round trips: as in runs, docs/models.md. RFC 5348 section 4.3 takes four, to be safe."""
 
 LEAST: Final = 1e-9
-"""Part of the capacity that is taken for nothing: the solver wants a rate above 0 where all is dropped."""
+"""Fraction of the capacity treated as zero: the solver needs a rate above 0 when everything is dropped."""
 
 
 def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
@@ -78,7 +78,7 @@ class Senders:
         )
 
     def delivered(self, rtt_s: float, p: float, r: float) -> float:
-        """Packets a second that one gets past the queue: what is dropped there does not load the link."""
+        """Return the packets per second of one flow after the queue: drops there do not load the link."""
         return self.sent(rtt_s, p, r) * (1.0 - self.dropped(p, r))
 
     def dropped(self, p: float, r: float) -> float:
@@ -90,7 +90,7 @@ class Senders:
         return max(quantity(self.flow.sender["min_rto"]), ROUND_TRIPS * rtt_s)
 
     def row(self, rtt_s: float, p: float, r: float) -> dict[str, Any]:
-        """What the point predicts for one of them."""
+        """Return the prediction for one of them."""
         own = rtt_s + self.offset_s
         delivered = self.delivered(rtt_s, p, r)
         marks = p - self.dropped(p, r)
