@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _prepare_streams() -> None:
-    """Write what an encoding lacks as escapes, and do without standard error where it is closed."""
+    """Write characters that the encoding lacks as escapes, and continue without standard error if it is closed."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stdout is None:
@@ -119,7 +119,7 @@ def _terminate(_signal: int, _frame: object) -> None:
 
 
 def _explain(error: BaseException) -> tuple[int, str]:
-    """The exit code for ``error``, and what to say of it."""
+    """Return the exit code for ``error``, and its message."""
     match error:
         case click.Abort() | KeyboardInterrupt():
             return INTERRUPTED, "interrupted"
@@ -129,7 +129,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
             return BAD_INPUT, error.format_message()
         case EcnlabError() | SpecError() | TraceFailure():
             return BAD_INPUT, str(error)
-        # Who has not loaded Polars has not met an error of it.
+        # # Without Polars loaded the error cannot be one of Polars.
         case _ if "polars" in sys.modules and isinstance(error, pl.exceptions.PolarsError):
             return BAD_INPUT, f"a stored table is damaged: {_first_line(error)}"
         case LawError():
@@ -147,16 +147,16 @@ def _explain(error: BaseException) -> tuple[int, str]:
 
 
 def _usage(error: click.ClickException) -> str:
-    """All that click has to say of wrong usage, in its words. These may quote arguments, and so names of files."""
+    """Return click's message about wrong usage, which may quote arguments and thus names of files."""
     text = io.StringIO()
     if isinstance(error, click.UsageError) and error.ctx:
-        error.ctx.color = True  # or it would leave out, unseen, what is to be written out
+        error.ctx.color = True  # otherwise it would silently omit text that must be escaped
     error.show(text)
     return text.getvalue().rstrip("\n")
 
 
 def _report(error: BaseException) -> str:
-    """Write down what is known of a failure that nobody has foreseen; say where, and what to do."""
+    """Write a report of an unexpected failure; return its location and a remedy."""
     name = type(error).__name__
     text = "".join(traceback.format_exception(error))
     about = f"ecnlab {_core.__version__}, Python {sys.version}\n{sys.argv!r}\n\n{text}"
@@ -175,7 +175,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _answer_in_json(error: BaseException, code: int, said: str) -> int:
-    """Tell the program that asked for JSON what is wrong; the exit code is that of a failure to tell it, if it fails."""
+    """Report the error as JSON; the exit code is that of a write failure, if writing fails."""
     found = list(getattr(error, "diagnostics", []))
     try:
         console.write_json({"error": {"code": code, "message": said, "findings": found}})
@@ -194,7 +194,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _finish(code: int) -> int:
-    """Write what is still to be written of the output; a failure of that is one of the command."""
+    """Flush the output; a failure is one of the command."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
@@ -206,6 +206,6 @@ def _finish(code: int) -> int:
 
 
 def _give_up_output() -> None:
-    """Let go of what standard output still holds: at exit Python would try to write it again, and exit with 120."""
+    """Discard the rest of standard output: at exit Python would try to write it again, and exit with 120."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -131,7 +131,7 @@ def _show_ranked(ranked: pl.DataFrame) -> None:
 
 
 TRACES = 20
-"""Random traces for each queue, where nothing is said."""
+"""Default number of random traces per queue."""
 
 SHOWN = 3
 """Most traces of a queue of which the first difference is shown."""

@@ -1,4 +1,4 @@
-"""``ecnlab laws``, ``profiles`` and ``schema``: what there is to choose from."""
+"""``ecnlab laws``, ``profiles`` and ``schema``: lists of the available choices."""
 
 from __future__ import annotations
 

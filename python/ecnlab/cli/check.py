@@ -62,7 +62,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
-    """What is wrong with ``file``, what there is to say if nothing is, the exit code, and what to say of what is wrong."""
+    """Return the errors of ``file``, its estimate if there are none, the exit code, and the message about errors."""
     nothing = Checked([], Advice())
     try:
         return [], checked(file), OK, ""
@@ -76,7 +76,7 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
 
 
 def _estimate(file: Path, about: Checked) -> dict[str, Any]:
-    """What a run takes: bytes of memory, rows and bytes of the tables that grow; null where nothing bounds them."""
+    """Return the estimate of a run: bytes of memory, rows and bytes of the tables that grow; null if unbounded."""
     tables = [{"table": size.table, "rows": size.rows, "bytes": size.bytes} for size in about.expected]
     return {"path": str(file), "memory_bytes": about.memory, "tables": tables}
 

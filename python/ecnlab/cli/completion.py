@@ -1,4 +1,4 @@
-"""``ecnlab completion``: what a shell needs to complete commands, options and files."""
+"""``ecnlab completion``: scripts with which a shell completes commands, options and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ecnlab.cli.options import examples
 SHELLS: Final = ("bash", "zsh", "fish")
 
 VARIABLE: Final = "_ECNLAB_COMPLETE"
-"""Click's name for the variable in which the script asks ``ecnlab`` for completions."""
+"""Click's name for the variable by which the script requests completions from ``ecnlab``."""
 
 
 @click.command()

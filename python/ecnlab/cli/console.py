@@ -1,4 +1,4 @@
-"""What the command line writes: results and tables on standard output, progress on standard error."""
+"""Output of the command line: results and tables on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WIDE: Final = 400
 """Columns of an output that is not a terminal: nothing is cut short there."""
 
 QUIET_SECONDS: Final = 15.0
-"""How often a sweep whose output is not a terminal says where it is."""
+"""Interval of progress lines of a sweep whose output is not a terminal."""
 
 
 def say(text: str) -> None:
@@ -37,7 +37,7 @@ def say(text: str) -> None:
 
 
 def say_filled(text: str) -> None:
-    """As `say`, in lines that fit the output."""
+    """Like `say`, wrapped to the width of the output."""
     say(textwrap.fill(text, _width(), subsequent_indent="  ", break_on_hyphens=False))
 
 
@@ -59,9 +59,9 @@ def write_json(value: object) -> None:
 
 
 def write_json_parts(members: Iterable[tuple[str, object]]) -> None:
-    """As `write_json` of an object with these ``members``; an iterator among their values gives parts of one list.
+    """Like `write_json` for an object with these ``members``; an iterator in a value yields the parts of one list.
 
-    No more than one part is held at a time.
+    Only one part is held in memory at a time.
     """
     before = "{"
     for name, value in members:
@@ -122,7 +122,7 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
 
 
 def _width() -> int:
-    """Columns of the output: those of the terminal, or what COLUMNS in the environment says of another output."""
+    """Return the columns of the output: those of the terminal, or COLUMNS in the environment for another output."""
     terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
     return max(shutil.get_terminal_size().columns, LEAST) if terminal else WIDE
 
@@ -144,7 +144,7 @@ def progress(what: str) -> Iterator[Report]:
 
 @contextmanager
 def progresses() -> Iterator[Callable[[str], Report]]:
-    """As `progress`, for work of several parts: gives what begins the bar, or the lines, of a part."""
+    """Like `progress`, for work of several parts: returns a function that starts the bar, or the lines, of a part."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import (
@@ -176,7 +176,7 @@ def _bar(bars: Progress, what: str) -> Report:
 
 
 def now_and_then() -> Callable[[str], None]:
-    """Says what it is told on standard error; of lines that differ only in their numbers, one now and then."""
+    """Write messages to standard error; of lines that differ only in their numbers, only one per interval."""
     last: dict[str, float] = {}
 
     def say_it(text: str) -> None:
@@ -209,7 +209,7 @@ def substituted(entry: Instead) -> str:
 
 
 def late(evidence: Mapping[str, Any]) -> str:
-    """What a manifest's ``evidence`` says of how real time was kept."""
+    """Return the text about the timing ``evidence`` in a manifest."""
     error, limit = (
         ", ".join(f"{name.removesuffix('_s')} {1e3 * value:.3g} ms" for name, value in evidence[what].items())
         for what in ("error", "limit")

@@ -23,7 +23,7 @@ BRIEF: Final = {
     "sojourns": ["link", "group", "departed", "sojourn_mean_s", *QUANTILES],
     "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
 }
-"""What to show of a run at a glance, as far as it was recorded; ``show --table`` shows all."""
+"""Columns in the summary of a run, as far as recorded; ``show --table`` shows all."""
 
 LOSSES: Final = ("marks", "early_drops", "forced_drops", "tail_drops", "dropped")
 """Columns that show where there was congestion."""
@@ -35,12 +35,12 @@ MORE: Final = "`ecnlab show --all` shows them"
 
 
 def brief(result: Run) -> dict[str, list[str]]:
-    """What to show of a run at a glance: columns by table."""
+    """Return the summary of a run: columns by table."""
     return {"prediction": list(PREDICTION)} if result.manifest["engine"] == MODEL else BRIEF
 
 
 def show_run(result: Run, rows: int) -> None:
-    """Print who answered what, and the tables of `BRIEF`."""
+    """Print the description of a run, and the tables of `BRIEF`."""
     manifest = result.manifest
     made = manifest["ecnlab"]
     how = manifest["engine"] + ("" if manifest["seed"] is None else f", seed {manifest['seed']}")
@@ -70,7 +70,7 @@ def show_run(result: Run, rows: int) -> None:
 
 
 def group_means(flows: pl.DataFrame) -> pl.DataFrame:
-    """The number of flows of each group, and the means of what `BRIEF` shows of them."""
+    """Return the number of flows of each group, and the means of the `BRIEF` columns."""
     columns = [name for name in BRIEF["flows"] if name in flows.columns and flows[name].dtype.is_numeric()]
     return flows.group_by("group", maintain_order=True).agg(
         pl.len().alias("flows"), *(pl.col(name).cast(pl.Float64).mean() for name in columns)
@@ -94,7 +94,7 @@ def _recorded(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def fallen(result: Sweep) -> str:
-    """What `said` says of all runs of a sweep."""
+    """Return the text of `said` for all runs of a sweep."""
     return said(result.table("flows").collect()) if "flows" in result.tables else ""
 
 
@@ -127,7 +127,7 @@ def show_unfinished(result: Unfinished, rows: int) -> None:
 
 
 def unfinished_summary(result: Unfinished) -> dict[str, Any]:
-    """What ``--json`` says of a sweep that is not complete."""
+    """Return the ``--json`` output for an incomplete sweep."""
     means = [] if result.flows is None else group_means(result.flows).to_dicts()
     return {
         "manifest": result.manifest,
@@ -138,7 +138,7 @@ def unfinished_summary(result: Unfinished) -> dict[str, Any]:
 
 
 def sweep_summary(result: Sweep) -> dict[str, Any]:
-    """What ``--json`` says of a sweep."""
+    """Return the ``--json`` output for a sweep."""
     return {
         "folder": str(result.folder),
         "manifest": result.manifest,

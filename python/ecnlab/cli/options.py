@@ -1,4 +1,4 @@
-"""What several commands take."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def examples(text: str) -> Callable[[F], F]:
-    """Show ``text`` under the help of a command, as it stands."""
+    """Show ``text`` verbatim below the help of a command."""
 
     def add(function: F) -> F:
         lines = text.strip("\n")
@@ -46,7 +46,7 @@ clock_option = click.option(
 
 
 def _forbid_laws(context: click.Context, _parameter: click.Parameter, forbidden: bool) -> None:
-    """Forbid user-defined laws, also to the processes that this one begins, until the command is done."""
+    """Disable user-defined laws, also in child processes, until the command ends."""
     if not forbidden:
         return
     before = os.environ.get(LAWS)
@@ -80,7 +80,7 @@ class Memory(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes; fails for what is no size."""
+        """Return bytes; fail for an invalid size."""
         match str(value).split():
             case [number, unit] if unit in BYTES:
                 with contextlib.suppress(ValueError, OverflowError):

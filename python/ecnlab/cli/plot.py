@@ -29,7 +29,7 @@ OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
     "goodput": (set(), lambda run, _: run.plot.goodput()),
     OVER: ({"sigma"}, lambda run, given: run.plot.goodput_over_delay(**given)),
 }
-"""Kinds of figures of runs: the options that each has, and what draws it."""
+"""Kinds of figures of runs: their options, and the drawing function."""
 
 OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = {
     "effect": (

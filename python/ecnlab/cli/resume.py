@@ -11,7 +11,7 @@ from ecnlab.cli import console
 
 @contextlib.contextmanager
 def resumable(folder: Path) -> Iterator[None]:
-    """Say after an interruption that nothing finished is lost."""
+    """After an interruption, report that no finished run is lost."""
     try:
         yield
     except KeyboardInterrupt:

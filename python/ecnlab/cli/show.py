@@ -1,4 +1,4 @@
-"""``ecnlab show``: what a folder holds."""
+"""``ecnlab show``: contents of a folder."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FOLDED: Final = 20
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its header and cells, and whether they stand at the right, as numbers do."""
+    """A column: its header and cells, and whether they are right-aligned, as numbers are."""
 
     header: str
     cells: Sequence[str]
@@ -41,9 +41,9 @@ class Column:
 
 
 def laid_out(columns: Sequence[Column], width: int) -> tuple[list[str], list[str]]:
-    """The lines of a table of at most ``width``, the header first, and the headers of columns that do not fit.
+    """Return the lines of a table of at most ``width``, the header first, and the headers of columns that do not fit.
 
-    The first columns come first; the first of all is there in any case.
+    Columns are included in order; the first one always.
     """
     kept: list[Column] = []
     used = -GAP
@@ -67,7 +67,7 @@ def laid_out(columns: Sequence[Column], width: int) -> tuple[list[str], list[str
 
 
 def _widths(columns: Sequence[Column], room: int) -> list[int]:
-    """The width of each column where ``room`` is left beside what they need."""
+    """Return the width of each column, with ``room`` distributed beyond their minimum."""
     widths = []
     for column in columns:
         more = min(column.natural - column.least, max(room, 0))
@@ -99,7 +99,7 @@ def _fitting(text: str, width: int) -> int:
 
 
 def _length(text: str) -> int:
-    """The places that ``text`` takes on a terminal."""
+    """Return the columns that ``text`` occupies on a terminal."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # only for what is not ASCII

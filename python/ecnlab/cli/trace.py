@@ -31,7 +31,7 @@ TRACE_BRIEF: Final = {
         "not_ect", "congestion_episodes", "ce_to_ece_mean_s", "ece_to_cwr_mean_s", "ece_to_reduction_mean_s",
     ],
 }  # fmt: skip
-"""What to show of a capture at a glance; ``--json`` and ``--parquet`` have all."""
+"""Columns in the summary of a capture; ``--json`` and ``--parquet`` have all."""
 
 
 MORE: Final = "--all shows them"
@@ -51,7 +51,7 @@ KINDS: Final = {
     "unknown_link": "of an unknown link type",
     "back_in_time": "earlier than one before them",
 }
-"""What the summary calls the packets that ``Trace.totals`` counts."""
+"""Names in the summary of the packet counts in ``Trace.totals``."""
 
 
 @click.command()
@@ -125,7 +125,7 @@ def trace(
 
 
 def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
-    """Raise EcnlabError if writing the results would overwrite what they are of."""
+    """Raise EcnlabError if the output would overwrite its own input."""
     outputs = [html] if html else []
     outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
     for output in outputs:

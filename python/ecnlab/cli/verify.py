@@ -1,4 +1,4 @@
-"""``ecnlab verify``: is every stored file as it was written?"""
+"""``ecnlab verify``: checks that every stored file is as written."""
 
 from __future__ import annotations
 
