@@ -1,1 +1,1 @@
-"""What every other package uses: errors, types of values, units, threads. It imports no other package of ecnlab."""
+"""Common parts of all packages: errors, types of values, units, threads. It imports no other package of ecnlab."""

@@ -11,12 +11,12 @@ from pathlib import Path
 
 
 def is_command() -> bool:
-    """Whether this process is ``ecnlab`` or ``python -m ecnlab``."""
+    """Return whether this process is ``ecnlab`` or ``python -m ecnlab``."""
     return Path(sys.argv[0]).name == "ecnlab" or sys.orig_argv[1:3] == ["-m", "ecnlab"]
 
 
 def listen() -> None:
-    """From now on Ctrl-C is a KeyboardInterrupt, which clears away what was begun."""
+    """Make Ctrl-C a KeyboardInterrupt from now on, which cleans up work in progress."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit code the command line gives it."""
+"""Errors, and their exit codes on the command line."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = [
 
 
 class Terminated(BaseException):
-    """The process was asked to end (SIGTERM): what it has begun is cleared away."""
+    """The process received SIGTERM: work in progress is cleaned up."""
 
 
 class EcnlabError(Exception):
-    """A question that cannot be answered as asked. The message says why and what to do."""
+    """A request that cannot be fulfilled. The message gives cause and remedy."""
 
 
 class FolderError(EcnlabError):
-    """A folder is not what it should be: another run's, another version's, incomplete or no result at all."""
+    """A folder is not as required: another run or version, incomplete or without a result."""
 
 
 class MetricError(EcnlabError):

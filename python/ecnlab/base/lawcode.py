@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn, TextIO
 
 LAWS: Final = "ecnlab_law_"
-"""How the names of modules with laws begin; `Source::class` in ``crates/py/src/userlaws/file.rs``."""
+"""Prefix of the names of modules with laws; `Source::class` in ``crates/py/src/userlaws/file.rs``."""
 
 _exit = os._exit
 _process = os.getpid()
@@ -23,7 +23,7 @@ _descriptor: int | None = None
 
 
 def enter() -> None:
-    """From now until `leave`, what the process prints goes to standard error: standard output has results only.
+    """Redirect the process's output to standard error until `leave`: standard output has only results.
 
     May be nested, and called in several threads.
     """
@@ -37,7 +37,7 @@ def enter() -> None:
 
 
 def leave() -> None:
-    """The end of what `enter` began."""
+    """Undo `enter`."""
     global _depth, _output, _descriptor
     with _lock:
         _depth -= 1
@@ -52,7 +52,7 @@ def leave() -> None:
 
 
 def _divert() -> int | None:
-    """Let file descriptor 1 be standard error, where there are both; what it was."""
+    """Redirect file descriptor 1 to standard error, if both exist; return the original."""
     with suppress(OSError):
         kept = os.dup(1)
         try:
@@ -75,15 +75,15 @@ def guarded() -> Iterator[None]:
 
 
 def wrong_parameters(law: object, name: str, parameters: str) -> str | None:
-    """Where and why the method ``name`` of ``law``, if it has one, cannot be called with ``parameters``; None: it can.
+    """Return why the method ``name`` of ``law``, if it exists, cannot be called with ``parameters``, or None.
 
-    A parameter may begin with an underscore where the method makes no use of it.
+    A parameter may start with an underscore if the method does not use it.
     """
     method = getattr(law, name, None)
     try:
         signature = inspect.signature(method)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return None  # there is no such method, or it is none of Python's and does not say
+        return None  # no such method, or one without a Python signature
     wanted = [word.strip() for word in parameters.split(",") if word.strip()]
     try:
         signature.bind(*wanted)
@@ -111,7 +111,7 @@ def _forbid_exit() -> None:
 
 def _exit_unless_law(status: int) -> NoReturn:
     frame: FrameType | None = sys._getframe(1)
-    # A process that a law has forked ends as it likes.
+    # # A process forked by a law may end in any way.
     while frame and os.getpid() == _process:
         if str(frame.f_globals.get("__name__", "")).startswith(LAWS):
             raise SystemExit(f"os._exit({status}) in a law")

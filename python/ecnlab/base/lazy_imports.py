@@ -13,7 +13,7 @@ __all__ = ["np", "pl"]
 
 
 class _Later:
-    """Has what the module called ``name`` has."""
+    """Proxy for the attributes of the module called ``name``."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Who made a result: the version, the exact binary, and the commit of the checkout."""
+"""Origin of a result: the version, the exact binary, and the commit of the checkout."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ecnlab import _core
 
 @cache
 def maker() -> dict[str, str | None]:
-    """``version``, ``build`` and ``commit`` of the ecnlab that is running.
+    """Return ``version``, ``build`` and ``commit`` of the running ecnlab.
 
-    ``build`` is a hash of the simulator's binary: two results of one build come from the same code, whatever the
-    version says. ``commit`` is what git says of the checkout the package is read from, None where there is none.
+    ``build`` is a hash of the simulator's binary: results of one build come from the same code, whatever the version.
+    ``commit`` is git's description of the checkout from which the package is loaded, None if there is none.
     """
     return {"version": _core.__version__, "build": _build(), "commit": _commit(Path(__file__).parents[3])}
 

@@ -34,7 +34,7 @@ def number(text: str) -> int:
 
 
 def split(text: str) -> tuple[int, str]:
-    """The whole number and the unit of ``text``: ``("30 packets")`` gives ``(30, "packets")``, a time its nanoseconds."""
+    """Return whole number and unit of ``text``: ``("30 packets")`` gives ``(30, "packets")``, a time nanoseconds."""
     from fractions import Fraction  # for engines that count in whole numbers
 
     value, unit = text.split()
@@ -43,7 +43,7 @@ def split(text: str) -> tuple[int, str]:
 
 
 def length(text: str) -> tuple[float, str]:
-    """``text``, a queue's length, with what it counts: "packets" or "bytes"."""
+    """Return a queue's length ``text`` with its unit: "packets" or "bytes"."""
     return quantity(text), "packets" if text.endswith("packets") else "bytes"
 
 

@@ -1,4 +1,4 @@
-"""Text from files, made fit to be shown: what a terminal or a browser would obey is written out."""
+"""Text from files made safe for display: control sequences of terminals and markup of browsers are escaped."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ UNSEEN: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f"
 )
-"""Control characters but tab and new line, marks of direction, what fills no place, and bytes that are no text."""
+"""Control characters except tab and new line, direction marks, zero-width characters, and undecodable bytes."""
 
 _UNSEEN: Final = re.compile(f"[{UNSEEN}]")
 _LINES: Final = re.compile(f"[\t\n{UNSEEN}]")
 
 
 def visible(text: str) -> str:
-    r"""``text`` with what cannot be seen written as ``\x1b`` or ``\u202e``; tabs and new lines stay."""
+    r"""Return ``text`` with invisible characters as ``\x1b`` or ``\u202e``; tabs and new lines are kept."""
     return _UNSEEN.sub(_written, text)
 
 
@@ -26,7 +26,7 @@ def one_line(text: str) -> str:
 
 
 def json_safe(document: str) -> str:
-    """The same JSON with what cannot be seen as JSON's escapes."""
+    """Return the same JSON with invisible characters as JSON escapes."""
     return _UNSEEN.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _utf16(found[0])), document)
 
 

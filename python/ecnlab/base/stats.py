@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats as scipy_stats
 
 LEVEL = 0.95
-"""Confidence of every interval unless asked otherwise."""
+"""Default confidence of every interval."""
 
 ROUNDING = 1e-12
 """Part of itself by which a value may be off that was summed and divided: values that differ by less are the same."""
@@ -43,11 +43,11 @@ class Interval:
     level: float = LEVEL
 
     def contains(self, value: float) -> bool:
-        """Whether ``value`` lies inside the interval, ends included."""
+        """Return whether ``value`` lies inside the interval, ends included."""
         return self.low <= value <= self.high
 
     def excludes_zero(self) -> bool:
-        """Whether the sign of the quantity is decided at this level."""
+        """Return whether the sign of the quantity is decided at this level."""
         return self.low > 0.0 or self.high < 0.0
 
     def shifted(self, offset: float) -> Interval:
@@ -68,7 +68,7 @@ class Bounds:
 
     @property
     def bind(self) -> bool:
-        """Whether there is a bound at all."""
+        """Return whether there is a bound."""
         return math.isfinite(self.low) or math.isfinite(self.high)
 
     def clip(self, estimate: Interval) -> Interval:
@@ -83,12 +83,13 @@ class Bounds:
         return Interval(estimate.mean, low, high, estimate.n, estimate.level)
 
     def interval(self, estimate: Interval) -> Interval:
-        """The interval of the same mean and standard error that stays within the bounds.
+        """Return the interval of the same mean and standard error that stays within the bounds.
 
-        The standard error is carried over to a scale without bounds, the interval is taken there and brought back: the
-        logit between two bounds, the logarithm of the distance from one. The mean stays where it is. One replicate
-        excludes nothing but what the bounds exclude. Where nothing varied nothing is known of the spread, and the
+        The standard error is transformed to a scale without bounds, where the interval is computed and transformed
+        back: the logit between two bounds, the logarithm of the distance from one. The mean is unchanged. With one
+        replicate the interval is the full range allowed by the bounds. Without variation the spread is unknown, and the
         interval is the mean, as it is without bounds.
+
         Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts
         estimated from survey data", Survey Methodology 24 (1998), logit intervals; the delta method.
         """
@@ -231,7 +232,7 @@ def jain_index(throughputs: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How a quantity moves along an axis, judged over paired replicates."""
+    """Change of a quantity along an axis, tested over paired replicates."""
 
     slope: Interval
     """Least-squares slope against the axis scores, per replicate, then averaged."""
@@ -250,7 +251,7 @@ class Trend:
 
     @property
     def monotone(self) -> bool:
-        """Whether no point goes against the slope, from any point before it, beyond the interval of their difference."""
+        """Return whether no point contradicts the slope, beyond the interval of its difference to any earlier point."""
         against = "decreasing" if self.slope.mean > 0 else "increasing"
         return all(_direction(rise) != against for earlier in self.rises for rise in earlier)
 
@@ -279,12 +280,12 @@ def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> T
 
 @dataclass(frozen=True, slots=True)
 class TrendAnswer:
-    """Whether a quantity moves as it was said to."""
+    """The verdict on an expected trend."""
 
     answer: Answer
     trend: Trend
     reach: int
-    """How many points, from the first on, the statement holds for; 0 for none."""
+    """Number of points, from the first on, for which the statement holds; 0 for none."""
 
 
 def follows(scores: Sequence[float], values: ArrayLike, expected: Direction, level: float = LEVEL) -> TrendAnswer:

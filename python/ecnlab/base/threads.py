@@ -10,14 +10,14 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 LOOK_SECONDS: Final = 0.1
-"""How long an interrupt may wait to be heard."""
+"""Maximum delay until an interrupt is handled, in seconds."""
 
 
 def as_finished(futures: Iterable[Future[T]]) -> Iterator[T]:
-    """The results of ``futures``, each when it is there; raises what one of them raised.
+    """Yield the results of ``futures`` as they finish; raise the exception of any of them.
 
-    Polars installs a signal handler that restarts system calls, so that a wait without an end of its own would not
-    hear KeyboardInterrupt before it is over.
+    Polars installs a signal handler that restarts system calls, so that an unlimited wait would not receive
+    KeyboardInterrupt before its end.
     """
     pending = set(futures)
     while pending:
@@ -27,7 +27,7 @@ def as_finished(futures: Iterable[Future[T]]) -> Iterator[T]:
 
 
 def ticks(futures: Iterable[Future[None]]) -> Iterator[None]:
-    """Now and then until all ``futures`` are done, and once more then; raises what one of them raised."""
+    """Yield periodically until all ``futures`` are done, and once more then; raise the exception of any of them."""
     pending = set(futures)
     while pending:
         done, pending = wait(pending, LOOK_SECONDS, FIRST_COMPLETED)
@@ -38,10 +38,10 @@ def ticks(futures: Iterable[Future[None]]) -> Iterator[None]:
 
 
 def heard(work: Callable[[], T]) -> T:
-    """What ``work`` gives, or raises; an interrupt ends the wait for it.
+    """Return the result of ``work``, or raise its exception; an interrupt ends the wait for it.
 
-    For what may wait without end in the system, as to open a FIFO that nobody writes. After an interrupt the thread is
-    left behind, which ends with the process.
+    For system calls that may wait without end, such as opening a FIFO without a writer. After an interrupt the thread
+    continues and ends with the process.
     """
     future: Future[T] = Future()
 

@@ -1,4 +1,4 @@
-"""Shapes of the values that ``ecnlab._core`` takes and gives."""
+"""Types of the values passed to and from ``ecnlab._core``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Column: TypeAlias = "Numbers | tuple[NDArray[np.uint32], list[str]]"
 """A column of a table: numbers (NaN is missing), or text as (codes, names)."""
 
 Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
-"""Who answers a scenario, see ``ecnlab.engines.protocol``."""
+"""Name of the engine, see ``ecnlab.engines.protocol``."""
 
 FileKind: TypeAlias = Literal["scenario", "experiment"]
 
@@ -53,7 +53,7 @@ DrawnLink = TypedDict(
 
 
 class DrawnObject(TypedDict):
-    """An object of web traffic: server and client by their place in the lists of `DrawnWeb`."""
+    """An object of web traffic: server and client by their index in the lists of `DrawnWeb`."""
 
     session: int
     page: int
@@ -62,11 +62,11 @@ class DrawnObject(TypedDict):
     client: int
     bytes: int
     asked_ps: int
-    """When it would be asked for if transfers took no time."""
+    """Request time if transfers took no time."""
 
 
 class DrawnWeb(TypedDict):
-    """The sessions of web traffic: nodes by number, and what is asked for."""
+    """The sessions of web traffic: nodes by number, and the requested objects."""
 
     servers: list[int]
     clients: list[int]
@@ -80,7 +80,7 @@ DrawnFlow = TypedDict(
 
 
 class Drawn(TypedDict):
-    """Every node, link and flow of a run by name, with what the seed chose for them."""
+    """Every node, link and flow of a run by name, with the random draws of the seed."""
 
     nodes: list[str]
     links: list[DrawnLink]
@@ -88,7 +88,7 @@ class Drawn(TypedDict):
 
 
 class Instead(TypedDict):
-    """A value of a scenario in whose place an engine has its own."""
+    """A value of a scenario that an engine replaces by its own."""
 
     key: str
     asked: object
