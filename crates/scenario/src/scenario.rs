@@ -286,7 +286,7 @@ fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
 /// Sets a dotted key to a value from elsewhere; a table for a queue is merged into the queue's table.
 fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic>> {
     let wrong = |message: String, help: String| vec![Diagnostic::new(&entry.key, &Path::of(&[key]), message, help)];
-    let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
+    let example = "write a key such as \"link.pipe.delay\", in quotes on the left of `=`";
     let path = Path::parse(key).ok_or_else(|| wrong(format!("`{key}` is not a dotted key"), example.into()))?;
     let names: Vec<&str> =
         path.0.iter().filter_map(|s| if let Part::Key(k) = s { Some(k.as_str()) } else { None }).collect();

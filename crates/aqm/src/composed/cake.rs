@@ -241,7 +241,7 @@ impl Compose for Cake {
 
     fn check_before(params: &Params, link: Rate) -> Result<(), Impossible> {
         Impossible::unless(params.rate.is_none_or(|rate| rate <= link), "rate", || {
-            format!("it is above the rate of the link that it stands before, {link}: write a lower one")
+            format!("it is above the rate of the link behind it, {link}: write a lower one")
         })
     }
 }

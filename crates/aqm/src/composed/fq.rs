@@ -107,7 +107,7 @@ impl Params {
         })?;
         let plain = config.classes.values().all(|class| class.member.is_default());
         Impossible::unless(plain, "class.each", || {
-            "every flow is a member: leave out what says who belongs there, and its turn".to_owned()
+            "all flows belong to it: leave out the keys that assign packets and order classes".to_owned()
         })
     }
 

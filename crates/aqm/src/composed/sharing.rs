@@ -56,7 +56,7 @@ pub(crate) fn check<S: Share>(shares: &BTreeMap<String, S>, config: &Config) -> 
     members::check(config)?;
     for (name, class) in &config.classes {
         Impossible::unless(shares.contains_key(name), &format!("class.{name}"), || {
-            format!("nothing says what rate it has: write a table sharing.{name} with `rate`")
+            format!("it has no rate: write a table sharing.{name} with `rate`")
         })?;
         Impossible::unless(!class.member.has_turn(), &format!("class.{name}"), || {
             "`share` and `turn` are for `classes`: leave them out, and write `quantum` in its table of `sharing`"
@@ -74,7 +74,7 @@ pub(crate) fn check_before<S: Share>(shares: &BTreeMap<String, S>, link: Rate) -
     for (name, share) in shares {
         for (key, rate) in share.rates() {
             Impossible::unless(rate <= link, &format!("sharing.{name}.{key}"), || {
-                format!("it is above the rate of a link that it stands before, {link}: write a lower one")
+                format!("it is above the rate of the link behind it, {link}: write a lower one")
             })?;
         }
     }

@@ -66,7 +66,7 @@ impl Params {
         })?;
         let plain = config.classes.values().all(|class| class.member.is_default());
         Impossible::unless(plain, "class.inner", || {
-            "every packet belongs there: leave out what says who does, and its turn".to_owned()
+            "all packets belong to it: leave out the keys that assign packets and order classes".to_owned()
         })
     }
 }
@@ -98,7 +98,7 @@ impl Compose for Tbf {
     fn check_before(params: &Params, link: Rate) -> Result<(), Impossible> {
         for (key, rate) in [("rate", Some(params.rate)), ("peakrate", params.peakrate)] {
             Impossible::unless(rate.is_none_or(|rate| rate < link), key, || {
-                format!("it is not below the rate of a link that it stands before, {link}: write a lower one")
+                format!("it is not below the rate of the link behind it, {link}: write a lower one")
             })?;
         }
         Ok(())

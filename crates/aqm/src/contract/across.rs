@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use ecnlab_wire::Ecn;
 
-    /// A law that says nothing of what it need not say.
+    /// A law with only the required methods.
     struct Silent;
 
     impl Across for Silent {}

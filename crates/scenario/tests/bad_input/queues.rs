@@ -40,7 +40,7 @@ pub const CASES: &[Case] = &[
     (
         "queue = \"red\"",
         "queue = \"two\"\n[queue.two]\ndiscipline = \"tbf\"\nrate = \"1 Mbps\"\nburst = \"3 kB\"\nlimit = \"9 packets\"",
-        &["x.toml:11:8: `queue.two.rate`: it is not below the rate of a link that it stands before, 1 Mbps; \
+        &["x.toml:11:8: `queue.two.rate`: it is not below the rate of the link behind it, 1 Mbps; \
            write a lower one"],
     ),
     (
@@ -68,7 +68,7 @@ pub const CASES: &[Case] = &[
         "[tcp.mine]",
         "[queue.two]\ndiscipline = \"cbq\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
          limit = \"9 packets\"\n[queue.two.sharing.b]\nrate = \"1 Mbps\"\n[tcp.mine]",
-        &["x.toml:17:1: `queue.two.class.a`: nothing says what rate it has; write a table sharing.a with `rate`"],
+        &["x.toml:17:1: `queue.two.class.a`: it has no rate; write a table sharing.a with `rate`"],
     ),
     (
         "[tcp.mine]",
