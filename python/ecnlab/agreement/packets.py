@@ -161,7 +161,7 @@ def _question(
     if "shaper" in table:
         help_ = 'leave it out, or write a queue with discipline = "tbf"'
         found.refuse(
-            f"{path}.shaper", f"`{path}.shaper`: the kernel's queue stands in front of a line of fixed rate", help_
+            f"{path}.shaper", f"`{path}.shaper`: the kernel's queue is in front of a line of fixed rate", help_
         )
     queue = scenario.resolved["queue"][table["queue"]]
     told = Findings()

@@ -21,7 +21,7 @@ def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Find
     path = f"queue.{name}"
     _check_fixed(queue, path, found)
     if queue.get("quantiles"):
-        found.refuse(f"{path}.quantiles", f"`{path}.quantiles`: the kernel tells no sojourn times", "leave it out")
+        found.refuse(f"{path}.quantiles", f"`{path}.quantiles`: the kernel reports no sojourn times", "leave it out")
     law = queue["discipline"]
     words = laws.discipline(law).qdisc
     if words is None:

@@ -178,4 +178,4 @@ CORES: Final = Cores()
 def tail(console: Path) -> str:
     """Return the last lines of the output of a kernel or its guest."""
     lines = console.read_text(errors="replace").splitlines()
-    return "\n".join(f"  {line}" for line in lines[-CONSOLE_LINES:]) or "  (it said nothing)"
+    return "\n".join(f"  {line}" for line in lines[-CONSOLE_LINES:]) or "  (no output)"

@@ -37,7 +37,7 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
             Section(
                 "papers",
                 "The papers",
-                "Each report says for every row what was printed, what was measured, and why they differ if they do.",
+                "Each report shows for every row the printed and the measured value, and the reason for any difference.",
                 [Table("The reports.", COLUMNS, rows, cards=True)],
             )
         ],

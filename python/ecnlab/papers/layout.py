@@ -67,8 +67,8 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
             _provenance(about, tables["departures"], tables["experiments"]),
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the "
-        "analysis tables beside this page. "
-        "The page is one file and asks for nothing from the network.",
+        "analysis tables in the folder of this page. "
+        "The page is one file and needs no network.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a paper's ``metrics.toml`` says is measured: quantities of runs, and the metrics that they are samples of.
+"""Measurements defined in a paper's ``metrics.toml``: quantities of runs, and the metrics of which they are samples.
 
 A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric, say how it is found::
 
@@ -119,7 +119,7 @@ class Quantities:
             elif name in self._recipes:
                 frame = self._made(name, self._recipes[name])
             else:
-                raise EcnlabError(f"metrics.toml: nothing says how `{name}` is measured: add [quantity.{name}]")
+                raise EcnlabError(f"metrics.toml: `{name}` has no definition: add [quantity.{name}]")
             self._found[name] = frame.collect()
         return self._found[name].lazy()
 
@@ -178,7 +178,7 @@ class Quantities:
         for kind, statistic in measures.STATISTICS.items():
             if kind in recipe:
                 return statistic(self._grid, rows, recipe[kind])
-        raise EcnlabError(f"metrics.toml: {name}: says neither `value` nor `over` nor {', '.join(measures.STATISTICS)}")
+        raise EcnlabError(f"metrics.toml: {name}: has neither `value` nor `over` nor {', '.join(measures.STATISTICS)}")
 
     def _valued(self, rows: pl.LazyFrame, value: str, by: Sequence[str] = ()) -> pl.LazyFrame:
         return rows.select(*by, *self._grid.run_keys(rows), _sql(value).cast(pl.Float64).alias("value"))

@@ -142,7 +142,7 @@ class SweepPlots:
         if (number := len(set(names))) > MOST_LINES:
             raise self._error(
                 f"{number} lines in one figure, of {', '.join(['arm', *axes])}",
-                f"at most {MOST_LINES} can be told apart",
+                f"at most {MOST_LINES} can be distinguished",
                 kind,
             )
         return rows.with_columns(pl.Series("series", names, dtype=pl.String))

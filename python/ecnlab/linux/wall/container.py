@@ -60,7 +60,7 @@ class Container:
         line, _, self._heard = self._heard.partition(b"\n")
         said, _, rest = line.decode().partition(" ")
         if said != word:
-            raise RunError(f"the hosts said `{said}` where `{word}` was expected\n{self.console()}")
+            raise RunError(f"the hosts sent `{said}` instead of `{word}`\n{self.console()}")
         return rest
 
     def answer(self) -> None:

@@ -107,7 +107,7 @@ def four_faults(given: Material) -> Finding:
         together(answers).capitalize(),
         blocks.ANSWERS[together(answers)],
         "Tail drop has the four faults that section 2 gives it.",
-        f"In the testbed, beside RED: {'; '.join(said)}.",
+        f"In the testbed, compared with RED: {'; '.join(said)}.",
     )
 
 
