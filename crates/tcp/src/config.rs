@@ -26,11 +26,11 @@ pub struct Config {
     pub data_headers: Headers,
     /// Bytes on the wire of a segment without payload: "real", or a number of bytes.
     pub ack_headers: Headers,
-    /// Receive buffer, which limits the window announced. Above 65535 bytes it needs `window_scaling` (RFC 7323 §2).
+    /// Receive buffer, which limits the window announced. Above 65535 bytes it needs `window_scaling` (RFC 7323 §2.2).
     pub receive_buffer: Bytes,
-    /// Offer and accept the window scale option (RFC 7323 §2).
+    /// Offer and accept the window scale option (RFC 7323 §2.2).
     pub window_scaling: bool,
-    /// Offer and accept timestamps (RFC 7323 §3).
+    /// Offer and accept timestamps (RFC 7323 §3.2).
     pub timestamps: bool,
     /// One tick of the timestamp clock (RFC 7323 §5.4).
     pub timestamp_clock: Dur,
@@ -275,7 +275,7 @@ pub enum RttSampling {
     /// Each ACK of new data, by the send time of the first segment it acknowledges; if that segment was retransmitted, by
     /// timestamps.
     EachAck,
-    /// Each ACK of new data, by its timestamp (RFC 7323 §4); without timestamps as `each-ack`.
+    /// Each ACK of new data, by its timestamp (RFC 7323 §4.1); without timestamps as `each-ack`.
     Timestamps,
 }
 

@@ -1,4 +1,4 @@
-//! The clock of an end's timestamps (RFC 7323 §4), read from what the end has sent.
+//! The clock of an end's timestamps (RFC 7323 §4.1), read from what the end has sent.
 
 /// Tick length in nanoseconds: timestamps of Linux and of many other systems count milliseconds.
 pub(crate) const TICK: u64 = 1_000_000;

@@ -62,7 +62,7 @@ impl Undo {
     }
 }
 
-/// Whether one timestamp is older than another (RFC 7323 §3.1: modulo 2^32).
+/// Whether one timestamp is older than another (RFC 7323 §5.2: modulo 2^32).
 pub(crate) fn is_before(stamp: u32, other: u32) -> bool {
     (stamp.wrapping_sub(other) as i32) < 0
 }
