@@ -129,3 +129,27 @@ pub fn endpoint((address, port): (IpAddr, u16)) -> String {
         IpAddr::V6(address) => format!("[{address}]:{port}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn between(source: &str, destination: &str) -> (Key, bool) {
+        let [source, destination] = [source, destination].map(|address| (address.parse().unwrap(), 80));
+        Key::new(source, destination)
+    }
+
+    #[test]
+    fn an_ipv4_address_and_the_ipv6_address_it_maps_to_are_one() {
+        let (key, from_low) = between("10.0.0.2", "10.0.0.1");
+        assert_eq!(between("::ffff:10.0.0.2", "::ffff:a00:1"), (key, from_low));
+        assert!(!from_low);
+        assert_eq!(key.endpoints().map(endpoint), ["10.0.0.1:80", "10.0.0.2:80"]);
+    }
+
+    #[test]
+    fn other_ipv6_addresses_that_end_like_an_ipv4_address_stay_what_they_are() {
+        let (key, _) = between("::10.0.0.1", "10.0.0.1");
+        assert_eq!(key.endpoints().map(endpoint), ["[::a00:1]:80", "10.0.0.1:80"]);
+    }
+}
