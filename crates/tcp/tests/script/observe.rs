@@ -21,6 +21,7 @@ pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
         "fast_recoveries" => counters.fast_recoveries,
         "ecn_reductions" => counters.ecn_reductions,
         "ece_received" => counters.ece_received,
+        "cwr_received" => counters.cwr_received,
         "bytes_marked" => counters.bytes_marked,
         "ecn_holds" => counters.ecn_holds,
         "quenches" => counters.quenches_received,
