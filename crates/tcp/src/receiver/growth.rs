@@ -216,4 +216,30 @@ mod tests {
         growth.read(100_000, at(101));
         assert_eq!(growth.buffer, 474_074);
     }
+
+    #[test]
+    fn at_a_millisecond_the_buffer_grows_in_full() {
+        let mut growth = growth(32_000_000);
+        growth.sample(Some(Echo { value: 1, age: LOW_RTT }));
+        windows(&mut growth, 8);
+        growth.read(0, at(100));
+        // As in the test with 10 ms: 173760 * 256 / 162.
+        growth.read(28_960, at(101));
+        assert_eq!(growth.buffer, 274_583);
+    }
+
+    #[test]
+    fn without_a_round_trip_nothing_is_measured() {
+        let mut growth = growth(32_000_000);
+        windows(&mut growth, 8);
+        growth.read(28_960, at(100));
+        assert_eq!((growth.measured, growth.space, growth.buffer), ((Time::ZERO, 0), 14_480, FIRST_BUFFER));
+    }
+
+    #[test]
+    fn a_first_segment_of_the_default_length_teaches_nothing() {
+        let mut growth = growth(32_000_000);
+        growth.opens(DEFAULT_MSS);
+        assert_eq!((growth.ratio, growth.space), (FIRST_RATIO, 0));
+    }
 }

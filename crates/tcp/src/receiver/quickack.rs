@@ -220,3 +220,118 @@ impl QuickAck {
         self.interactive = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+    use ecnlab_base::Bytes;
+    use ecnlab_wire::{SackBlock, SackBlocks, Seq, Timestamps};
+
+    /// Linux 7 with delays from 40 ms on.
+    fn config() -> Config {
+        let config = profile("linux-7").expect("a profile of ours").config.clone();
+        Config { ack_delay: Dur::from_ms(40), mss: Bytes(1_460), ..config }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// An end that has acknowledged what came at 1 s, has no quick ACK left, and waits `ms`.
+    fn waiting(ms: u64) -> QuickAck {
+        QuickAck { delay: Dur::from_ms(ms), last: at(1_000), ..QuickAck::new(&config()) }
+    }
+
+    fn data(len: u32, flags: Flags) -> Segment {
+        Segment { len, flags, ..Segment::default() }
+    }
+
+    #[test]
+    fn a_segment_is_nearly_full_from_536_bytes_on_or_from_88_without_psh_and_fin() {
+        let after = |segment: Segment| {
+            let mut end = QuickAck { full: 1_000, ..QuickAck::new(&config()) };
+            end.is_acknowledged_by_read(&segment);
+            (end.full, end.nearly_full)
+        };
+        for flag in [Flags::PSH, Flags::FIN] {
+            assert_eq!(after(data(536, flag)), (1_000, 536));
+            assert_eq!(after(data(535, flag)), (1_000, 0));
+        }
+        assert_eq!(after(data(88, Flags::ACK)), (1_000, 88));
+        assert_eq!(after(data(87, Flags::ACK)), (1_000, 0));
+        assert_eq!(after(data(1_000, Flags::PSH)), (1_000, 0), "a full one");
+    }
+
+    #[test]
+    fn options_other_than_timestamps_count_as_payload_of_the_next_full_segment() {
+        let timestamps = Some(Timestamps { value: 1, echo: 1 });
+        let mut sack = SackBlocks::NONE;
+        sack.push(SackBlock { start: Seq(1), end: Seq(2) });
+        let after = |segment: Segment| {
+            let mut end = QuickAck { full: 1_000, ..QuickAck::new(&config()) };
+            end.is_acknowledged_by_read(&segment);
+            end.nearly_full
+        };
+        assert_eq!(after(data(900, Flags::ACK)), 900);
+        assert_eq!(after(Segment { timestamps, ..data(900, Flags::ACK) }), 900);
+        // One block takes 12 bytes.
+        assert_eq!(after(Segment { timestamps, sack, ..data(888, Flags::ACK) }), 900);
+    }
+
+    #[test]
+    fn two_nearly_full_segments_of_one_length_are_full() {
+        let mut end = QuickAck { full: 1_000, ..QuickAck::new(&config()) };
+        let mut full = |segment| {
+            end.is_acknowledged_by_read(&segment);
+            end.full
+        };
+        assert_eq!([900, 901, 901].map(|len| full(data(len, Flags::ACK))), [1_000, 1_000, 901]);
+        // Small ones are never full.
+        assert_eq!([50, 50].map(|len| full(data(len, Flags::PSH))), [901, 901]);
+    }
+
+    #[test]
+    fn the_delay_follows_gaps_between_half_of_the_shortest_and_itself() {
+        let config = config();
+        let rto = Rto::new(&config, 0);
+        let timeout = rto.current();
+        let after = |gap| {
+            let mut end = waiting(100);
+            end.follow(&config, &rto, at(1_000) + gap);
+            assert_eq!(end.last, at(1_000) + gap);
+            (end.delay, end.left > 0)
+        };
+        let ms = Dur::from_ms;
+        // Half of the delay, and 20 ms or the gap.
+        assert_eq!(after(ms(20)), (ms(70), false));
+        assert_eq!(after(ms(30)), (ms(80), false));
+        assert_eq!(after(ms(99)), (ms(149), false));
+        assert_eq!(after(ms(100)), (ms(100), false));
+        assert!(timeout > ms(100));
+        assert_eq!(after(timeout), (ms(100), false));
+        assert_eq!(after(timeout + ms(1)), (ms(100), true), "the sender may have restarted");
+    }
+
+    #[test]
+    fn the_last_quick_ack_makes_the_delay_short_again() {
+        let config = config();
+        let rto = Rto::new(&config, 0);
+        let mut end = QuickAck { left: 2, ..waiting(100) };
+        let mut delay = || {
+            end.on_data(&data(100, Flags::ACK), Brought::Early, &config, &rto, at(1_000));
+            end.delay
+        };
+        assert_eq!([delay(), delay()], [Dur::from_ms(100), Dur::from_ms(40)]);
+    }
+
+    #[test]
+    fn data_within_the_delay_are_an_answer() {
+        let answers = |ms| {
+            let mut end = waiting(40);
+            end.on_data_sent(at(ms));
+            end.interactive
+        };
+        assert_eq!([1_039, 1_040].map(answers), [true, false]);
+    }
+}
