@@ -231,4 +231,48 @@ mod tests {
         assert!(!buffer.pushes(1 + WRITE));
         assert!(buffer.pushes(1 + 2 * WRITE));
     }
+
+    #[test]
+    fn a_third_of_the_buffer_is_enough_to_go_on() {
+        // 20 segments of 1448 + 832 B are 45600 B; half of that is free in 68400 B.
+        let after = |size| {
+            let mut buffer = SendBuffer::new(&outstanding(0, 10, 1 << 24));
+            (buffer.size, buffer.written, buffer.full) = (size, 1 + 20 * MSS, true);
+            buffer.update(&Outstanding { end: 1 + 20 * MSS, ..outstanding(0, 10, 1 << 24) });
+            buffer.full
+        };
+        assert_eq!([68_399, 68_400].map(after), [true, false]);
+    }
+
+    #[test]
+    fn half_of_the_greatest_window_must_be_passed() {
+        // Half of the window is seven segments: the eighth passes it.
+        let mut buffer = SendBuffer::new(&outstanding(0, 10, 14 * MSS));
+        buffer.update(&outstanding(0, 10, 14 * MSS));
+        assert_eq!(ends(&buffer), [8, 16, 21]);
+    }
+
+    #[test]
+    fn each_write_ends_with_psh() {
+        // 64 segments of 1024 B are a write. 921600 B take 497 of 1024 + 832 B.
+        let o = Outstanding { max: 1, cwnd: 200 * 1024, mss: 1024, ..outstanding(0, 10, 1 << 24) };
+        let mut buffer = SendBuffer::new(&o);
+        buffer.update(&o);
+        let ends: Vec<u64> = buffer.ends.iter().map(|end| (end - 1) / 1024).collect();
+        assert_eq!(ends, [64, 128, 192, 256, 320, 384, 448, 497]);
+    }
+
+    #[test]
+    fn a_segment_takes_more_until_it_has_left() {
+        // A buffer of 46080 B: 21 segments of 1448 + 832 B, or one of 500 + 832 B and 20 of those.
+        let written = |max| {
+            let o = Outstanding { max, ..outstanding(0, 10, 1 << 24) };
+            let mut buffer = SendBuffer::new(&o);
+            buffer.update(&Outstanding { end: 501, ..o });
+            buffer.update(&o);
+            (buffer.written, buffer.full)
+        };
+        assert_eq!(written(1), (1 + 21 * MSS, true));
+        assert_eq!(written(501), (501 + 20 * MSS, true));
+    }
 }
