@@ -201,7 +201,7 @@ def _end(rows: Sequence[Arrival], ours: Sequence[Ours]) -> int:
 
 def _fates(rows: Sequence[Arrival], ours: Sequence[Ours], kernels: Mapping[int, Left]) -> Iterator[Fate]:
     for i, (row, (left_ps, tos, place, _)) in enumerate(zip(rows, ours, strict=True)):
-        # # A kernel timer due within a nanosecond expires at its end.
+        # A kernel timer due within a nanosecond expires at its end.
         left = None if left_ps is None else Left(-(-left_ps // 1000), tos)
         yield Fate(row, tuple(place), left, kernels.get(i))
 

@@ -111,7 +111,7 @@ def _forbid_exit() -> None:
 
 def _exit_unless_law(status: int) -> NoReturn:
     frame: FrameType | None = sys._getframe(1)
-    # # A process forked by a law may end in any way.
+    # A process forked by a law may end in any way.
     while frame and os.getpid() == _process:
         if str(frame.f_globals.get("__name__", "")).startswith(LAWS):
             raise SystemExit(f"os._exit({status}) in a law")

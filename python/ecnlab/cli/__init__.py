@@ -129,7 +129,7 @@ def _explain(error: BaseException) -> tuple[int, str]:
             return BAD_INPUT, error.format_message()
         case EcnlabError() | SpecError() | TraceFailure():
             return BAD_INPUT, str(error)
-        # # Without Polars loaded the error cannot be one of Polars.
+        # Without Polars loaded the error cannot be one of Polars.
         case _ if "polars" in sys.modules and isinstance(error, pl.exceptions.PolarsError):
             return BAD_INPUT, f"a stored table is damaged: {_first_line(error)}"
         case LawError():

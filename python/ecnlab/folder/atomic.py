@@ -58,7 +58,7 @@ def sync(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # # Some file systems cannot sync a folder and report an error.
+        # Some file systems cannot sync a folder and report an error.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:

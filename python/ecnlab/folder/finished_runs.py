@@ -202,7 +202,7 @@ def _by_columns(table: str, parts: Sequence[pl.DataFrame]) -> Iterable[list[pl.D
 
 def _unpacked(table: str, parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
     """The rows of ``table`` in parts that have the same columns, each with the ``id`` of its run."""
-    # # Assembled directly: a query for each part would take most of the time.
+    # Assembled directly: a query for each part would take most of the time.
     columns = [pl.concat([part[name] for part in parts]) for name in ("id", table)]
     return pl.DataFrame(columns).lazy().explode(table).unnest(table)
 

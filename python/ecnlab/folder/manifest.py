@@ -58,7 +58,7 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
     if kind is not None and manifest["kind"] != kind:
         raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
     _insist_on_keys(path, manifest)
-    # # Folders from before there were several engines do not name the engine.
+    # Folders from before there were several engines do not name the engine.
     return {**manifest, "engine": manifest.get("engine", PACKETS)}
 
 

@@ -165,7 +165,7 @@ def _edited(tree: Path, links: Path) -> None:
     """Make ``links`` look like the source ``tree``, but for our edits. Raises EcnlabError if one does not apply."""
     subprocess.run(["cp", "-rs", str(tree), str(links)], check=True)
     for name, old, new in EDITS:
-        # # An earlier edit of the same file is kept.
+        # An earlier edit of the same file is kept.
         path = links / name
         text = path.read_text()
         if text.count(old) != 1:
@@ -217,7 +217,7 @@ def _make_steps(tree: Path, words: list[str], scratch: Path) -> Generator[int, N
                 time.sleep(STEP_S)
                 yield len(re.findall(rb"^ +CC ", log.read_bytes(), re.MULTILINE))
         finally:
-            # # Also if the progress output fails. The compilers are in the process group of make.
+            # Also if the progress output fails. The compilers are in the process group of make.
             if child.poll() is None:
                 with suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGTERM)

@@ -180,7 +180,7 @@ def _tell_differences(
         if key in FIXED:
             found.tell(path, key, value, FIXED[key])
             continue
-        # # A window law of the kernel may include its own end of slow start.
+        # A window law of the kernel may include its own end of slow start.
         fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
         own, same = fixed, [fixed]
         if key == "recovery" and not table["sack"]:
@@ -259,7 +259,7 @@ def sysctls(tcp: Tcp) -> Iterator[tuple[str, str]]:
     """(file below /proc/sys, value) of a host with this TCP."""
     for key, value in tcp.sysctl.items():
         yield f"net/ipv4/{key}", value
-    # # A connection must not reuse metrics of an earlier one, and the minimum RTT covers its whole life.
+    # A connection must not reuse metrics of an earlier one, and the minimum RTT covers its whole life.
     yield "net/ipv4/tcp_no_metrics_save", "1"
     yield "net/ipv4/tcp_min_rtt_wlen", "86400"
 

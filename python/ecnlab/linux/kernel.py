@@ -41,7 +41,7 @@ PATCHES: Final = (
         None,
         (("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", "config HZ\n\tint\n\tdefault 1000\n"),),
     ),
-    # # In closed loops tbf replaces a driver, which polls the queue until it is empty; from the empty poll RED detects
+    # In closed loops tbf replaces a driver, which polls the queue until it is empty; from the empty poll RED detects
     # idle time. tbf only peeks, so that RED below it would never decay its average.
     # The option is one of user-mode Linux (`add`): it does not become part of the kernel's command line, and so not of its
     # entropy.
@@ -65,7 +65,7 @@ PATCHES: Final = (
             ),
         ),
     ),
-    # # A driver polls for a packet when its line is free. tbf peeks as soon as the previous packet has left:
+    # A driver polls for a packet when its line is free. tbf peeks as soon as the previous packet has left:
     # disciplines would see waits shorter by the transmission time of a packet, and RED's idle time would start while
     # the last packet is on the line.
     Patch(

@@ -161,7 +161,7 @@ class Cores:
     def one(self) -> Iterator[int]:
         """The core with the fewest kernels, for the next."""
         with self._lock:
-            # # Another process may do the same: it starts with another core.
+            # Another process may do the same: it starts with another core.
             cores = sorted(os.sched_getaffinity(0), key=lambda core: (core + os.getpid()) % (os.cpu_count() or 1))
             core = min(cores, key=lambda core: self._kernels[core])
             self._kernels[core] += 1

@@ -161,7 +161,7 @@ class Quantities:
     def _of_rows(self, name: str, recipe: Recipe) -> pl.LazyFrame:
         rows = self._sweep.table(recipe["table"])
         there = rows.collect_schema().names()
-        # # A sweep has columns for its own laws.
+        # A sweep has columns for its own laws.
         others = (key for key in laws.columns(recipe["table"].removesuffix("_run")) if key not in there)
         rows = rows.with_columns(pl.lit(None, pl.Float64).alias(key) for key in others)
         rows = rows.with_columns(pl.lit(x).alias(key) for key, x in recipe.get("place", {}).items() if key not in there)

@@ -162,7 +162,7 @@ class SweepPlots:
         data = rows.select("series", label, at.alias("x"), pl.col("mean").alias(y), "low", "high", "n")
         title = f"Effect of {by} on {metric}"
         note = "means and 95 % intervals of the replicates"
-        # # A line goes from left to right, even if values are not listed in order.
+        # A line goes from left to right, even if values are not listed in order.
         return Figure(
             data.sort("x", maintain_order=True) if places else data,
             "x", y, title, by, y_label, "points", categories, from_zero=False, note=note,

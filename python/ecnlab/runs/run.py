@@ -283,7 +283,7 @@ def _tables(
     if isinstance(answerer, Packets) and laws(scenario):
         return _isolated(scenario, seed, events, captures, scratch)
     growing = Growing(scratch)
-    # # Other engines return complete tables.
+    # Other engines return complete tables.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
     with ThreadPoolExecutor(1) as pool:
         try:

@@ -47,7 +47,7 @@ def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]
             for name, rows in tables.items():
                 for piece in [frames[name]] if name in frames else pieces(rows):
                     growing.add(name, piece)
-            # # Polars frames are in reference cycles, which Python collects too late for a sweep of many runs.
+            # Polars frames are in reference cycles, which Python collects too late for a sweep of many runs.
             gc.collect()
         made = [name for name in parts.tables if name in growing.tables]
         _refuse_missing(experiment, made)

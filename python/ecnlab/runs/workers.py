@@ -165,7 +165,7 @@ def worker() -> Iterator[Worker]:
     """A worker of one's own: one that has nothing to do, or a new one."""
     one = Worker()
     while _idle:
-        # # A worker may be asked to end after it was returned.
+        # A worker may be asked to end after it was returned.
         if not (known := _idle.pop()).stopped:
             one = known
             break

@@ -159,7 +159,7 @@ def _start(guest: Guest, folder: Path, files: Mapping[str, str]) -> Container:
             stderr=subprocess.STDOUT,
             pass_fds=[theirs.fileno()],
             env={},
-            # # Ctrl-C is handled by the parent process, which ends this one.
+            # Ctrl-C is handled by the parent process, which ends this one.
             start_new_session=True,
         )
     return Container(folder, child, ours)

@@ -116,7 +116,7 @@ def arithmetic(given: Material) -> Table:
     return Table("Delay in the queue.", columns, rows, cards=True)
 
 
-# # --------------------------------------------------------------- predictions of the models
+# --------------------------------------------------------------- predictions of the models
 
 
 def models(given: Material) -> Group:
@@ -143,7 +143,7 @@ def models(given: Material) -> Group:
     return Group([figure])
 
 
-# # --------------------------------------------------------------- printed and measured queues
+# --------------------------------------------------------------- printed and measured queues
 
 
 def _queues(given: Material) -> list[Number]:

@@ -44,7 +44,7 @@ AMPLITUDES: Final = {"10": 12.0, "30": 6.0}
 
 COLOURS: Final = 5
 
-# # --------------------------------------------------------------- stored data
+# --------------------------------------------------------------- stored data
 
 
 def draw(sweeps: Mapping[str, Sweep]) -> Drawn:

@@ -165,7 +165,7 @@ def resampled(published: Published, samples: pl.DataFrame) -> pl.DataFrame:
         for name, swapped in HALVES.items():
             choosing = halves(published.numbers, load)[1 if swapped else 0]
             scores = _scores(published, load, choosing, means)
-            # # For equal scores the smaller min_th: labels are in order, and argmin takes the first.
+            # For equal scores the smaller min_th: labels are in order, and argmin takes the first.
             taken = np.argmin(np.array(list(scores.values())), axis=0)
             for i, label in enumerate(scores):
                 frame = pl.DataFrame({"replicate": range(RESAMPLES), "value": (taken == i).astype(np.float64)})
