@@ -49,7 +49,7 @@ def ranked(given: Material, above: str) -> pl.DataFrame:
 
 
 def calibrated(given: Material) -> list[Table]:
-    """Return fitted values, targets and quality of the fit for each RED: an error of 10% is the mean over columns."""
+    """Return fitted values, targets and fit error for each RED: 10% means an error of 10% in each column."""
     return [
         _calibrated(given, SLIDE_7, "RED drops above max_th; the network of the runs that are judged"),
         _calibrated(given, GENTLE, "Gentle RED; the network of above.toml"),
