@@ -76,3 +76,28 @@ fn deflate(tx: &mut Flight, acked: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+    use ecnlab_base::Bytes;
+    use ecnlab_wire::Seq;
+
+    #[test]
+    fn a_partial_ack_takes_the_inflation_first_and_then_the_window() {
+        let config = &profile("modern").expect("a profile of ours").config;
+        let config = Config { mss: Bytes(1_000), ..config.clone() };
+        // A window of 5000 bytes. One segment of inflation stays for what is sent again.
+        let after = |inflation, acked| {
+            let mut tx = Flight::new(&config, Seq(0));
+            tx.law.set_cwnd(5_000);
+            tx.recovery.inflation = inflation;
+            deflate(&mut tx, acked);
+            (tx.recovery.inflation, tx.law.cwnd())
+        };
+        assert_eq!(after(8_000, 3_000), (6_000, 5_000));
+        assert_eq!(after(3_000, 3_000), (1_000, 5_000));
+        assert_eq!(after(3_000, 5_000), (1_000, 3_000));
+    }
+}

@@ -170,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn three_small_ranges_prove_a_loss() {
+        let mut tx = ten_outstanding(&[]);
+        let lost = [9_501, 7_501, 5_501].map(|start| {
+            tx.sacked.insert(start, start + 500);
+            lost_below(&tx)
+        });
+        assert_eq!(lost, [0, 0, 5_501], "1500 bytes");
+    }
+
+    #[test]
     fn pipe_leaves_out_the_lost_and_counts_the_resent() {
         // Segments 1, 2 are lost, 3 to 5 held, 6 to 10 in flight.
         let mut tx = ten_outstanding(&[3, 4, 5]);
