@@ -603,4 +603,137 @@ mod tests {
             assert!(congestion.has_reduced() && !congestion.has_reduced());
         });
     }
+
+    #[test]
+    fn the_threshold_to_give_back_is_at_least_three_quarters_of_the_window() {
+        with_ten(EcnResponse::Linux, |congestion, tx, _| {
+            let mut kept = |ca_state, ssthresh| {
+                congestion.ca_state = ca_state;
+                tx.law.set_ssthresh(ssthresh);
+                congestion.ssthresh(tx)
+            };
+            assert_eq!(kept(CaState::Open, 4_000), 7_500);
+            assert_eq!(kept(CaState::Open, 9_000), 9_000);
+            assert_eq!(kept(CaState::Cwr, 4_000), 4_000, "the window is on its way there");
+        });
+    }
+
+    #[test]
+    fn a_timeout_reduces_once_for_a_window_of_data() {
+        // Whether the timeout sets the threshold anew, after what has gone before it.
+        let reduces = |before: fn(&mut CongestionState, &mut Flight, &mut Cx)| {
+            let mut reduced = false;
+            with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+                before(congestion, tx, cx);
+                tx.law.set_ssthresh(20_000);
+                congestion.time_out(tx, cx);
+                assert!(congestion.in_recovery());
+                reduced = tx.law.state().ssthresh < 20_000;
+            });
+            reduced
+        };
+        assert!(reduces(|_, _, _| {}));
+        assert!(reduces(|congestion, tx, cx| congestion.reduce_at_once(tx, cx)), "the state is open");
+        assert!(!reduces(|congestion, tx, cx| congestion.enter_recovery(tx, false, cx)));
+        assert!(
+            reduces(|congestion, tx, cx| {
+                congestion.enter_recovery(tx, false, cx);
+                tx.una = tx.recovery.recover;
+            }),
+            "all outstanding at the reduction has arrived"
+        );
+        assert!(!reduces(|congestion, tx, cx| congestion.time_out(tx, cx)), "the same segment again");
+        assert!(
+            reduces(|congestion, tx, cx| {
+                congestion.time_out(tx, cx);
+                tx.timer.timeouts = 0;
+            }),
+            "another segment"
+        );
+    }
+
+    #[test]
+    fn a_timeout_in_recovery_is_not_taken_for_spurious() {
+        for (recovers, spurious) in [(false, true), (true, false)] {
+            with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+                if recovers {
+                    congestion.enter_recovery(tx, false, cx);
+                }
+                congestion.time_out(tx, cx);
+                assert_eq!(congestion.frto, spurious);
+                // What is not taken for lost is in flight, and one segment more may leave.
+                assert_eq!(tx.law.cwnd(), 11_000);
+                congestion.time_out(tx, cx);
+                assert!(congestion.frto, "the same segment again");
+            });
+        }
+    }
+
+    #[test]
+    fn a_duplicate_after_new_data_proves_a_timeout_right() {
+        // RFC 5682 §3.1 step 3 (a).
+        for (sacked, duplicate, spurious) in [(false, false, true), (true, false, false), (false, true, false)] {
+            with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+                tx.scoreboard.lose_after_timeout(|_| true);
+                congestion.time_out(tx, cx);
+                congestion.retransmitted(0);
+                tx.max += 1_000;
+                let mut delivery = Delivery::new(&bare_ack(1), tx.una, tx.una, tx.recovery.recover);
+                (delivery.sacked, delivery.duplicate) = (sacked, duplicate);
+                congestion.after_timeout(tx, &delivery);
+                assert_eq!((congestion.frto, congestion.prefer), (spurious, Prefer::Lost));
+            });
+        }
+    }
+
+    #[test]
+    fn without_new_data_a_timeout_is_taken_for_right() {
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+            congestion.time_out(tx, cx);
+            congestion.nothing_new();
+            assert_eq!((congestion.frto, congestion.prefer), (false, Prefer::Lost));
+        });
+    }
+
+    #[test]
+    fn with_sack_a_late_original_ends_what_the_timeout_began() {
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+            tx.scoreboard.lose_after_timeout(|_| true);
+            congestion.time_out(tx, cx);
+            tx.scoreboard.sent(1, 1_000, false, false, cx.now);
+            congestion.retransmitted(7);
+            let mut delivery = acknowledge(tx, 2);
+            delivery.echoed = Some(6);
+            congestion.after_timeout(tx, &delivery);
+            assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 10_000));
+            assert!(congestion.looks_again() && !congestion.looks_again());
+        });
+    }
+
+    #[test]
+    fn what_is_sacked_or_lost_is_disorder() {
+        with_ten(EcnResponse::Linux, |congestion, tx, _| {
+            tx.scoreboard.report(1_001, 2_001, 1_000);
+            tx.scoreboard.take_reports(|_| {});
+            tx.scoreboard.lose_after_timeout(|_| true);
+            assert_eq!((tx.scoreboard.sacked(), tx.scoreboard.lost()), (1, 9));
+            congestion.keep_open(tx);
+            assert_eq!(congestion.ca_state, CaState::Disorder);
+        });
+    }
+
+    #[test]
+    fn a_reduction_has_its_cause_and_counts_no_probe() {
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+            congestion.enter_cwr(tx, cx);
+            assert_eq!(tx.recovery.cause, Cause::Ecn);
+            let before = congestion.prr;
+            congestion.sent(tx, Chunk { start: 9_001, len: 1_000, fin: false, how: How::Rescue }, cx);
+            assert_eq!(congestion.prr, before);
+        });
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+            congestion.enter_recovery(tx, false, cx);
+            assert_eq!(tx.recovery.cause, Cause::Loss);
+        });
+    }
 }

@@ -64,6 +64,70 @@ impl CwndValidation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile;
+    use ecnlab_base::{Bytes, Time};
+    use ecnlab_wire::Seq;
+
+    /// After a burst of so many new segments, which leaves so many of 1000 bytes outstanding, in a window of ten.
+    fn after_burst(new: u32, outstanding: u64) -> CwndValidation {
+        let config = &profile("linux-7").expect("a profile of ours").config;
+        let mut tx = Flight::new(&Config { mss: Bytes(1_000), ..config.clone() }, Seq(0));
+        tx.law.set_cwnd(10_000);
+        (tx.una, tx.max) = (1, 1 + outstanding * 1_000);
+        (0..outstanding).for_each(|n| tx.scoreboard.sent(1 + n * 1_000, 1_000, false, false, Time::ZERO));
+        let mut usage = CwndValidation::default();
+        usage.end_burst(Burst { new, was_empty: false }, &tx);
+        usage
+    }
+
+    #[test]
+    fn a_burst_counts_if_it_has_new_segments_or_the_window_is_full() {
+        let usage = after_burst(5, 5);
+        assert!(usage.lets_grow(9, true) && !usage.lets_grow(9, false));
+        assert!(!after_burst(0, 5).lets_grow(9, true));
+        assert!(!after_burst(9, 9).lets_grow(10, false));
+        assert!(after_burst(0, 10).lets_grow(10, false) && after_burst(1, 10).lets_grow(10, false));
+    }
+
+    #[test]
+    fn half_a_window_is_enough_in_slow_start_only() {
+        let config = &profile("linux-7").expect("a profile of ours").config;
+        let config = Config { mss: Bytes(1_000), grow_only_when_limited: true, ..config.clone() };
+        let usage = after_burst(6, 6);
+        let allows = |ssthresh, config: &Config| {
+            let mut tx = Flight::new(config, Seq(0));
+            tx.law.set_cwnd(10_000);
+            tx.law.set_ssthresh(ssthresh);
+            usage.allows_growth(&tx, config)
+        };
+        assert_eq!([10_001, 10_000, 5_000].map(|ssthresh| allows(ssthresh, &config)), [true, false, false]);
+        assert!(allows(5_000, &Config { grow_only_when_limited: false, ..config.clone() }));
+    }
+
+    #[test]
+    fn a_burst_knows_whether_nothing_was_outstanding_before_it() {
+        let after = |outstanding: [u32; 2]| {
+            let mut burst = Burst::default();
+            outstanding.into_iter().for_each(|n| burst.sent(n));
+            (burst.new, burst.was_empty)
+        };
+        assert_eq!((after([0, 1]), after([1, 2])), ((2, true), (2, false)));
+    }
+
+    #[test]
+    fn the_most_outstanding_of_a_window_of_data_counts() {
+        let after = |notes: &[(u32, bool, u64, u64)]| {
+            let mut usage = CwndValidation::default();
+            notes.iter().for_each(|&(outstanding, full, una, max)| usage.note(outstanding, full, una, max));
+            usage
+        };
+        assert!(after(&[(3, false, 1, 5_001), (5, false, 2_001, 6_001)]).lets_grow(9, true));
+        assert!(after(&[(5, false, 1, 5_001), (3, true, 2_001, 6_001)]).lets_grow(10, false), "full, though with less");
+        assert!(after(&[(10, true, 1, 10_001), (12, false, 6_001, 12_001)]).lets_grow(12, false), "it was full");
+        // As many again do not lengthen the window of data.
+        let next = after(&[(5, false, 1, 5_001), (5, false, 2_001, 7_001), (3, false, 5_001, 9_001)]);
+        assert!(!next.lets_grow(9, true));
+    }
 
     #[test]
     fn slow_start_goes_on_while_more_than_half_is_used() {
