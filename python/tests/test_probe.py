@@ -41,7 +41,7 @@ def test_a_scenario_of_the_user(cli, scenario):
     asked = json.loads(cli("probe", str(scenario), "--flow", "marked", "--json").stdout)
     assert [answers["class"] for answers in asked.values()] == ["ecn"] * len(asked)
     printed = cli("probe", str(scenario)).stdout
-    assert "ecn-refused: the server has no ECN" in printed
+    assert "ecn-refused: the server does not support ECN" in printed
 
 
 def test_a_share_of_probes_is_concerned(tmp_path):
