@@ -172,12 +172,19 @@ impl Receiver {
     /// RFC 7323 §5.3 R1: whether the segment is an old duplicate by its timestamp. An ACK without data that another
     /// overtook does no harm; to answer it would make ACKs of ACKs.
     pub fn fails_paws(&self, segment: &Segment) -> bool {
-        segment.seq_len() > 0 && segment.timestamps.is_some_and(|ts| (ts.value.wrapping_sub(self.ts_recent) as i32) < 0)
+        segment.seq_len() > 0 && segment.timestamps.is_some_and(|ts| self.is_older(ts.value))
     }
 
-    /// RFC 7323 §4.3 (2): a timestamp is kept if its segment covers the last ACK sent.
+    /// Whether a timestamp is older than TS.Recent.
+    fn is_older(&self, value: u32) -> bool {
+        (value.wrapping_sub(self.ts_recent) as i32) < 0
+    }
+
+    /// RFC 7323 §4.3 (2): a timestamp is stored if it is not older than TS.Recent and its segment covers the last ACK sent
+    /// (Linux: tcp_replace_ts_recent).
     pub fn note_timestamp(&mut self, segment: &Segment) {
         if let Some(ts) = segment.timestamps
+            && !self.is_older(ts.value)
             && self.offset(segment.seq) <= self.last_ack_sent as i64
         {
             self.ts_recent = ts.value;
