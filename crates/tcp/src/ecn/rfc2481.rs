@@ -28,7 +28,7 @@ impl Feedback for Rfc2481 {
             PacketKind::Syn => return Echo::SYN,
             PacketKind::SynAck => return Echo::SYN_ACK,
             PacketKind::Rst => return Stamp::NONE,
-            // §6.1: acknowledgements without data are not ECN-capable.
+            // §6.1.4: acknowledgements without data are not ECN-capable.
             PacketKind::Ack | PacketKind::HandshakeAck | PacketKind::Fin => {
                 return Stamp::flags(self.echo.ack_flags());
             }
@@ -36,7 +36,7 @@ impl Feedback for Rfc2481 {
             PacketKind::Data | PacketKind::Retransmission => Ecn::Ect0,
             PacketKind::Probe => Ecn::NotEct,
         };
-        // §6.1.2: CWR in the first data packet after the window was reduced.
+        // §6.1.3: CWR in the first data packet after the window was reduced.
         Stamp { flags: self.echo.ack_flags() | self.echo.take_cwr(), ecn }
     }
 
