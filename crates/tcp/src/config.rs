@@ -76,7 +76,7 @@ pub struct Config {
     /// How the host counts in its window. These are keys of the same table, and [`Config::read`] reads them with it.
     #[serde(flatten, skip_deserializing)]
     pub rules: Rules,
-    /// The window grows only while at least half of it is used (RFC 7661 §4.2).
+    /// The window grows only while at least half of it is used (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
     /// What the window after congestion is a part of.
     pub reduce_from: ReduceFrom,

@@ -345,7 +345,7 @@ impl Stream {
 
     /// Returns whether the last ACK may have started a fast retransmit.
     fn tells_of_a_loss(&self) -> bool {
-        // Fewer duplicates suffice if no more can arrive (RFC 5827 §3.1); more are needed if the path is known to
+        // Fewer duplicates suffice if no more can arrive (RFC 5827 §3.2); more are needed if the path is known to
         // reorder.
         let few = DUPLICATES.min(self.segments.len().saturating_sub(1).max(1) as u32);
         match self.answer {

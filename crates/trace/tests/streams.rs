@@ -151,7 +151,7 @@ fn a_timer_that_fires_in_the_instant_of_a_duplicate_ack() {
     all.extend([a(60, 1), a(1060, 1), d(1060, 1)]);
     let counts = client(&found(&all)).stream.counts.clone();
     assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([0, 0, 0, 1, 0], 1, 0));
-    // Of a host that takes a millisecond to answer, with two outstanding: no second duplicate can come (RFC 5827 section 3.1).
+    // Of a host that takes a millisecond to answer, with two outstanding: no second duplicate can come (RFC 5827 section 3.2).
     all.drain(6..9);
     all[2].at += 1;
     let counts = client(&found(&all)).stream.counts.clone();

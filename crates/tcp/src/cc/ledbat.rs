@@ -119,7 +119,7 @@ impl CongestionControl for Ledbat {
     fn grow(&mut self, _: u64) {}
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        // §2.4.2, "on data loss"; §2.5: a mark is no other. The window itself, not the flight, is halved.
+        // §2.4.2, "on data loss"; §1.3: a mark is no other. The window itself, not the flight, is halved.
         let cwnd = self.window.segments();
         let kept = cwnd.min((cwnd / 2.0).max(MIN_CWND));
         self.set_segments(kept);

@@ -236,7 +236,7 @@ impl Prague {
     /// of the target, for what came without a mark (prague_update_cwnd).
     fn avoid_congestion(&mut self, sample: &AckSample) {
         let unmarked = sample.delivered.packets.saturating_sub(sample.marked.packets);
-        // RFC 7661 §4.2: a window of which half is used is validated. Paced, it is never quite full.
+        // RFC 7661 §4.3: a window of which half is used is validated. Paced, it is never quite full.
         let is_used = 2 * sample.prior_in_flight >= self.window.cwnd();
         let waits = sample.in_recovery || (self.classic && self.una <= self.answered_up_to);
         if unmarked == 0 || !is_used || waits || self.in_slow_start() {

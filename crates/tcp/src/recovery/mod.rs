@@ -189,7 +189,7 @@ fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSee
         scheme.on_new_ack(tx, acked, cx)
     } else {
         tx.new_data_acked();
-        // RFC 7661 §4.2: a window of which half is used is validated.
+        // RFC 7661 §4.3: a window of which half is used is validated.
         Progress {
             grow: !cx.config.grow_only_when_limited || 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
             rearm: true,

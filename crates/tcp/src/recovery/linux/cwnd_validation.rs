@@ -54,7 +54,7 @@ impl CwndValidation {
         !config.grow_only_when_limited || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }
 
-    /// RFC 7661 §4.1: a window of `window` segments may grow if it was full, or in slow start if more than half of it was
+    /// RFC 7661 §4.4: a window of `window` segments may grow if it was full, or in slow start if more than half of it was
     /// used.
     fn lets_grow(&self, window: u32, slow_start: bool) -> bool {
         self.limited || (slow_start && window < 2 * self.most)
