@@ -1,4 +1,4 @@
-"""The simulator, as Python sees it. Users want ``ecnlab.run`` and ``ecnlab.sweep``, which stand on this."""
+"""Python interface of the compiled simulator. Users call ``ecnlab.run`` and ``ecnlab.sweep``, which are built on it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -49,7 +49,7 @@ class SpecError(Exception):
 class RunError(Exception): ...
 
 class LawError(RunError):
-    """``traceback``: the lines of the law that its exception came through; empty if it raised none."""
+    """A user-defined law failed. ``traceback``: frames of the exception in the law's file; empty if it raised none."""
 
     traceback: str
 

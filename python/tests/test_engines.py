@@ -27,7 +27,7 @@ def test_the_seed_is_one_unless_said_and_a_model_has_none():
     [({"seed": 0}, "seed"), ({"events": True}, "events"), ({"captures": "shark"}, "capture")],
 )
 def test_chance_and_packets_are_refused_by_the_model(scenario, tmp_path, asked, option):
-    with pytest.raises(EcnlabError, match=f"neither chance nor packets: leave out `{option}`"):
+    with pytest.raises(EcnlabError, match=f"no random numbers and no packets: leave out `{option}`"):
         ecnlab.run(scenario, engine="model", out=tmp_path / "out", **asked)
     assert not (tmp_path / "out").exists()
 
@@ -47,7 +47,7 @@ def test_what_measures_several_seeds_is_no_question_for_a_model(cli, experiment,
     for command in ("sweep", "agree"):
         done = cli(command, experiment, "--engine", "model", "--out", "out")
         assert done.returncode == 2
-        assert "neither chance nor their tables: `ecnlab run --engine model`" in done.stderr
+        assert "no random numbers and writes no such tables: `ecnlab run --engine model`" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -113,4 +113,4 @@ def test_the_model_refuses_packets_that_the_scenario_asks_for_with_their_line(sc
     assert done.returncode == 2 and not (tmp_path / "out").exists()
     assert f"{scenario}:{line}:" in done.stderr
     assert f"`{key}`: the engine `model` sends no packets" in done.stderr
-    assert "ask the engine `packets`" in done.stderr
+    assert "use the engine `packets`" in done.stderr

@@ -112,12 +112,12 @@ CHOKE = 'discipline = "choke"\nlimit = "100 packets"\nmin_th = "10 packets"\nmax
         (CHOKE + '\necn = true\nabove = "drop"', 'write above = "mark"'),
         ('discipline = "cake"\ntarget = "7 ms"', "tc sets a twentieth of `rtt`"),
         ('discipline = "cake"\noverhead = 243', "write at most 242"),
-        ('discipline = "cake"\necn = false', "its CAKE leaves no choice"),
-        ('discipline = "dualpi2"\nprotection = {}', "the kernel's DualPI2 has no such thing"),
-        ('discipline = "dualpi2"\nnqb = ["NQB"]', "the kernel's DualPI2 has no such thing"),
-        ('discipline = "dualpi2"\ntshift = "50 ms"', "the kernel's DualPI2 has no such thing"),
+        ('discipline = "cake"\necn = false', "its CAKE has no such setting"),
+        ('discipline = "dualpi2"\nprotection = {}', "the kernel's DualPI2 has no such setting"),
+        ('discipline = "dualpi2"\nnqb = ["NQB"]', "the kernel's DualPI2 has no such setting"),
+        ('discipline = "dualpi2"\ntshift = "50 ms"', "the kernel's DualPI2 has no such setting"),
         ('discipline = "dualpi2"\nprofile = "rfc9332"', "its DualPI2 has linux"),
-        ('discipline = "dualpi2"\nl4s = { dscp = ["EF"] }', "tells packets of L by their codepoint"),
+        ('discipline = "dualpi2"\nl4s = { dscp = ["EF"] }', "classifies packets into L by codepoint only"),
     ],
 )
 def test_what_the_kernels_queues_do_not_have_is_refused(keys, says):

@@ -115,7 +115,7 @@ def test_names_that_do_not_exist(metric, said):
     ("metric", "said"),
     [
         ({"column": "group"}, "metric m: 'group' of flows holds names"),
-        ({"column": "goodput_bps", "where": {"group": 1}}, "metric m: the values are not of the kind"),
+        ({"column": "goodput_bps", "where": {"group": 1}}, "metric m: the values have the wrong type"),
     ],
 )
 def test_values_of_the_wrong_kind(metric, said):
@@ -138,8 +138,8 @@ def test_values_of_the_wrong_kind(metric, said):
         ('table = "flows", column = "goodput_bps", where = { ecn = 1 }', "the column holds true or false"),
         ('table = "flows", column = "goodput_bps", where = { retransmits = "0" }', "the column holds numbers"),
         ('table = "packets", aggregate = "count", where = { event = "drop_tial" }', "did you mean `drop_tail`?"),
-        ('table = "objects", column = "delay_s"', "which are of traffic `web`"),
-        ('table = "transactions", aggregate = "count"', "which are of traffic `crr`"),
+        ('table = "objects", column = "delay_s"', "which needs traffic `web`"),
+        ('table = "transactions", aggregate = "count"', "which needs traffic `crr`"),
         ('table = "boxes", column = "dropped"', "name a box in `boxes` of a link"),
         ('table = "classes_run", column = "marks"', "give a link a queue of classes"),
         ('table = "class_series", column = "packets"', "give a link a queue of classes"),

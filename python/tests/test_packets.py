@@ -89,7 +89,7 @@ def test_dualpi2_is_asked_while_it_draws_nothing():
     )
     assert "draws random numbers once p' is above 0" in refusal(queue + 'target = "1258 s"\n')
     assert "draws random numbers" in refusal(queue)
-    assert "no more than 4294967 us" in refusal(queue + 'target = "2000 s"\nstep_thresh = "4294968 us"\n')
+    assert "at most 4294967 us" in refusal(queue + 'target = "2000 s"\nstep_thresh = "4294968 us"\n')
     tbf = '[queue.q]\ndiscipline = "tbf"\nlimit = "9 packets"\nrate = "500 kbps"\nburst = "3 kB"\n'
     inner = '[queue.q.class.inner]\ndiscipline = "dualpi2"\ntarget = "2000 s"\n'
     assert "tc does not know" in refusal(tbf + inner)
@@ -111,7 +111,7 @@ def test_a_packet_has_the_class_of_its_place():
     )
     fates = replay_packets(asked.scenario, 0, 1, [(1, 100, 0, 0, 0), (2, 100, 0, 1, 1)])
     assert [asked.twin.priority(place) for _, _, place, _ in fates] == [0x100001, 0x100002]
-    assert "no limit together" in refusal(rounds.replace("90 packets", "15 packets"))
+    assert "no common limit" in refusal(rounds.replace("90 packets", "15 packets"))
 
 
 def test_ets_counts_the_classes_in_rounds_behind_the_strict_ones():
@@ -132,7 +132,7 @@ def test_each_discipline_of_the_tests_has_a_twin(law):
 def test_disciplines_that_draw_random_numbers_and_links_without_a_queue_are_refused():
     red = '[queue.q]\ndiscipline = "red"\nlimit = "50 packets"\nmin_th = "5 packets"\nmax_th = "15 packets"\n'
     message = refusal(red)
-    assert "no discipline of the kernel does the same as `red` to every packet" in message
+    assert "no discipline of the kernel treats every packet as `red` does" in message
     assert "droptail, codel" in message
     with pytest.raises(EcnlabError, match=r"no link of x\.toml names a queue"):
         questions(Scenario("x.toml", HEAD.format(rate=10**6).replace('queue = "q"\n', "")))
@@ -161,9 +161,9 @@ def test_options_that_mean_nothing_are_refused(cli, tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(HEAD.format(rate=10**6) + '[queue.q]\ndiscipline = "droptail"\nlimit = "1 packets"\n')
     for words, told in (
-        (("--packets", "--margin", 0.1), "--packets has no --margin"),
-        (("--packets", "--out", "there"), "--packets has no --out"),
-        (("--traces", 3), "an agreement without --packets has no --traces"),
+        (("--packets", "--margin", 0.1), "--packets does not take --margin"),
+        (("--packets", "--out", "there"), "--packets does not take --out"),
+        (("--traces", 3), "agree without --packets does not take --traces"),
         (("--packets", "--engine", "packets"), "--packets compares with the engine `linux`"),
     ):
         done = cli("agree", path, *words)

@@ -71,7 +71,7 @@ traffic = { kind = "cbr", rate = "64 kbps", packet = "200 B" }
         (["{}", "--flow", "voice"], "flow `voice` has no TCP"),
         (["--host", "nowhere"], "write HOST:PORT"),
         (["--host", ":99999"], "write HOST:PORT"),
-        (["--host", "127.0.0.1:80"], "is loopback"),
+        (["--host", "127.0.0.1:80"], "is a loopback address"),
     ],
 )
 def test_questions_that_cannot_be_asked(cli, scenario, arguments, said):
@@ -83,7 +83,7 @@ def test_questions_that_cannot_be_asked(cli, scenario, arguments, said):
 def test_another_machine_takes_forwarding(monkeypatch, tmp_path):
     (tmp_path / "off").write_text("0\n")
     monkeypatch.setattr(probing, "FORWARDING", tmp_path / "off")
-    with pytest.raises(ecnlab.EcnlabError, match="forwards nothing"):
+    with pytest.raises(ecnlab.EcnlabError, match="does not forward packets"):
         probing.probe_host("192.0.2.1", 80)
 
 

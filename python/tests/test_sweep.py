@@ -171,7 +171,7 @@ def test_one_folder_one_writer(experiment, tmp_path):
 
 def test_a_folder_is_never_another_sweeps(experiment, tmp_path):
     ecnlab.sweep(experiment, tmp_path / "out", replicates=2)
-    with pytest.raises(ecnlab.FolderError, match="ask for its 2 replicates"):
+    with pytest.raises(ecnlab.FolderError, match="use its 2 replicates"):
         ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
     experiment.write_text(EXPERIMENT.replace("0.02", "0.05").replace("marks against", "others against"))
     with pytest.raises(ecnlab.FolderError, match="holds another sweep"):

@@ -277,7 +277,7 @@ def test_marks_set_between_two_places_are_found(scenario, tmp_path, cli):
     marked = found.filter(before="ECT(0)", after="CE")["packets"].sum()
     assert marked == run.table("flows_run")["ce_received"].sum() > 0
     assert found.filter(after="Not-ECT").filter(pl.col("before") != "Not-ECT").height == 0
-    assert "changes on the way" in cli("trace", "a.pcapng", "--against", "b.pcapng").stdout
+    assert "changes on the path" in cli("trace", "a.pcapng", "--against", "b.pcapng").stdout
 
 
 def a_flood(path, count):
@@ -328,7 +328,7 @@ def test_connections_take_no_more_than_they_may(cli, tmp_path):
     assert cli("trace", flood, "--memory", "10 MB").returncode == 0
     for wrong in ("10", "10 cows", "-1 MB", "nan MB", "1e999 GB"):
         refused = cli("trace", flood, "--memory", wrong)
-        assert refused.returncode == 2 and "is no size" in refused.stderr, wrong
+        assert refused.returncode == 2 and "is not a size" in refused.stderr, wrong
 
 
 def test_tables_made_in_parts_are_those_of_the_whole(tmp_path):

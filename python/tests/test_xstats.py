@@ -84,7 +84,7 @@ def test_short_statistics_are_refused_with_the_law_and_what_was_expected(law: st
 def test_the_message_has_the_struct_and_both_sizes() -> None:
     with pytest.raises(
         EcnlabError,
-        match=r"`red` are not those expected: tc_red_xstats has 16 bytes, here are 12; use the source of Linux ",
+        match=r"`red` are not those expected: tc_red_xstats has 16 bytes, got 12; use the source of Linux ",
     ):
         counts("red", "red", DROPS, words(1, 2, 3))
 
@@ -98,25 +98,23 @@ def test_fields_that_a_newer_kernel_adds_behind_the_others_change_nothing(law: s
 @pytest.mark.parametrize("law", KNOWN)
 def test_another_discipline_than_the_laws_is_refused(law: str) -> None:
     _, own, _ = KNOWN[law]
-    with pytest.raises(EcnlabError, match=f"^the kernel's `{law}` is .*, here is `noqueue`$"):
+    with pytest.raises(EcnlabError, match=f"^the kernel's discipline for `{law}` is .*, got `noqueue`$"):
         counts(law, "noqueue", DROPS, own)
 
 
 def test_statistics_of_a_class_are_not_those_of_a_discipline() -> None:
-    with pytest.raises(
-        EcnlabError, match=r"`fq_codel` .*: tc_fq_codel_xstats of a discipline has the type 0, here is 1"
-    ):
+    with pytest.raises(EcnlabError, match=r"`fq_codel` .*: tc_fq_codel_xstats of a discipline has the type 0, got 1"):
         counts("fq_codel", "fq_codel", DROPS, words(1, *range(9)))
 
 
 CAKES: Final = {
     "tins missing": (attribute(2, bytes(8)), r"TCA_CAKE_STATS_TIN_STATS \(attribute 10\) is missing"),
-    "no tin": (attribute(10, b""), "TCA_CAKE_STATS_TIN_STATS has a tin or more, here is none"),
+    "no tin": (attribute(10, b""), "TCA_CAKE_STATS_TIN_STATS has one tin or more, got none"),
     "no marks": (
         attribute(10, attribute(1, attribute(2, words(1)))),
         r"TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS \(attribute 8\) is missing",
     ),
-    "marks too long": (attribute(10, attribute(1, attribute(8, bytes(8)))), "has 4 bytes, here are 8"),
+    "marks too long": (attribute(10, attribute(1, attribute(8, bytes(8)))), "has 4 bytes, got 8"),
     "too long for what is left": (struct.pack("=HH", 40, 10) + bytes(8), "an attribute of 40 bytes .* the 12 left"),
     "no length": (bytes(8), "an attribute of 0 bytes"),
 }

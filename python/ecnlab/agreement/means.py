@@ -253,7 +253,7 @@ def _substituted(linux: Sweep) -> list[Section]:
         [one["key"], *(json.dumps(one[x]) for x in ("asked", "kernel"))] for one in found
     ]
     table = Table("", ["key", "scenario", "Linux"], rows)
-    return [Section("substituted", "Substituted on Linux", "The kernel has values of its own for these keys.", [table])]
+    return [Section("substituted", "Substituted on Linux", "The kernel uses its own values for these keys.", [table])]
 
 
 def _kernels(linux: Sweep) -> str:

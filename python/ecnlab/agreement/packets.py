@@ -110,7 +110,7 @@ def agree(file: str | os.PathLike[str], *, traces: int, seed: int = 1, packets: 
     """
     path = Path(file)
     if is_experiment(read_text(path)):
-        raise EcnlabError(f"{path} is an experiment: `--packets` asks the queues of a scenario")
+        raise EcnlabError(f"{path} is an experiment: `--packets` compares the queues of a scenario")
     scenario = read_scenario(path)
     kernel = find()
     asked = [(question, seed + i) for question in questions(scenario) for i in range(traces)]
@@ -157,11 +157,11 @@ def _question(
     scenario: Scenario, index: int, name: str, table: Mapping[str, Any], path: str, found: Findings
 ) -> Question:
     if "rate" not in table:
-        found.refuse(f"{path}.queue", f"`{path}`: packets wait for a line that has a rate", "write `rate`")
+        found.refuse(f"{path}.queue", f"`{path}`: packets queue only in front of a link with a rate", "write `rate`")
     if "shaper" in table:
         help_ = 'leave it out, or write a queue with discipline = "tbf"'
         found.refuse(
-            f"{path}.shaper", f"`{path}.shaper`: the kernel's queue is in front of a line of fixed rate", help_
+            f"{path}.shaper", f"`{path}.shaper`: the kernel's queue is in front of a link of fixed rate", help_
         )
     queue = scenario.resolved["queue"][table["queue"]]
     told = Findings()

@@ -226,7 +226,7 @@ def jain_index(throughputs: ArrayLike) -> float:
     x = _finite(throughputs)
     squares = float(np.square(x).sum())
     if squares == 0.0:
-        raise ValueError("the fairness of flows that carry nothing is not defined")
+        raise ValueError("the fairness of flows without throughput is not defined")
     return float(x.sum() ** 2 / (x.size * squares))
 
 
@@ -385,7 +385,7 @@ def batch_means(series: ArrayLike, batches: int = 20, level: float = LEVEL) -> I
     """
     x = _finite(series)
     if batches < 2 or x.size < batches:
-        raise ValueError(f"{x.size} values do not make {batches} batches")
+        raise ValueError(f"{x.size} values cannot be divided into {batches} batches")
     size = x.size // batches
     return mean_interval(x[x.size - size * batches :].reshape(batches, size).mean(axis=1), level)
 

@@ -1,4 +1,4 @@
-"""The command line, a file for each thing to do.
+"""The command line, one file per command.
 
 Described in ``docs/cli.md``. Results go to standard output, everything else to standard error.
 """

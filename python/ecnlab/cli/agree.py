@@ -1,4 +1,4 @@
-"""``ecnlab agree``: the simulator and another engine side by side."""
+"""``ecnlab agree``: comparison of the simulator with another engine."""
 
 from __future__ import annotations
 
@@ -32,16 +32,20 @@ if TYPE_CHECKING:
 @click.option(
     "--replicates",
     type=click.IntRange(2, 10**6),
-    help="Number of replicates. [default: 8, or what the experiment says]",
+    help="Number of replicates. [default: 8, or as in the experiment]",
 )
 @click.option("--out", type=File, help="Folder for the runs and the page. [default: results/NAME-agreement]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @engine_option("Engine to compare with the simulator.", LINUX)
-@click.option("--explain", is_flag=True, help="Also rank how the two engines' packets differ in behaviour.")
+@click.option("--explain", is_flag=True, help="Also rank the differences in packet behaviour between the two engines.")
 @click.option(
     "--captures", type=click.IntRange(1, 1_000), help="With --explain: number of replicates to capture. [default: 1]"
 )
-@click.option("--packets", is_flag=True, help="Compare what happens to each packet at the queues of a scenario.")
+@click.option(
+    "--packets",
+    is_flag=True,
+    help="Compare the marks, drops and departure times of each packet at the queues of a scenario.",
+)
 @click.option("--traces", type=click.IntRange(1, 1_000), help="With --packets: number of random traces. [default: 20]")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="With --packets: seed of the first trace. [default: 1]")
 @no_python
@@ -72,8 +76,8 @@ def agree(
     With --explain, the first replicate of each cell is run once more with captures in both engines, and the differences in
     behaviour (ACKs, bursts, reductions, round-trip times) are ranked by their size relative to their noise.
 
-    With --packets, random packets come to each queue that a link of the scenario names, and to the same discipline of the
-    Linux kernel, and what happens to each packet is compared. Exit code 1 if anything differs.
+    With --packets, the same random packets are sent to each queue that a link of the scenario names and to the same
+    discipline in the Linux kernel, and marks, drops and departure times are compared. Exit code 1 if anything differs.
     """
     from ecnlab.agreement.means import EXPLANATION, MARGIN
     from ecnlab.agreement.means import agree as compare_engines
@@ -85,7 +89,7 @@ def agree(
             raise click.UsageError(f"--packets compares with the engine `{LINUX}`")
         _agree_on_packets(file, traces or TRACES, 1 if seed is None else seed, as_json)
         return
-    _refuse("an agreement without --packets", {"--traces": traces, "--seed": seed})
+    _refuse("agree without --packets", {"--traces": traces, "--seed": seed})
     if captures is not None and not explain:
         raise click.UsageError("--captures needs --explain: it is the number of replicates to capture")
     explained = (captures or 1) if explain else 0
@@ -119,7 +123,7 @@ def agree(
 
 
 RANKED = 20
-"""Most rows of a cell's differences in behaviour that are shown."""
+"""Maximum number of differences in behaviour shown per cell."""
 
 
 def _show_ranked(ranked: pl.DataFrame) -> None:
@@ -134,13 +138,13 @@ TRACES = 20
 """Default number of random traces per queue."""
 
 SHOWN = 3
-"""Most traces of a queue of which the first difference is shown."""
+"""Maximum number of traces per queue whose first difference is shown."""
 
 
 def _refuse(what: str, options: dict[str, object]) -> None:
     for name, value in options.items():
         if value is not None:
-            raise click.UsageError(f"{what} has no {name}: leave it out")
+            raise click.UsageError(f"{what} does not take {name}: leave it out")
 
 
 def _agree_on_packets(file: Path, traces: int, seed: int, as_json: bool) -> None:
@@ -176,11 +180,11 @@ def _show(traces: list[Trace]) -> None:
     different = [trace for trace in traces if trace.differences]
     dropped = sum(fate.ours is None for fate in fates)
     marked = sum(fate.ours is not None and fate.ours.tos != fate.arrival.tos for fate in fates)
-    console.say(f"{question.link}: {question.law} beside `{question.twin.words}`")
-    console.say(f"  {len(traces)} traces, {len(fates)} packets, {dropped} dropped, {marked} marked here")
-    console.say(f"  {sum(fate.differs for fate in fates)} packets in {len(different)} traces fared differently")
+    console.say(f"{question.link}: {question.law} compared with `{question.twin.words}`")
+    console.say(f"  {len(traces)} traces, {len(fates)} packets, {dropped} dropped, {marked} marked in the simulator")
+    console.say(f"  {sum(fate.differs for fate in fates)} packets differ, in {len(different)} traces")
     for told in question.instead if different else ():
-        console.say(f"  {told['key']} is {told['asked']!r} here; the kernel's is {told['kernel']!r}")
+        console.say(f"  {told['key']} is {told['asked']!r} in the simulator and {told['kernel']!r} in the kernel")
     for trace in different[:SHOWN]:
         console.say(f"  seed {trace.seed}, {trace.differences} packets, the first of them:")
         console.say("\n".join(f"    {line}" for line in trace.first().splitlines()))

@@ -1,4 +1,4 @@
-"""``ecnlab check``: can these files be run?"""
+"""``ecnlab check``: validates scenario and experiment files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ecnlab.scenario.advice import Advice
 from ecnlab.scenario.files import Checked, checked
 
 SHOWN: Final = 100_000_000
-"""The memory of less is not shown, in bytes."""
+"""Memory estimates below this size, in bytes, are not shown."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``ecnlab compare``: two folders side by side."""
+"""``ecnlab compare``: comparison of two result folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ecnlab.runs.results import compare as compare_folders
 def compare(a: Path, b: Path, as_json: bool) -> None:
     """Compare the result folders A and B: whether they have the same specification, and which results differ.
 
-    Exit code 0 if both hold the same, 1 if they differ or cannot be compared. Wall time does not count.
+    Exit code 0 if the results are identical, 1 if they differ or cannot be compared. Wall time does not count.
     """
     result = compare_folders(a, b)
     if as_json:
@@ -39,7 +39,7 @@ def _show_comparison(
     reasons: list[str], makers: list[str], tables: dict[str, str], metrics: list[dict[str, Any]]
 ) -> None:
     if reasons:
-        console.say("The folders cannot be compared, because their questions differ:")
+        console.say("The folders cannot be compared, because their specifications differ:")
         for reason in reasons:
             console.say_filled(f"  {reason}")
     for maker in makers:

@@ -28,5 +28,5 @@ def completion(shell: str) -> None:
     root = click.get_current_context().find_root().command
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"this version of Click completes nothing in {shell}")
+        raise click.UsageError(f"this version of Click does not support completion in {shell}")
     sys.stdout.write(kind(root, {}, "ecnlab", VARIABLE).source() + "\n")

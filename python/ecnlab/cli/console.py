@@ -137,7 +137,7 @@ def _write_table(title: str, lines: list[str]) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Report]:
-    """A bar on standard error if that is a terminal, else a line now and then."""
+    """Show a progress bar on standard error if that is a terminal, else a line every `QUIET_SECONDS`."""
     with progresses() as begin:
         yield begin(what)
 
@@ -189,7 +189,7 @@ def now_and_then() -> Callable[[str], None]:
 
 
 class _Lines:
-    """Progress as lines: the first, the last, and some between."""
+    """Progress as lines: the first, the last, and one per `QUIET_SECONDS` between them."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -203,7 +203,7 @@ class _Lines:
 
 
 def substituted(entry: Instead) -> str:
-    """A value of a scenario that an engine replaces by its own, in a line."""
+    """Return a line about a value of a scenario that an engine replaces by its own."""
     asked, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
     return f"substituted: {entry['key']} = {asked}; Linux has {'none' if entry['kernel'] is None else done}"
 

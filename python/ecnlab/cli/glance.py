@@ -1,4 +1,4 @@
-"""A run or a sweep at a glance."""
+"""Summaries of a run or a sweep."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def fallen(result: Sweep) -> str:
 
 
 def show_sweep(result: Sweep, rows: int) -> None:
-    """Print how many runs there are, and the metrics."""
+    """Print the number of runs and the metrics."""
     console.say_filled(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}")
     console.say("")
     console.write_frame(result.summary(), "metrics", rows)
@@ -109,13 +109,13 @@ def show_sweep(result: Sweep, rows: int) -> None:
 
 
 def _show_substituted(manifest: Mapping[str, Any]) -> None:
-    """Print each value of the scenario that the engine replaced by its own; folders of old versions may not have any."""
+    """Print each value of the scenario that the engine replaced by its own. Folders of old versions may lack the list."""
     for entry in manifest.get("instead", []):
         console.say_filled(console.substituted(entry))
 
 
 def show_unfinished(result: Unfinished, rows: int) -> None:
-    """Print how many runs are finished and missing, and the means of the flows of those that are finished."""
+    """Print the numbers of finished and missing runs, and the means of the finished runs' flows."""
     all_ = result.finished + result.missing
     console.say_filled(
         f"{result.manifest['title']}: not complete, {result.finished} of {all_} runs are finished, "

@@ -17,7 +17,13 @@ def linux() -> None:
 
 @linux.command()
 @click.option("--source", type=File, help="Kernel source: a folder or a .tar.xz. [default: Debian's, downloaded]")
-@click.option("--jobs", type=Workers, default=2, show_default=True, help="Number of compilers at a time.")
+@click.option(
+    "--jobs",
+    type=Workers,
+    default=2,
+    show_default=True,
+    help="Number of compiler processes in parallel. [default: one per core]",
+)
 @examples("""
       ecnlab linux build
       ecnlab linux build --source linux-7.3.tar.xz --jobs 8

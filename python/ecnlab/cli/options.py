@@ -88,5 +88,5 @@ class Memory(click.ParamType[int]):
                     if 0 < size < 2**63:
                         return size
         return self.fail(
-            f"{value!r} is no size: a number and its unit ({', '.join(BYTES)}), such as '4 GB'", param, ctx
+            f"{value!r} is not a size: write a number and its unit ({', '.join(BYTES)}), such as '4 GB'", param, ctx
         )

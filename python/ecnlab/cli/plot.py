@@ -18,7 +18,7 @@ from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep
 
 Given = Mapping[str, Any]
-"""The options by name; those that were left out are not there."""
+"""Options of the command by name, without those left out."""
 
 OVER: Final = "goodput-over-delay"
 
@@ -54,9 +54,7 @@ KINDS: Final = tuple(dict.fromkeys((*OF_RUN, *OF_SWEEP)))
 @click.option("--flow", multiple=True, help="For `cwnd`: this flow. Can be repeated. [default: the first three]")
 @click.option("--metric", help="For `effect`: the metric. [default: the first]")
 @click.option("--by", help="For `effect`: the axis. For `sojourn` of a run: `group` or `class`, a line for each.")
-@click.option(
-    "--tail", is_flag=True, help="For `sojourn`: the share that waited at least so long, on a logarithmic axis."
-)
+@click.option("--tail", is_flag=True, help="For `sojourn`: draw the complementary CDF on a logarithmic axis.")
 @click.option("--goodput", help=f"For `{OVER}` of a sweep: the metric. [default: the first in bit/s]")
 @click.option("--delay", help=f"For `{OVER}` of a sweep: the metric. [default: the first in seconds]")
 @click.option(

@@ -1,4 +1,4 @@
-"""Numbers as tables show them: with the unit that a column's name has, and three significant digits."""
+"""Formats numbers for tables: with the unit from the column's name and three significant digits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMES: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES: Final = frozenset({"bytes", "outstanding_max", "outstanding_mean", "window_max", "window_min"})
 
 PLAIN: Final = (1e-4, 1e15)
-"""Numbers outside this range have an exponent."""
+"""Numbers outside this range are written with an exponent."""
 
 
 def cell(name: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Work that an interruption does not undo."""
+"""Messages for commands that continue after an interruption."""
 
 from __future__ import annotations
 

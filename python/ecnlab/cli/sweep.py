@@ -26,7 +26,7 @@ from ecnlab.scenario.files import read_experiment, with_captures
 @click.argument("experiment", type=File)
 @click.option("--out", type=File, help="Folder for the sweep. [default: results/NAME]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
-@click.option("--replicates", type=Replicates, help="Number of replicates. [default: what the experiment says]")
+@click.option("--replicates", type=Replicates, help="Number of replicates. [default: as in the experiment]")
 @click.option(
     "--keep",
     multiple=True,
@@ -40,7 +40,7 @@ from ecnlab.scenario.files import read_experiment, with_captures
 @as_json
 @examples("""
       ecnlab sweep gain.toml
-      ecnlab sweep gain.toml --replicates 50        adds what is missing to 50
+      ecnlab sweep gain.toml --replicates 50        adds the replicates missing to 50
       ecnlab sweep gain.toml --keep transactions --out results/latency
       ecnlab sweep gain.toml --replicates 1 --capture bottleneck
 """)
@@ -93,7 +93,7 @@ def _do_only(question: Experiment, only: str, folder: Path, places: tuple[str, .
     index = next((index for index in range(len(question)) if question.id(index) == only), None)
     if index is None:
         raise EcnlabError(
-            f"{question.path} has no run {only!r}: an id is in the table `runs`, or in what was said of the run"
+            f"{question.path} has no run {only!r}: ids are in the table `runs` and in the messages of failed runs"
         )
     one = question.run(index)
     result = run_scenario(with_captures(one.scenario, places), one.seed, engine=engine, out=folder)

@@ -11,10 +11,10 @@ GAP: Final = 2
 """Spaces between columns."""
 
 LEAST: Final = 40
-"""The least width that a table is made for."""
+"""Minimum width of a table, in terminal columns."""
 
 FOLDED: Final = 20
-"""Texts are folded to no less than this."""
+"""Minimum width of a folded text column."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Column:
     cells: Sequence[str]
     right: bool
     whole: int | None = None
-    """The width of the longest cell that is not folded, where some are; None: all are numbers or all are texts."""
+    """The width of the longest number in a column of numbers and texts; None if all are numbers or all are texts."""
 
     @property
     def natural(self) -> int:
-        """The width in which nothing is folded."""
+        """The width of the longest cell or header, with nothing folded."""
         return max(map(_length, (self.header, *self.cells)))
 
     @property
     def least(self) -> int:
-        """The width that it needs."""
+        """The minimum width of the column."""
         if self.whole is not None:
             return max(_length(self.header), self.whole, min(self.natural, FOLDED))
         return self.natural if self.right else max(_length(self.header), min(self.natural, FOLDED))
@@ -89,7 +89,7 @@ def _folded(text: str, width: int) -> list[str]:
 
 
 def _fitting(text: str, width: int) -> int:
-    """How many characters of ``text``, one at least, fit."""
+    """Return the number of characters of ``text`` that fit in ``width``, at least 1."""
     used = 0
     for index, character in enumerate(text):
         used += _length(character)

@@ -46,10 +46,10 @@ KINDS: Final = {
     "other_ip": "other IP",
     "other": "not IP",
     "fragments": "fragments",
-    "cut": "cut before their headers end",
+    "cut": "truncated within their headers",
     "malformed": "malformed",
     "unknown_link": "of an unknown link type",
-    "back_in_time": "earlier than one before them",
+    "back_in_time": "with an earlier timestamp than a packet before them",
 }
 """Names in the summary of the packet counts in ``Trace.totals``."""
 
@@ -118,7 +118,7 @@ def trace(
     else:
         _show_trace(result, rows)
         if changed is not None:
-            console.write_frame(changed, "changes on the way", rows)
+            console.write_frame(changed, "changes on the path", rows)
     if result.damage:
         console.complain(result.damage)
         raise SystemExit(BAD_INPUT)

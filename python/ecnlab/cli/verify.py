@@ -22,7 +22,7 @@ from ecnlab.folder.verified import verify as verify_folder
 def verify(folder: Path, as_json: bool) -> None:
     """Check every stored file in FOLDER and below against its digest: runs, sweeps, reproductions.
 
-    Exit code 0 if all are, 1 if not; a damaged file is named with the command that makes it again.
+    Exit code 0 if all files match, 1 if not. The message about a damaged file names the command that recreates it.
     """
     count, wrong = verify_folder(folder)
     if as_json:

@@ -82,8 +82,8 @@ def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures
     for given, option in ((seed is not None, "seed"), (events, "events"), (captures, "capture")):
         if given:
             raise EcnlabError(
-                f"the engine `{MODEL}` has neither chance nor packets: leave out `{option}` (`--{option}`), "
-                f"or ask the engine `{PACKETS}`"
+                f"the engine `{MODEL}` has no random numbers and no packets: leave out `{option}` (`--{option}`), "
+                f"or use the engine `{PACKETS}`"
             )
     return None
 
@@ -93,7 +93,7 @@ def with_clock(engine: Engine, clock: str) -> Engine:
     if clock == "virtual":
         return engine
     if engine != LINUX:
-        raise EcnlabError(f"the engine `{engine}` has no wall clock: leave `--clock` out, or say `--engine {LINUX}`")
+        raise EcnlabError(f"the engine `{engine}` has no wall clock: leave `--clock` out, or use `--engine {LINUX}`")
     return LINUX_WALL
 
 
@@ -106,7 +106,7 @@ def refuse_unless_random(engine: Engine, what: str) -> None:
         raise EcnlabError(f"{what} is not possible in real time: `ecnlab run --engine linux --clock wall` does one run")
     if engine == MODEL:
         raise EcnlabError(
-            f"{what} measures runs under several seeds, and the engine `{MODEL}` has neither chance nor their tables: "
+            f"{what} needs runs with several seeds, and the engine `{MODEL}` has no random numbers and writes no such tables: "
             f"`ecnlab run --engine {MODEL}` predicts one scenario"
         )
 

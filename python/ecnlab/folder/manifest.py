@@ -112,12 +112,12 @@ def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any]
 def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
     """Return the differences between a manifest and the request: "seed: 1 there, 2 asked for"."""
     keys = [key for key in asked if there.get(key) != asked[key]]
-    said = [f"{key}: {there.get(key)} there, {asked[key]} asked for" for key in keys if key != "spec_hash"]
+    said = [f"{key}: {there.get(key)} stored, {asked[key]} requested" for key in keys if key != "spec_hash"]
     if "spec_hash" in keys:
         places = list(differences(there.get("spec"), spec)) if spec is not None else []
-        more = [f"and {len(places) - MOST_DIFFERENCES} keys more"] if len(places) > MOST_DIFFERENCES else []
+        more = [f"and {len(places) - MOST_DIFFERENCES} more keys"] if len(places) > MOST_DIFFERENCES else []
         said += (
-            ["the specification (there against asked for): " + ", ".join([*places[:MOST_DIFFERENCES], *more])]
+            ["the specification (stored against requested): " + ", ".join([*places[:MOST_DIFFERENCES], *more])]
             if places
             else ["another specification"]
         )

@@ -44,7 +44,7 @@ class Expected:
 
     def __str__(self) -> str:
         if self.rows is None or self.bytes is None:
-            return f"{self.table}: rows cannot be told beforehand, as no rate bounds them"
+            return f"{self.table}: the number of rows is unknown beforehand, because no rate bounds it"
         about = "about " if self.table == "packets" else "at most " if self.table == "flow_series" else ""
         return f"{self.table}: {about}{_number(self.rows)} rows, about {size(self.bytes)}"
 
@@ -70,12 +70,10 @@ def refuse_too_large(
         asked = f"`{key}`" if key == "sample" or scenario.resolved.get("packets") else "`--events` (`events=True`)"
         if total > most:
             allow = f'{LIMIT}="{size(total * 1.1)}" in the environment'
-            found.append(
-                (key, f"{asked} asks for {said}; at most {size(most)} are written", f"{_REMEDY[key]}: {allow}")
-            )
+            found.append((key, f"{asked} needs {said}; at most {size(most)} are written", f"{_REMEDY[key]}: {allow}"))
         elif 2 * total > free:
-            reason = f"{asked} asks for {said}; {folder} has room for {size(free)}, and while they are written they need twice as much"
-            found.append((key, reason, "make room, write elsewhere (`--out`), or ask for less"))
+            reason = f"{asked} needs {said}, and twice as much while they are written; {folder} has {size(free)} free"
+            found.append((key, reason, "free space, write elsewhere (`--out`), or record less"))
     if found:
         raise scenario.refusal(found)
 

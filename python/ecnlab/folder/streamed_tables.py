@@ -85,5 +85,5 @@ class Growing:
             raise EcnlabError(
                 f"the tables of this run have become larger than {size_limits.size(self._most)} ({table} has "
                 f"{len(written)} blocks of {self._block_rows} rows): allow more with {size_limits.LIMIT} in the environment, or "
-                f"ask for less (`sample`, `packets`, `duration`)"
+                f"record less (`sample`, `packets`, `duration`)"
             )

@@ -1,8 +1,8 @@
-"""What is known of each law.
+"""Facts about each law: from the Rust registry, from Linux and from the closed forms.
 
-The facts of a law (its name in reports, what it does, its columns) stand in its Rust file, and the core hands them out
-(``ecnlab._core.laws``). What Linux and the closed forms have of it stands in a file here, in the folder of the law's
-family; a law that they have not has none. A file's name is the law's, with ``_`` for ``-`` and ``_plus`` for ``+``.
+The facts of a law (its name in reports, its summary, its columns) are in its Rust file; ``ecnlab._core.laws`` returns
+them. Its Linux counterpart and closed form are in a file here, in the folder of the law's family; a law with neither has
+no file. A file's name is the law's, with ``_`` for ``-`` and ``_plus`` for ``+``.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from ecnlab import _core
 from ecnlab.laws.kinds import Column, Feedback, Queue, Recovery, Table, Window
 
 FAMILIES: Final = {"queue": Queue, "congestion": Window, "recovery": Recovery, "ecn": Feedback}
-"""The registry's families that Linux or the closed forms have something of, and what a member's file has."""
+"""Families of laws with a Linux counterpart or a closed form, and the class that describes a member."""
 
 Kind = TypeVar("Kind", Queue, Window, Recovery, Feedback)
 
 
 def queues() -> Mapping[str, Queue]:
-    """The queue disciplines that have a file, by the name that a scenario gives them."""
+    """Queue disciplines with a file here, by their name in scenarios."""
     return _family("queue", Queue)
 
 
 def windows() -> Mapping[str, Window]:
-    """The window laws that have a file."""
+    """Window laws with a file here."""
     return _family("congestion", Window)
 
 
 def recoveries() -> Mapping[str, Recovery]:
-    """The loss recovery schemes that have a file."""
+    """Loss recovery schemes with a file here."""
     return _family("recovery", Recovery)
 
 
 def feedbacks() -> Mapping[str, Feedback]:
-    """The ECN feedback schemes that have a file."""
+    """ECN feedback schemes with a file here."""
     return _family("ecn", Feedback)
 
 
 def discipline(name: str) -> Queue:
-    """What Linux and the closed forms have of the queue discipline called ``name``; nothing if it has no file."""
+    """Return the Linux counterpart and closed form of the queue discipline ``name``; empty if it has no file here."""
     return queues().get(name, Queue())
 
 
 def facts(family: str, name: str) -> dict[str, Any]:
-    """The facts of a law, as ``_core.laws`` has them; none of a law that the core does not know."""
+    """Return the facts of a law from ``_core.laws``; empty for a law that the core does not know."""
     return _known()[family].get(name, {})
 
 
 def label(family: str, name: str) -> str:
-    """What reports call a law; one that the core does not know has the name that scenarios give it."""
+    """Return a law's name in reports, or its name in scenarios if the core does not know it."""
     return str(facts(family, name).get("label", name))
 
 
 def columns(table: str) -> dict[str, Column]:
-    """The columns that laws add to ``table``, by name, in the order of the registry."""
+    """Return the columns that laws add to ``table``, by name, in the order of the registry."""
     having: dict[str, list[str]] = {}
     found: dict[str, Column] = {}
     for law, facts in _all():
@@ -71,13 +71,13 @@ def columns(table: str) -> dict[str, Column]:
 
 
 def shown(queue: Table) -> list[str]:
-    """The keys of a queue that a line about it has, each with its value. ``queue`` is a resolved ``[queue.NAME]``."""
+    """Return the keys and values with which one line describes a queue. ``queue`` is a resolved ``[queue.NAME]``."""
     paths = facts("queue", queue["discipline"]).get("shown", ())
     return [words for path in paths for words in _at(queue, path.split("."))]
 
 
 def acts_above(queue: Table) -> list[tuple[str, str, str]]:
-    """The delays and lengths above which a queue acts: key, value, and what follows if one packet takes longer to send."""
+    """Return the delays and lengths above which a queue acts: key, value, and the effect if one packet exceeds it."""
     known = facts("queue", queue["discipline"]).get("acts_above", ())
     own = discipline(queue["discipline"]).acts_above
     values = own(queue) if own else queue
@@ -85,7 +85,7 @@ def acts_above(queue: Table) -> list[tuple[str, str, str]]:
 
 
 def _at(table: Any, path: list[str]) -> Iterator[str]:
-    """``key value`` of what is at a path of a table, with the names that ``*`` stands for; nothing where it is left out."""
+    """Yield ``key value`` for each match of a path in a table, with the names matched by ``*``; missing keys are skipped."""
     first, *rest = path
     if first == "*":
         for name, inner in table.items():

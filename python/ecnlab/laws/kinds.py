@@ -1,4 +1,4 @@
-"""What Linux and the closed forms have of a law, by its family. What is left out, they have not."""
+"""Classes that describe a law's Linux counterpart and closed form, one per family. Omitted fields: it has none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Table: TypeAlias = Mapping[str, Any]
 """A table of a resolved scenario: ``[queue.NAME]``, ``[tcp.NAME]``, or a window law with its parameters."""
 
 Kind: TypeAlias = Literal["number", "text", "flag"]
-"""What a column holds: numbers, names, or yes and no."""
+"""Type of a column: numbers, names or booleans."""
 
 
 class Column(NamedTuple):
@@ -25,30 +25,30 @@ class Column(NamedTuple):
     meaning: str
     kind: Kind = "number"
     fraction: bool = False
-    """Whether a column whose unit counts things holds fractions: an average."""
+    """Whether a column of counts holds fractions, because it is an average."""
     above_one: bool = False
     """Whether a column in the unit "ratio" can be above 1: a factor, not a share or a probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A ``[queue.NAME]`` before a link: what a closed form needs to know."""
+    """A ``[queue.NAME]`` in front of a link: the inputs of a closed form."""
 
     name: str
     settings: Table
     wire_bytes: float
-    """Size of the packets that the link carries."""
+    """Size of packets on the link, in bytes."""
     rate_bps: float
     ecn: bool
     """Whether any flow is ECN-capable."""
 
     def packets(self, length: float, unit: str) -> float:
-        """``length`` in packets on the wire; ``unit`` is "packets" or one of bytes."""
+        """Return ``length`` in packets on the wire; ``unit`` is "packets" or a unit of bytes."""
         return length if unit == "packets" else length / self.wire_bytes
 
 
 class Counts(NamedTuple):
-    """What the kernel counts of a queue: marks, and drops by cause. None: it adds the drops up with those of another cause."""
+    """The kernel's counts of a queue: marks, and drops by cause. None: counted together with another cause."""
 
     marks: int
     early_drops: int | None
@@ -57,77 +57,77 @@ class Counts(NamedTuple):
 
 
 def _only_full(drops: int, _own: bytes) -> Counts:
-    """The queue drops what finds it full, and nothing else."""
+    """Return the counts of a queue that drops only when it is full."""
     return Counts(0, 0, 0, drops)
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What Linux and the closed forms have of a queue discipline."""
+    """Linux counterpart and closed form of a queue discipline."""
 
     qdisc: Callable[[Table, str, int | None, Findings], str] | None = None
-    """What follows ``tc qdisc add ... handle 10:`` for its table at a path, before a link of a rate in bit/s."""
+    """Returns the arguments after ``tc qdisc add ... handle 10:`` for its table at a path, in front of a link of a rate in bit/s."""
     attached: bool = False
-    """Whether ``qdisc`` is for the guest, which asks the kernel itself: the kind, and TYPE:BYTES:VALUE of each attribute."""
+    """Whether ``qdisc`` is for the guest program, which configures the kernel itself: the kind, then TYPE:BYTES:VALUE per attribute."""
     twin: Callable[[Table, str, Inner, Findings], Twin] | None = None
-    """The kernel's discipline that draws no random number and does the same to every packet, for its table at a path."""
+    """Returns the deterministic kernel discipline that treats every packet the same way, for its table at a path."""
     kernel: tuple[str, ...] = ()
-    """What Linux calls its ``qdisc`` (TCA_KIND): one of these, by its settings."""
+    """Linux's names of its ``qdisc`` (TCA_KIND): one of these, depending on its settings."""
     kernel_options: tuple[str, ...] = ()
     """Options of the kernel's configuration, without ``CONFIG_``, for its ``qdisc`` and ``twin``."""
     kernel_note: str = ""
-    """What docs/linux.md remarks on its ``qdisc``."""
+    """Remark on its ``qdisc`` in docs/linux.md."""
     counts: Callable[[int, bytes], Counts] = _only_full
-    """Reads the kernel's statistics: all drops, and the discipline's own (TCA_STATS_APP). Raises XstatsError if these have not
-    the layout that it knows."""
+    """Reads the kernel's statistics: all drops, and the discipline's own (TCA_STATS_APP). Raises XstatsError if these do not have
+    the expected layout."""
     uncounted: tuple[str, ...] = ()
-    """The fields of its ``counts`` that are None."""
+    """Fields of its ``counts`` that are None."""
     twins: Mapping[str, str] = field(default_factory=dict)
-    """What Linux calls its ``twin``, by the settings that it stands for, both as docs/linux.md has them; without, as ``kernel``."""
+    """Linux's names of its ``twin`` by settings, as docs/linux.md shows them; if empty, as in ``kernel``."""
     control_law: Callable[[Place], ControlLaw] | None = None
-    """Its closed form. Raises NotCoveredError for settings that the form does not have."""
+    """Its closed form. Raises NotCoveredError for settings that the form does not cover."""
     acts_above: Callable[[Table], dict[str, str]] | None = None
-    """The delays and lengths above which it acts, by key, where its table leaves them out or has them for nothing."""
+    """Returns the delays and lengths above which it acts, by key, where its table omits them or sets them without effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What Linux and the closed forms have of a window law."""
+    """Linux counterpart and closed form of a window law."""
 
     kernel: str = ""
-    """What Linux calls it (TCP_CONGESTION)."""
+    """Name in Linux (TCP_CONGESTION)."""
     kernel_has: Table = field(default_factory=dict)
-    """Its parameters in Linux, which no scenario can change. None: it has no such parameter. Another `profile` than that of
+    """Its parameters in Linux, which a scenario cannot change. None: Linux has no such parameter. A `profile` other than that of
     Linux is substituted, another value of any other parameter is refused."""
     profile: str = ""
-    """Its parameter `profile` where a scenario leaves it out, if it has one."""
+    """Default of its parameter `profile`, if it has one."""
     kernel_options: tuple[str, ...] = ()
-    """Options of the kernel's configuration, without ``CONFIG_``, for it."""
+    """Options of the kernel's configuration that it needs, without ``CONFIG_``."""
     kernel_note: str = ""
-    """What docs/linux.md remarks on it."""
+    """Remark in docs/linux.md."""
     kernel_ecn: str = ""
-    """The ECN feedback that Linux uses with it at both ends, whatever ``net.ipv4.tcp_ecn`` is (TCP_CONG_NEEDS_ECN)."""
+    """ECN feedback that Linux uses with it at both ends, regardless of ``net.ipv4.tcp_ecn`` (TCP_CONG_NEEDS_ECN)."""
     kernel_slow_start: str = "standard"
-    """What ends its slow start in Linux, as ``slow_start`` of a scenario names it."""
+    """End of its slow start in Linux, as a value of ``slow_start`` in scenarios."""
     response: Callable[[Table], tuple[float, float]] | None = None
-    """With its parameters: segments a round trip by which the window grows after a mark, and the part that a mark keeps."""
+    """Returns, from its parameters, the window's growth in segments per RTT after a mark, and the factor of the reduction on a mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What Linux and the closed forms have of a loss recovery scheme."""
+    """Linux counterpart of a loss recovery scheme."""
 
     kernel_without_sack: Literal["", "like", "same"] = ""
-    """Whether it is what Linux does where SACK is not permitted, or is like it."""
+    """Whether it is, or resembles, Linux's recovery without SACK."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What Linux and the closed forms have of an ECN feedback scheme."""
+    """Linux counterpart of an ECN feedback scheme, and its effect in closed forms."""
 
     tcp_ecn: int | None = None
-    """The value of net.ipv4.tcp_ecn that comes nearest to it: 1 negotiates ECN, 3 AccECN."""
+    """Closest value of net.ipv4.tcp_ecn: 1 negotiates ECN, 3 AccECN."""
     kernel: str = ""
-    """The feedback that Linux has with this ``tcp_ecn``."""
+    """Feedback that Linux uses with this ``tcp_ecn``."""
     halves_on_mark: bool = False
-    """Whether a mark is one indication of congestion a round trip, as the closed forms take it."""
+    """Whether marks are at most one congestion indication per RTT, as the closed forms assume."""

@@ -1,4 +1,4 @@
-"""What a model covers, and the error that says what it does not."""
+"""Checks of what a closed-form model covers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NotCoveredError(EcnlabError):
 
 
 def covered(holds: bool, what: str, remedy: str) -> None:
-    """Raise NotCoveredError unless ``holds``: what stands in the way, and what would do."""
+    """Raise NotCoveredError unless ``holds``, with the reason ``what`` and the ``remedy``."""
     if not holds:
         raise NotCoveredError(
             f"no model covers this scenario: {what}; {remedy} (docs/models.md, A scenario's prediction)"

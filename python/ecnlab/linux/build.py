@@ -116,8 +116,8 @@ def _missing(named: Path | None) -> list[str]:
         lacking += [f"{tool} is missing: `apt install {tool}`" for tool in parsers]
         if named is None:
             lacking.append(
-                "there is no kernel source, and no Debian to fetch it from: get linux-6.18 or newer from kernel.org and "
-                f"say `{BUILD} --source linux-6.18.tar.xz`"
+                "there is no kernel source, and no Debian archive to fetch it from: get linux-6.18 or newer from kernel.org and "
+                f"run `{BUILD} --source linux-6.18.tar.xz`"
             )
     if named is not None and not named.exists():
         lacking.append(f"the kernel source {named} does not exist")
@@ -170,7 +170,7 @@ def _edited(tree: Path, links: Path) -> None:
         text = path.read_text()
         if text.count(old) != 1:
             raise EcnlabError(
-                f"{tree / name} is not the version that ecnlab can change: use the source of Linux {source.PACKAGE[13:]}"
+                f"{tree / name} is not the version that ecnlab can patch: use the source of Linux {source.PACKAGE[13:]}"
             )
         path.unlink()
         path.write_text(text.replace(old, new))

@@ -41,7 +41,7 @@ def twin(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
     make = laws.discipline(law).twin
     if make is None:
         there = _listed(other for other, known in laws.queues().items() if known.twin)
-        message = f"`{path}`: no discipline of the kernel does the same as `{law}` to every packet"
+        message = f"`{path}`: no discipline of the kernel treats every packet as `{law}` does"
         found.refuse(f"{path}.discipline", message, f"there is one for {there}: they draw no random numbers")
         return Twin("")
     return make(queue, path, lambda inner, at: _inner(inner, at, found), found)
@@ -57,7 +57,9 @@ def _inner(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
 def _check_fixed(queue: Mapping[str, Any], path: str, found: Findings) -> None:
     for key, only in FIXED.items():
         if queue.get(key, only) != only:
-            found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel knows only `{only}`", f'write {key} = "{only}"')
+            found.refuse(
+                f"{path}.{key}", f"`{path}.{key}`: the kernel supports only `{only}`", f'write {key} = "{only}"'
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

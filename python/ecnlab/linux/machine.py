@@ -55,7 +55,7 @@ def boot(
         root = Path(name)
         if " " in name or "," in name:
             raise RunError(
-                f"the kernel cannot be given the folder {name!r}: set TMPDIR to one without blanks and commas"
+                f"the kernel's command line cannot name the folder {name!r}: set TMPDIR to a path without blanks and commas"
             )
         shutil.copytree(kernel.root, root, dirs_exist_ok=True, symlinks=True)
         for folder in ("dev", "proc", "out", "run"):

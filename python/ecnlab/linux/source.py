@@ -38,7 +38,7 @@ def named(path: Path, say: Say) -> Path:
     if path.is_dir():
         return _tree(path)
     if not tarfile.is_tarfile(path):
-        raise EcnlabError(f"{path} is no kernel source: give its folder, or its .tar.xz")
+        raise EcnlabError(f"{path} is not a kernel source: give its folder, or its .tar.xz")
     return _unpack(path, say)
 
 
@@ -65,7 +65,7 @@ def version(tree: Path) -> str:
 
 def _tree(path: Path) -> Path:
     if not (path / "arch/um/Makefile").is_file() or not (path / "Makefile").is_file():
-        raise EcnlabError(f"{path} is no kernel source: it has no arch/um/Makefile")
+        raise EcnlabError(f"{path} is not a kernel source: it has no arch/um/Makefile")
     found = version(path)
     if tuple(map(int, found.split(".")[:2])) < OLDEST:
         least = ".".join(map(str, OLDEST))

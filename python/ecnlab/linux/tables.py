@@ -83,7 +83,9 @@ def counts(law: str, kind: str, drops: int, own: bytes) -> Counts:
     """
     known = laws.discipline(law)
     if kind not in known.kernel:
-        raise EcnlabError(f"the kernel's `{law}` is {' or '.join(known.kernel) or 'not known'}, here is `{kind}`")
+        raise EcnlabError(
+            f"the kernel's discipline for `{law}` is {' or '.join(known.kernel) or 'not known'}, got `{kind}`"
+        )
     try:
         return known.counts(drops, own)
     except XstatsError as error:

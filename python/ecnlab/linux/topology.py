@@ -139,7 +139,7 @@ def refuse_tunnels(links: list[Link], found: Findings) -> None:
     for link in links:
         if "tunnel" in link.table:
             remedy = "leave it out, or run the scenario in the simulator"
-            found.refuse(f"{link.path}.tunnel", f"`{link.path}.tunnel`: there are no tunnels on Linux", remedy)
+            found.refuse(f"{link.path}.tunnel", f"`{link.path}.tunnel`: the Linux engine has no tunnels", remedy)
 
 
 def check(links: list[Link], found: Findings) -> None:
@@ -148,17 +148,19 @@ def check(links: list[Link], found: Findings) -> None:
     for link in links:
         for key in UNSUPPORTED:
             if link.table.get(key):
-                remedy = "leave it out, or run the scenario in the simulator; `loss` is there on Linux"
-                found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel cannot pick packets", remedy)
+                remedy = "leave it out, or run the scenario in the simulator; `loss` works on Linux"
+                found.refuse(
+                    f"{link.path}.{key}",
+                    f"`{link.path}.{key}`: the kernel's links cannot select single packets",
+                    remedy,
+                )
         for key in UNLIKE:
             if key in link.table:
-                remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`, which have our own wires"
-                found.refuse(
-                    f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel's wires have no such thing", remedy
-                )
+                remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`, which have ecnlab's own links"
+                found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: netem implements it differently", remedy)
         if link.table.get("boxes"):
             remedy = "leave it out, or run the scenario in the simulator, or with `--clock wall`"
-            found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's wires have no boxes", remedy)
+            found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's links have no boxes", remedy)
         if link.shaper and link.shaper[1] < PACKET:
             key = f"{link.path}.shaper.burst"
             found.refuse(key, f"`{key}` is less than a packet, which tbf would drop", 'write at least "1500 B"')

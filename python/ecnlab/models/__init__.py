@@ -6,9 +6,10 @@ packets a second (`units` converts), probabilities per packet. ``d`` is the
 number of segments that one ACK acknowledges: 1 without delayed ACKs, 2 with
 them. An argument no network could have is a ValueError that names it.
 
-`aimd` and `padhye` are published models, `ecn` is ours, `red` is the router
-and `equilibrium` the point where it and its senders agree; `compare` holds a
-prediction against a run. Derivations and limits: ``docs/models.md``.
+`aimd` and `padhye` are published models, `ecn` is derived in this project,
+`red` models the queue and `equilibrium` the operating point of queue and
+senders; `compare` compares a prediction with a run. Derivations and limits:
+``docs/models.md``.
 """
 
 from ecnlab.models import aimd, ecn, padhye, red, units

@@ -170,7 +170,7 @@ def read_published(folder: Path) -> Published:
             raise EcnlabError(f"{path}: {claim.id}: {wrong[0]} {given[wrong[0]]!r} is none of {', '.join(SIGNS)}")
     ids = [entry.id for entry in printed]
     if twice := {i for i in ids if ids.count(i) > 1}:
-        raise EcnlabError(f"{path}: {min(twice)} is there twice")
+        raise EcnlabError(f"{path}: {min(twice)} appears twice")
     about = {key: table[key] for key in ("paper", "title", "authors", "date")}
     how = {"quantities": measured.get("quantity", {}), "beside": measured.get("beside", {})}
     return Published(**about, **how, metrics=metrics, numbers=numbers, claims=claims, where=where)

@@ -175,7 +175,7 @@ def _formed(row: Row, metric: Metric, form: Sequence[str], grid: Grid) -> str:
 def _size(row: Row) -> dict[str, float]:
     """Return mean and interval of the absolute value of a negative value: for texts that contain "less"."""
     if row["mean"] >= 0:
-        raise EcnlabError("a size is asked of a value that is not below zero")
+        raise EcnlabError("the absolute value needs a value below zero")
     return {"mean": -row["mean"], "low": -row["high"], "high": -row["low"]}
 
 
@@ -275,7 +275,7 @@ def _tally(asked: _Asked, evidence: Evidence) -> str:
         raise EcnlabError("`of` and `but` of a tally of numbers name a metric")
     rows = evidence.tables[table].filter(pl.col("metric") == metric)
     if rows.is_empty():
-        raise EcnlabError(f"no number is of {metric!r}")
+        raise EcnlabError(f"no number has the metric {metric!r}")
     these = _counted(Counter(row["verdict"] for row in evidence.rows(table, rows)), wanted)
     return str(these if how == "of" else _counted(counts, wanted) - these)
 

@@ -123,9 +123,7 @@ def _refuse_full(paper: Paper, target: Path) -> None:
     for step in (*paper.steps, *paper.on_linux):
         manifest = target / "sweeps" / step.name / MANIFEST
         if manifest.exists() and read_manifest(manifest.parent)["replicates"] > step.quick:
-            raise EcnlabError(
-                f"{target} holds the full size of {paper.name}: ask for it (--full), or choose another folder"
-            )
+            raise EcnlabError(f"{target} holds the full size of {paper.name}: give --full, or choose another folder")
 
 
 def _refuse_without_kernel(paper: Paper) -> None:
@@ -133,7 +131,7 @@ def _refuse_without_kernel(paper: Paper) -> None:
     if not paper.on_linux:
         having = ", ".join(name for name, other in PAPERS.items() if other.on_linux)
         raise EcnlabError(
-            f"nothing of {paper.name} is asked of the Linux kernel: leave --linux out; it is for {having}"
+            f"{paper.name} has no experiments for the Linux kernel: leave --linux out; {having} have some"
         )
     answerer_of(LINUX)
 

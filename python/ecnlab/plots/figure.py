@@ -211,6 +211,6 @@ def _matplotlib() -> Any:
         import matplotlib
     except ImportError as error:
         raise EcnlabError(
-            "figures need Matplotlib: `pip install 'ecnlab[plots]'`; the data (.csv) needs nothing"
+            "figures need Matplotlib: `pip install 'ecnlab[plots]'`; the data (.csv) needs no extra package"
         ) from error
     return matplotlib

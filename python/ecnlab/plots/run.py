@@ -114,7 +114,7 @@ class RunPlots:
         flows = self._run.table("flows").drop_nulls(["rtt_mean_s", "rtt_min_s"]).filter(pl.col("goodput_bps") > 0)
         if not flows.height:
             raise self._error(
-                "goodput-over-delay", "no flow has round-trip samples", "it is of TCP flows that send data"
+                "goodput-over-delay", "no flow has round-trip samples", "it needs TCP flows that send data"
             )
         groups = flows["group"].unique(maintain_order=True).to_list()
         if len(groups) > MOST_LINES:

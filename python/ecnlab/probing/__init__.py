@@ -53,8 +53,8 @@ def probe(scenario: Scenario | Path | str, flows: Sequence[str] = (), seed: int 
 def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
     """Ask a real server over IPv4; an empty ``host`` is this machine.
 
-    Packets go through a TUN device of this network namespace, which is there for so long, and takes CAP_NET_ADMIN. Those
-    for another machine leave this one only if it forwards them. Raises EcnlabError, OSError.
+    Packets pass a temporary TUN device of this network namespace, which requires CAP_NET_ADMIN. Packets for another
+    machine leave this one only if it forwards them. Raises EcnlabError, OSError.
     """
     address = _address(host)
     text = request.replace("{host}", host or NEAR).encode()
@@ -82,12 +82,12 @@ def _address(host: str) -> str:
         raise EcnlabError(f"{host} has no IPv4 address: {error}") from None
     if str(address).startswith("127."):
         raise EcnlabError(
-            f"{address} is loopback, where no device leads: let the server listen to all addresses and write `:PORT`, "
+            f"{address} is a loopback address, which the prober's device cannot reach: let the server listen on all addresses and write `:PORT`, "
             f"which is {NEAR}, this machine's end of the prober's device"
         )
     if not _is_own(str(address)) and FORWARDING.read_text().strip() == "0":
         raise EcnlabError(
-            f"{address} is another machine, and this one forwards nothing: `sysctl net.ipv4.ip_forward=1`, and let the "
+            f"{address} is another machine, and this one does not forward packets: set `sysctl net.ipv4.ip_forward=1`, and let the "
             f"firewall send packets of {OWN} under this machine's address (nft: `ip saddr {OWN} masquerade`)"
         )
     return str(address)

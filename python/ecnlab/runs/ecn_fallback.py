@@ -21,7 +21,7 @@ def said(flows: pl.DataFrame) -> str:
     asked = flows.filter(pl.col("group").is_in(groups))["connections"].sum()
     return (
         f"ECN fell back on {fell['ecn_fallbacks'].sum()} of {asked} connections in {', '.join(groups)}: a SYN that asked "
-        "for it had no answer in time, and was sent again without (RFC 3168 6.1.1.1)"
+        "for it was not answered in time, and was sent again without it (RFC 3168 6.1.1.1)"
     )
 
 

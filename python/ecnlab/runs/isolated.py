@@ -52,8 +52,8 @@ def refuse_changed(laws: Mapping[str, str]) -> None:
             now = ""
         if now != digest:
             raise EcnlabError(
-                f"{path}: the law has changed since the sweep or run began; bring the file back and give the same command "
-                f"again, or begin anew in another folder (`--out`)"
+                f"{path}: the law has changed since the sweep or run began; restore the file and run the same command "
+                f"again, or start over in another folder (`--out`)"
             )
 
 

@@ -144,7 +144,7 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     there = read_manifest(folder, "sweep")
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
-        remedy = f"ask for its {there['replicates']} replicates, or choose another folder"
+        remedy = f"use its {there['replicates']} replicates, or choose another folder"
     asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
     changed = "; ".join(differences({key: there[key] for key in asked}, asked))
     if not changed:
@@ -154,7 +154,7 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
         changed = ", ".join(list(first)[:MOST_DIFFERENCES]) or "fewer points or replicates"
     raise FolderError(
         f"{folder} holds another sweep ({there['title']!r}): {strange} of its {len(held)} runs are not in this "
-        f"experiment (there against asked for: {changed}); {remedy}"
+        f"experiment (stored against requested: {changed}); {remedy}"
     )
 
 

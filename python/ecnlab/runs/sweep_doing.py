@@ -136,7 +136,7 @@ def _do_one(run: ExperimentRun, parts: Parts, tapping: Taps, answerer: Answerer,
 
 
 def _alone(file: str, run: str) -> str:
-    return f"; `{shlex.join(['ecnlab', 'sweep', file, '--only', run])}` does it alone"
+    return f"; `{shlex.join(['ecnlab', 'sweep', file, '--only', run])}` repeats only this run"
 
 
 def workers_that_fit(scenarios: Iterable[Scenario]) -> int:

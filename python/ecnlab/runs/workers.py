@@ -220,7 +220,7 @@ def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
             isolated.refuse_changed(task["laws"])
             return {
                 "error": "RunError",
-                "message": "the scenario did not reach the worker as it is: a defect of ecnlab",
+                "message": "the worker received a different scenario: a defect of ecnlab",
             }
         if "scratch" in task:
             return {"error": None, **isolated.write(answerer, scenario, task)}

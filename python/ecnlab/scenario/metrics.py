@@ -177,7 +177,7 @@ def _not_recorded(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_
             remedy = 'set sample = "100 ms" in the scenario, or "sample" in [set]'
             yield _Wrong(name, ("table",), f"no run records {table}", remedy)
         if table in TRAFFIC and not any(_has_traffic(x, TRAFFIC[table]) for x in scenarios):
-            message = f"no run has {table}, which are of traffic `{TRAFFIC[table]}`"
+            message = f"no run has the table {table}, which needs traffic `{TRAFFIC[table]}`"
             yield _Wrong(name, ("table",), message, "name another table")
         of = NAMED.get(table.removesuffix("_run"))
         if of and not any(x.names(of) for x in scenarios):
@@ -286,7 +286,7 @@ def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFr
         found = runs.lazy().join(of_run, on="id", how="left", maintain_order="left").collect()["value"]
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
-        raise MetricError(f"metric {name}: the values are not of the kind it needs: {reason}") from error
+        raise MetricError(f"metric {name}: the values have the wrong type: {reason}") from error
     return _finite(found.fill_null(0.0) if aggregate in ("count", "sum") else found)
 
 

@@ -45,6 +45,6 @@ def refuse_packets(scenario: Scenario) -> None:
     asked = [f"capture.{name}" for name in scenario.resolved.get("capture", {})]
     if scenario.resolved["packets"]:
         asked.insert(0, "packets")
-    remedy = f"leave it out, or ask the engine `{PACKETS}`"
+    remedy = f"leave it out, or use the engine `{PACKETS}`"
     if asked:
         raise scenario.refusal([(key, f"`{key}`: the engine `{MODEL}` sends no packets", remedy) for key in asked])

@@ -132,7 +132,7 @@ def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
     known = [law for law, feedback in laws.feedbacks().items() if feedback.halves_on_mark]
     sender, receiver = spec["tcp"][flow["tcp_from"]], spec["tcp"][flow["tcp_to"]]
     for tcp in (sender, receiver):
-        expected(tcp["ecn"], (OFF, *known), f"flow {name} answers congestion by ecn")
+        expected(tcp["ecn"], (OFF, *known), f"flow {name} uses ecn")
     start, end = _node(flow["from"]), _node(flow["to"])
     count = flow.get("count") or max(spec["node"][node].get("count", 1) for node in (start, end))
     ecn = OFF not in (sender["ecn"], receiver["ecn"])

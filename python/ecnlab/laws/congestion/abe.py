@@ -7,7 +7,7 @@ from typing import Final
 from ecnlab.laws.kinds import Table, Window
 
 BETA: Final = 0.8
-"""Part of the window that a mark keeps, unless a scenario says another (RFC 8511 section 3.1)."""
+"""Default factor of the window reduction on a mark (RFC 8511 section 3.1)."""
 
 
 def _response(parameters: Table) -> tuple[float, float]:

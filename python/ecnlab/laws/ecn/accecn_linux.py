@@ -1,4 +1,4 @@
-"""More accurate ECN feedback as Linux 7 has it (include/net/tcp_ecn.h)."""
+"""Accurate ECN feedback as in Linux 7 (include/net/tcp_ecn.h)."""
 
 from __future__ import annotations
 

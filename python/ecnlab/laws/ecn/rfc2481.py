@@ -1,4 +1,4 @@
-"""RFC 2481's ECN: Linux has RFC 3168's for it."""
+"""RFC 2481's ECN: on Linux, RFC 3168's is used instead."""
 
 from __future__ import annotations
 

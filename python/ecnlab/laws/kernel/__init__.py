@@ -1,1 +1,1 @@
-"""How the file of a law describes its twin in the Linux kernel: lines for ``tc``, findings, counters."""
+"""Tools to describe a law's counterpart in the Linux kernel: lines for ``tc``, findings, counters."""

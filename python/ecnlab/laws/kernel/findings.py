@@ -1,4 +1,4 @@
-"""What the kernel cannot do as a scenario asks: refused, or done another way and told."""
+"""Settings of a scenario that the kernel does not support: refused, or substituted and reported."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from ecnlab.base.types import Instead
 
 
 class Findings:
-    """Gathers everything before anything starts."""
+    """Collects all refusals and substitutions before a run starts."""
 
     def __init__(self) -> None:
         self.instead: list[Instead] = []
-        """Values in whose place the kernel's own hold; part of the manifest."""
+        """Values replaced by the kernel's own; stored in the manifest."""
         self._refused: list[tuple[str, str, str]] = []
 
     def refuse(self, key: str, message: str, remedy: str) -> None:
-        """The scenario's dotted ``key`` asks for something the kernel has not."""
+        """Refuse the scenario's dotted ``key``, which the kernel does not support."""
         self._refused.append((key, message, remedy))
 
     def tell(self, path: str, key: str, asked: object, kernel: object) -> None:
-        """In place of ``asked`` the kernel does ``kernel``; of no consequence if they are the same."""
+        """Record that the kernel uses ``kernel`` instead of ``asked``; no effect if they are equal."""
         entry = Instead(key=f"{path}.{key}", asked=asked, kernel=kernel)
         if asked != kernel and entry not in self.instead:
             self.instead.append(entry)
 
     def refuse_value(self, key: str, value: object, remedy: str) -> None:
-        """The kernel has no such ``value`` for the scenario's dotted ``key``."""
+        """Refuse ``value`` of the scenario's dotted ``key``, which the kernel does not support."""
         self.refuse(key, f"`{key}`: Linux cannot do `{json.dumps(value)}`", remedy)
 
     def any(self) -> bool:
-        """Whether something was refused."""
+        """Return whether any setting was refused."""
         return bool(self._refused)
 
     def raise_if_any(self, scenario: Scenario) -> None:
-        """Raise SpecError with file, line and key of everything refused, if there is anything."""
+        """Raise SpecError with file, line and key of each refused setting, if there is any."""
         if self._refused:
             raise scenario.refusal(self._refused)

@@ -12,10 +12,10 @@ from ecnlab.laws.kernel.xstats import XstatsError, attribute, attributes
 from ecnlab.laws.kinds import Counts, Queue, Table
 
 ETHERNET: Final = 14
-"""Bytes that the kernel takes off a packet for which ``overhead`` is given; the table of sizes has taken them off before."""
+"""Ethernet header bytes that the kernel subtracts if ``overhead`` is given; the size table (stab) has done so already."""
 
 TARGETS_PER_RTT: Final = 20
-"""Targets in an `rtt`, where no `target` is given (tc)."""
+"""Ratio of `rtt` to the default `target` (tc)."""
 
 MOST_OVERHEAD: Final = 256
 """The most that tc takes."""
@@ -26,7 +26,7 @@ FRAMING: Final = {"plain": "noatm", "atm": "atm", "ptm": "ptm"}
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
     for key, only in {"full": "fattest", "ecn": True}.items():
         if queue[key] != only:
-            found.refuse_value(f"{path}.{key}", queue[key], "its CAKE leaves no choice: leave it out")
+            found.refuse_value(f"{path}.{key}", queue[key], "its CAKE has no such setting: leave it out")
     if "target" in queue and 20 * number(queue["target"]) != number(queue["rtt"]):
         found.refuse_value(f"{path}.target", queue["target"], "tc sets a twentieth of `rtt`: leave it out")
     overhead = queue["overhead"] + ETHERNET
@@ -44,32 +44,32 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
 
 
 TINS: Final = 10
-"""The attribute that has one for each tin (TCA_CAKE_STATS_TIN_STATS)."""
+"""Type of the attribute that contains one attribute per tin (TCA_CAKE_STATS_TIN_STATS)."""
 
 MARKED: Final = 8
-"""The attribute of a tin with its marks, a ``__u32`` (TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS)."""
+"""Type of a tin's attribute with its marks, a ``__u32`` (TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS)."""
 
 MARKS: Final = struct.Struct("=I")
 
 
 def _counts(_drops: int, own: bytes) -> Counts:
-    """The marks of all tins. sch_cake counts drops of all causes in one."""
+    """Return the marks of all tins. sch_cake counts drops of all causes together."""
     tins = list(attributes(attribute(own, TINS, "TCA_CAKE_STATS_TIN_STATS"), "TCA_CAKE_STATS_TIN_STATS"))
     if not tins:
-        raise XstatsError("TCA_CAKE_STATS_TIN_STATS has a tin or more, here is none")
+        raise XstatsError("TCA_CAKE_STATS_TIN_STATS has one tin or more, got none")
     return Counts(sum(_marks(tin) for _, tin in tins), None, None, None)
 
 
 def _marks(tin: bytes) -> int:
     marked = attribute(tin, MARKED, "TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS")
     if len(marked) != MARKS.size:
-        raise XstatsError(f"TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS has {MARKS.size} bytes, here are {len(marked)}")
+        raise XstatsError(f"TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS has {MARKS.size} bytes, got {len(marked)}")
     (marks,) = MARKS.unpack(marked)
     return int(marks)
 
 
 def _acts_above(queue: Table) -> dict[str, str]:
-    """COBALT's target; with a rate of its own CAKE raises it above the time of a packet."""
+    """Return COBALT's target. With a `rate`, CAKE raises it above the transmission time of a packet."""
     if "rate" in queue:
         return {}
     target = f"{number(queue['rtt']) / TARGETS_PER_RTT / 1e6:g} ms"

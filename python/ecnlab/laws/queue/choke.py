@@ -12,11 +12,11 @@ from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.laws.queue.red import weight
 
 MOST: Final = 131_071
-"""Packets that the kernel's queue holds at most (CHOKE_MAX_QUEUE)."""
+"""Maximum limit of the kernel's queue, in packets (CHOKE_MAX_QUEUE)."""
 
 
 AUTO: Final = "auto"
-"""What an automatic threshold begins with; the kernel has none."""
+"""Prefix of an automatic threshold, which the kernel does not have."""
 
 
 def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
@@ -27,7 +27,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
     if rate_bps is None:
         found.refuse(f"{path}.discipline", f"`{path}`: CHOKe needs a link with a rate on Linux", "give the link a rate")
     if not low < high <= limit <= MOST:
-        found.refuse(f"{path}.limit", f"`{path}`: the kernel wants min_th < max_th <= limit <= {MOST} packets", "")
+        found.refuse(f"{path}.limit", f"`{path}`: the kernel requires min_th < max_th <= limit <= {MOST} packets", "")
     if found.any():
         return ""
     packet = number(queue["mean_packet"])
@@ -50,7 +50,7 @@ XSTATS: Final = Layout("tc_choke_xstats", "early pdrop other marked matched")
 
 
 def _counts(_drops: int, own: bytes) -> Counts:
-    """sch_choke adds up early drops and those above max_th; both packets of a pair are in the sum of all alone."""
+    """Return sch_choke's counts: early drops and those above max_th are one count; matched pairs are only in the total."""
     choke = XSTATS.read(own)
     return Counts(choke["marked"], None, None, choke["pdrop"])
 

@@ -66,7 +66,7 @@ def _bands(words: str, twins: list[Twin], path: str, found: Findings) -> Twin:
 def _check_bands(count: int, path: str, found: Findings) -> None:
     if count > MOST_BANDS:
         help_ = f"write at most {MOST_BANDS}"
-        found.refuse(f"{path}.class", f"`{path}`: the kernel has {MOST_BANDS} bands, here are {count}", help_)
+        found.refuse(f"{path}.class", f"`{path}`: the kernel has {MOST_BANDS} bands, got {count}", help_)
 
 
 LAW: Final = Queue(

@@ -16,7 +16,7 @@ from ecnlab.laws.kinds import Counts, Queue, Table
 
 
 def words_of_tc(queue: Table, path: str, found: Findings) -> str:
-    """The words of ``codel``, which ``fq_codel`` has too; tells where ours computes otherwise."""
+    """Return the arguments of ``codel``, shared with ``fq_codel``; report where the simulator computes differently."""
     for key in ("sqrt", "clock"):
         found.tell(path, key, queue.get(key, "exact"), "linux")
     words = [
@@ -46,7 +46,7 @@ XSTATS: Final = Layout(
 
 
 def counts_of(drops: int, codel: Mapping[str, int]) -> Counts:
-    """The counts of ``codel``'s and ``fq_codel``'s statistics."""
+    """Return the counts in the statistics of ``codel`` and ``fq_codel``."""
     return early_or_full(drops, codel["drop_overlimit"], codel["ecn_mark"] + codel["ce_mark"])
 
 

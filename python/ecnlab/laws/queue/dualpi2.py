@@ -12,7 +12,7 @@ from ecnlab.laws.kernel.xstats import Layout
 from ecnlab.laws.kinds import Counts, Queue, Table
 
 STEP_THRESH: Final = "1 ms"
-"""The kernel's step, where none is given."""
+"""The kernel's default step."""
 
 
 def _acts_above(queue: Table) -> dict[str, str]:
@@ -35,14 +35,14 @@ LIMIT: Final = 1
 MEMORY_LIMIT: Final = 2
 ECN_MASK: Final = 14
 MASKS: Final = {frozenset({"ect1", "ce"}): 1, frozenset({"ect0", "ect1", "ce"}): 3}
-"""Codepoints of L, and the bits of which one says so."""
+"""Codepoints classified as L4S, and the kernel's mask for them."""
 
 
 MOST: Final = 2**32 - 1
-"""The largest number of an attribute, and of nanoseconds that the kernel keeps of a time other than ``target``."""
+"""Maximum of a 32-bit attribute, and of the kernel's times in ns other than ``target``."""
 
 WAIT_NS: Final = 60 * 10**9
-"""Longer than any of the 400 packets of ``agree --packets`` waits for a link of 80 kbit/s."""
+"""Longer than the queueing delay of any of the 400 packets of ``agree --packets`` at 80 kbit/s."""
 
 
 def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
@@ -55,7 +55,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
 
 
 def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
-    """The kernel's discipline as long as p' stays 0: its random numbers then signal nothing.
+    """Return the kernel's discipline for scenarios in which p' stays 0, so that its random numbers cause no signal.
 
     p' stays 0 while no delay exceeds ``target``·alpha/(alpha + beta), in the kernel's whole gains: an update adds at most
     (delay - target)·alpha + delay·beta. So the time between updates does not matter, and the longest possible is given:
@@ -67,7 +67,7 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
         help_ = 'keep p\' at 0: write such as target = "2000 s"'
         found.refuse(f"{path}.target", f"`{path}`: DualPI2 draws random numbers once p' is above 0", help_)
     settings[TIMES["tupdate"]] = (4, MOST // 1000)
-    # Ours has no limit of memory.
+    # The simulator's DualPI2 has no memory limit.
     settings[MEMORY_LIMIT] = (4, MOST)
     words = _words([(at, size, value) for at, (size, value) in settings.items()])
     return Twin(words, mtu=number(queue.get("mtu", "1514 B")), attached=True)
@@ -78,7 +78,7 @@ def _words(settings: list[tuple[int, int, int]]) -> str:
 
 
 def _settings(queue: Table, path: str, found: Findings) -> list[tuple[int, int, int]]:
-    """Number, bytes and value of each attribute."""
+    """Return type, length in bytes and value of each attribute."""
     only_tail(queue, path, found)
     _check_settings(queue, path, found)
     settings = [(LIMIT, 4, packets(queue, path, found))]
@@ -94,28 +94,28 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
             found.refuse_value(f"{path}.{key}", queue[key], f"its DualPI2 has {only}")
     for key in NOT_THERE:
         if key in queue:
-            found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel's DualPI2 has no such thing", "leave it out")
+            found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel's DualPI2 has no such setting", "leave it out")
 
 
 def _us(queue: Table, key: str, path: str, found: Findings) -> int:
     us, rest = divmod(number(queue[key]), 1000)
     if rest:
-        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel reads whole microseconds", 'write such as "15 ms"')
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel accepts whole microseconds", 'write such as "15 ms"')
     most = MOST if key == "target" else MOST // 1000
     if us > most:
-        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel has no more than {most} us", "write less")
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel accepts at most {most} us", "write less")
     return us
 
 
 def _gain(queue: Table, key: str, path: str, found: Findings) -> int:
-    """A gain in units of 1/256 Hz."""
+    """Return a gain in units of 1/256 Hz."""
     units: int = round(256 * queue[key])
     found.tell(path, key, queue[key], units / 256)
     return units
 
 
 def _in_force(units: int) -> int:
-    """``dualpi2_scale_alpha_beta``: a gain in units of 1/(2^32 - 1) for each 64 ns."""
+    """Return a gain in units of 1/(2^32 - 1) per 64 ns, as ``dualpi2_scale_alpha_beta`` computes it."""
     return (units * MOST >> 2) // 10**9
 
 
@@ -123,7 +123,7 @@ def _mask(l4s: Table, path: str, found: Findings) -> int:
     mask = MASKS.get(frozenset(l4s.get("codepoints", ())), 0)
     if not mask or len(l4s) > 1:
         help_ = 'write codepoints = ["ect1", "ce"] or ["ect0", "ect1", "ce"] alone'
-        found.refuse(f"{path}.l4s", f"`{path}.l4s`: the kernel tells packets of L by their codepoint", help_)
+        found.refuse(f"{path}.l4s", f"`{path}.l4s`: the kernel classifies packets into L by codepoint only", help_)
     return mask
 
 
@@ -135,7 +135,7 @@ XSTATS: Final = Layout(
 
 
 def _counts(_drops: int, own: bytes) -> Counts:
-    """The marks of PI2 and of the step. sch_dualpi2 counts drops of all causes in one."""
+    """Return the marks of PI2 and of the step. sch_dualpi2 counts drops of all causes together."""
     dual = XSTATS.read(own)
     return Counts(dual["ecn_mark"] + dual["step_marks"], None, None, None)
 

@@ -1,4 +1,4 @@
-"""Flow queues: flows hashed over queues that are all alike."""
+"""Flow queues: flows hashed over inner queues with the same settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ecnlab.laws.kernel.twin import Inner, Twin, classless, drr, whole_limit
 from ecnlab.laws.kinds import Queue, Table
 
 MOST_FLOWS: Final = 256
-"""Classes of the kernel that stand for flows, at most: each is made by lines of its own."""
+"""Maximum number of kernel classes used as flow queues: each takes several lines of ``tc``."""
 
 
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
@@ -21,7 +21,11 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     flows = queue["flows"]
     if flows > MOST_FLOWS:
         help_ = f"write at most {MOST_FLOWS}"
-        found.refuse(f"{path}.flows", f"`{path}.flows`: {flows} classes are too many for the kernel's drr here", help_)
+        found.refuse(
+            f"{path}.flows",
+            f"`{path}.flows`: {flows} classes are too many for the kernel's drr in the Linux engine",
+            help_,
+        )
         return Twin("")
     each = queue["class"]["each"]
     whole_limit(queue, [each] * flows, path, found)
@@ -30,7 +34,7 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
 
 
 LAW: Final = Queue(
-    # The kernel's own flow queues are not those of this law: sch_fq paces, and is there for comparisons by hand.
+    # sch_fq differs from this law, because it paces; its options are compiled in for manual comparisons.
     kernel_options=("NET_SCH_DRR", "NET_SCH_FQ"),
     twin=_twin,
     twins={'`rounds = "drr"`': "`drr`"},

@@ -20,7 +20,7 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
         found.refuse_value(f"{path}.full", queue["full"], 'write full = "fattest"')
     limit, memory = packets(queue, path, found), number(queue["memory"])
     if memory < limit * TRUESIZE:
-        help_ = f'write at least "{limit * TRUESIZE} B": what a packet takes depends on its driver'
+        help_ = f'write at least "{limit * TRUESIZE} B": the memory of a packet depends on its driver'
         found.refuse(f"{path}.memory", f"`{path}.memory` may be reached, and packets differ in memory", help_)
     words = f"fq_codel limit {limit} flows {queue['flows']} quantum {number(queue['quantum'])}"
     words += f" {words_of_tc(queue, path, found)} memory_limit {memory} drop_batch {queue['drop_batch']}"
@@ -45,7 +45,7 @@ XSTATS: Final = Layout(
 def _counts(drops: int, own: bytes) -> Counts:
     codel = XSTATS.read(own)
     if codel["type"] != OF_THE_QDISC:
-        raise XstatsError(f"{XSTATS.name} of a discipline has the type {OF_THE_QDISC}, here is {codel['type']}")
+        raise XstatsError(f"{XSTATS.name} of a discipline has the type {OF_THE_QDISC}, got {codel['type']}")
     return counts_of(drops, codel)
 
 

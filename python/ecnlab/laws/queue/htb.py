@@ -1,4 +1,4 @@
-"""Hierarchical token bucket. Linux has it, with filters that the Linux engine has not."""
+"""Hierarchical token bucket: ``sch_htb`` on Linux, whose filters the Linux engine does not use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
 
 
 def _tell_buckets(share: Table, path: str, found: Findings) -> None:
-    """A bucket's depth goes to the kernel in whole microseconds, cut down, in units of 64 ns (iproute2's tc_calc_xmittime)."""
+    """Report a bucket depth that tc changes: it rounds down to whole us, then to units of 64 ns (tc_calc_xmittime)."""
     for key, of in (("burst", "rate"), ("cburst", "ceil")):
         rate = number(share.get(of, share["rate"]))
         us = int(1e6 * (number(share[key]) / (rate // 8)))

@@ -11,10 +11,10 @@ from ecnlab.laws.kernel.xstats import Layout, early_or_full
 from ecnlab.laws.kinds import Counts, Queue, Table
 
 KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "mark_ecnth": 0.1, "mtu": "1514 B"}
-"""Keys that sch_pie leaves no choice, and what it has; the MTU is an Ethernet's, with its header (``psched_mtu``)."""
+"""Keys that are fixed in sch_pie, with its values; the MTU is Ethernet's, including the header (``psched_mtu``)."""
 
 MOST_SIXTEENTHS: Final = 32
-"""The most that tc takes for a gain (``ALPHA_MAX``, ``BETA_MAX`` in iproute2's tc/q_pie.c)."""
+"""Maximum gain that tc accepts (``ALPHA_MAX``, ``BETA_MAX`` in iproute2's tc/q_pie.c)."""
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -50,7 +50,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
 
 
 def sixteenths(queue: Table, key: str, path: str, found: Findings) -> int:
-    """A gain in units of 1/16 Hz."""
+    """Return a gain in units of 1/16 Hz."""
     gain: int = round(16 * queue[key])
     if gain > MOST_SIXTEENTHS:
         found.refuse(f"{path}.{key}", f"`{path}.{key}`: tc takes at most 2 Hz", "write at most 2.0")
@@ -58,7 +58,7 @@ def sixteenths(queue: Table, key: str, path: str, found: Findings) -> int:
 
 
 def _us(queue: Table, key: str, path: str, found: Findings) -> str:
-    """A time as tc takes it, in whole microseconds."""
+    """Return a time in the syntax of tc, in whole microseconds."""
     us, rest = divmod(number(queue[key]), 1000)
     if rest:
         found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel counts whole microseconds", 'write such as "15 ms"')

@@ -30,10 +30,10 @@ KERNEL_HAS: Final[dict[str, object]] = {
     "frozen_gentle": False,
     "becn": None,
 }
-"""Keys that sch_red leaves no choice, and what it has."""
+"""Keys that are fixed in sch_red, with its values."""
 
 LEAST_AUTOMATIC: Final = 5.0
-"""Packets below which no automatic min_th lies; max_th is three times as much. Source: docs/laws/red.md."""
+"""Lower bound of an automatic min_th, in packets; max_th is three times min_th. Source: docs/laws/red.md."""
 
 
 # ---------------------------------------------------------------- Linux
@@ -50,7 +50,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
     if rate_bps is None:
         found.refuse(f"{path}.discipline", f"`{path}`: RED needs a link with a rate on Linux", "give the link a rate")
     if low >= high or limit < high:
-        found.refuse(f"{path}.limit", f"`{path}`: the kernel wants min_th < max_th <= limit", "")
+        found.refuse(f"{path}.limit", f"`{path}`: the kernel requires min_th < max_th <= limit", "")
     if found.any():
         return ""
     found.tell(path, "weight", queue["weight"], 2.0**-exponent)
@@ -64,7 +64,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
 
 
 def _check_settings(queue: Table, path: str, found: Findings) -> None:
-    """Refuse settings that sch_red does not have; only tell of those that hardly matter."""
+    """Refuse settings that sch_red does not support; only report those with little effect."""
     for key, only in KERNEL_HAS.items():
         value = queue.get(key)
         if value == only or (key == "first_passes" and queue["spacing"] == KERNEL_HAS["spacing"]):
@@ -77,13 +77,13 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
 
 
 def weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> tuple[int, int]:
-    """The weight as a power of two, which is what the kernel computes with, and the ``burst`` for which tc finds it."""
+    """Return the weight as a power of two, as the kernel uses it, and the ``burst`` from which tc derives it."""
     weight = queue["weight"]
     if not isinstance(weight, float):
-        found.refuse(f"{path}.weight", f"`{path}.weight`: the kernel knows only numbers", "write such as 0.002")
+        found.refuse(f"{path}.weight", f"`{path}.weight`: the kernel accepts only a number", "write such as 0.002")
         return 0, 0
     exponent = min(range(1, 32), key=lambda e: abs(2.0**-e - weight))
-    # Below one packet tc finds an exponent for no burst: the average would have to exceed all packets of the burst.
+    # For a min_th below one packet tc finds no exponent for any burst: the average would have to exceed the whole burst.
     bursts = range(low // packet + 1, 1 << 20) if low >= packet else range(0)
     for burst in bursts:
         if tc_exponent(low, burst, packet) == exponent:
@@ -95,7 +95,7 @@ def weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> t
 
 
 def tc_exponent(low: int, burst: int, packet: int) -> int:
-    """The exponent of the weight that tc derives from ``burst``; 0 if it finds none.
+    """Return the exponent of the weight that tc derives from ``burst``; 0 if it finds none.
 
     The condition on it is how long an average of zero takes to reach min_th when ``burst`` packets arrive at once
     (tc-red(8); tc_red_eval_ewma in iproute2's tc/tc_red.c).
@@ -114,7 +114,7 @@ XSTATS: Final = Layout("tc_red_xstats", "early pdrop other marked")
 
 
 def _counts(_drops: int, own: bytes) -> Counts:
-    """sch_red counts early and forced drops in one counter (``early``); ``pdrop`` is a full buffer."""
+    """Return sch_red's counts: ``early`` counts early and forced drops together, ``pdrop`` drops at a full buffer."""
     red = XSTATS.read(own)
     return Counts(red["marked"], None, None, red["pdrop"])
 
@@ -144,7 +144,7 @@ def _control_law(place: Place) -> ControlLaw:
 
 
 def _thresholds(place: Place) -> tuple[float, float]:
-    """Both thresholds in packets on the wire."""
+    """Return both thresholds, in packets on the wire."""
     queue = place.settings
     mean = quantity(queue["mean_packet"])
     capacity = place.rate_bps / (8.0 * mean)

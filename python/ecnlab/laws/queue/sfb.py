@@ -23,7 +23,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
 
 
 TIMES: Final = {"rehash": "rehash", "db": "warmup"}
-"""Words of tc, and our keys."""
+"""Arguments of tc, and the keys of a scenario."""
 
 
 def _milliseconds(queue: Table, key: str, path: str, found: Findings) -> int:
@@ -39,7 +39,7 @@ XSTATS: Final = Layout(
 
 
 def _counts(drops: int, own: bytes) -> Counts:
-    """Of SFB itself and of the ``pfifo`` inside it, either may be full."""
+    """Return the drops of SFB and of its inner ``pfifo``; either may be full."""
     sfb = XSTATS.read(own)
     return early_or_full(drops, sfb["queuedrop"] + sfb["childdrop"], sfb["marked"])
 

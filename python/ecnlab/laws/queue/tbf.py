@@ -12,10 +12,10 @@ from ecnlab.laws.kernel.twin import INNER, OWN, Inner, Twin, child
 from ecnlab.laws.kinds import Queue, Table
 
 LEAST_BURST: Final = 1514
-"""Bytes of an Ethernet frame: the kernel drops what is longer than the bucket."""
+"""Bytes of an Ethernet frame: the kernel drops packets longer than the bucket."""
 
 MOST_LIMIT: Final = 1_000_000_000
-"""Bytes that ``tc`` must be told, and that an inner queue of its own leaves without effect."""
+"""``limit`` in bytes, which ``tc`` requires; without effect, because an inner queue replaces the default one."""
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -41,7 +41,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
 
 
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
-    """The bucket holds ``burst`` as it stands: rounding that lets a packet wait for ever is to be seen."""
+    """Return the twin with exactly ``burst``, so that a comparison shows rounding that makes a packet wait for ever."""
     only_tail(queue, path, found)
     if number(queue["burst"]) < LEAST_BURST:
         help_ = f'write at least "{LEAST_BURST} B"'
@@ -54,7 +54,9 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     if own := queue.get("class", {}).get("inner"):
         if split(own["limit"])[1] != unit or split(own["limit"])[0] > limit:
             help_ = "write at least the limit of class.inner, in the same unit"
-            found.refuse(f"{path}.limit", f"`{path}.limit`: the kernel's tbf has none beside its inner queue's", help_)
+            found.refuse(
+                f"{path}.limit", f"`{path}.limit`: the kernel's tbf has no limit besides its inner queue's", help_
+            )
         within = inner(own, f"{path}.class.inner")
         if within.below:
             found.refuse(

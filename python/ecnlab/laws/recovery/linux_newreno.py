@@ -1,4 +1,4 @@
-"""What Linux does where SACK is not permitted."""
+"""Linux's loss recovery without SACK."""
 
 from __future__ import annotations
 

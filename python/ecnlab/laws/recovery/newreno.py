@@ -1,4 +1,4 @@
-"""NewReno (RFC 6582): Linux has one of its own, which does much the same."""
+"""NewReno (RFC 6582): Linux has a similar recovery of its own."""
 
 from __future__ import annotations
 

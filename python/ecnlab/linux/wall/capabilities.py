@@ -15,8 +15,8 @@ from ecnlab.linux.wall.guest import Guest
 
 REMEDIES: Final = {
     "namespaces": "it needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN (`sudo`; in a container `--privileged`)",
-    "mounts": "it takes CAP_SYS_ADMIN, and in a container a profile that lets one mount (`--privileged`)",
-    "tun": "it takes CAP_NET_ADMIN and the driver: `modprobe tun`, in a container `--device /dev/net/tun`",
+    "mounts": "it needs CAP_SYS_ADMIN, and in a container a profile that permits mounting (`--privileged`)",
+    "tun": "it needs CAP_NET_ADMIN and the driver: `modprobe tun`, in a container `--device /dev/net/tun`",
 }
 """The remedy for each failed operation."""
 
@@ -28,7 +28,7 @@ def check_machine(guest: Guest) -> None:
         said = done.stderr.strip()
         remedy = REMEDIES.get(said.partition(":")[0], "")
         raise EcnlabError(
-            f"this machine's kernel cannot be the engine: {said}: {remedy}; or leave `--clock wall` out: the kernel of "
+            f"this machine's kernel cannot be used as the engine: {said}: {remedy}; or leave `--clock wall` out: the kernel of "
             "`ecnlab linux build` needs no rights"
         )
 
@@ -41,8 +41,8 @@ def check_congestion(scenario: Scenario, asked: Plan) -> None:
             known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
             found.refuse(
                 f"tcp.{name}.congestion",
-                f"`tcp.{name}.congestion`: the kernel of this machine does not let one choose `{law}`",
-                f"it has {known}; `modprobe tcp_{law}` may bring it",
+                f"`tcp.{name}.congestion`: the kernel of this machine does not offer `{law}`",
+                f"it has {known}; `modprobe tcp_{law}` may add it",
             )
     found.raise_if_any(scenario)
 

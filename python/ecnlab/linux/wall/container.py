@@ -53,7 +53,7 @@ class Container:
             try:
                 got = self._control.recv(256)
             except TimeoutError:
-                raise RunError(f"the hosts did not say `{word}` in {seconds:.0f} s\n{self.console()}") from None
+                raise RunError(f"the hosts did not report `{word}` in {seconds:.0f} s\n{self.console()}") from None
             if not got:
                 raise RunError(f"{self._why_it_ended()}\n{self.console()}")
             self._heard += got
@@ -74,7 +74,7 @@ class Container:
         try:
             self._child.wait(SETUP_SECONDS)
         except subprocess.TimeoutExpired:
-            raise RunError(f"the hosts did not end\n{self.console()}") from None
+            raise RunError(f"the hosts did not exit\n{self.console()}") from None
         if self._child.returncode or not (self.out / "done").exists():
             raise RunError(f"{self._why_it_ended()}\n{self.console()}")
 
@@ -104,9 +104,7 @@ class Container:
     def _why_it_ended(self) -> str:
         error = self.out / "error"
         return (
-            f"the hosts gave up: {error.read_text().strip()}"
-            if error.exists()
-            else "the hosts ended before the run did"
+            f"the hosts failed: {error.read_text().strip()}" if error.exists() else "the hosts ended before the run did"
         )
 
 

@@ -127,5 +127,5 @@ def _refuse_drops(devices: pl.DataFrame) -> None:
     if lost.height:
         raise RunError(
             f"the router was so late that devices of hosts overflowed: {lost['dropped'].sum()} packets of "
-            f"{', '.join(lost['host'])} are missing; run it on a machine with less to do"
+            f"{', '.join(lost['host'])} are missing; run it on a less loaded machine"
         )

@@ -53,7 +53,9 @@ def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
     for name, queue in spec["queue"].items():
         key = laws.facts("queue", queue["discipline"])["quenches"]
         if queue.get(key):
-            found.refuse_value(f"queue.{name}.{key}", queue[key], "its hosts hear no source quench: leave it out")
+            found.refuse_value(
+                f"queue.{name}.{key}", queue[key], "its hosts do not receive source quenches: leave it out"
+            )
 
 
 def _refuse_web(flows: Iterable[Flow], found: Findings) -> None:
@@ -61,4 +63,4 @@ def _refuse_web(flows: Iterable[Flow], found: Findings) -> None:
     for flow in flows:
         if "web" in flow.drawn:
             key = f"flow.{flow.drawn['table']}.traffic"
-            found.refuse(key, f"`{key}`: there is no `web` in real time", "leave `--clock wall` out")
+            found.refuse(key, f"`{key}`: `web` traffic is not supported in real time", "leave `--clock wall` out")
