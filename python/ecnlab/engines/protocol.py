@@ -13,7 +13,7 @@ from ecnlab.base.provenance import maker
 from ecnlab.base.types import Column, Engine, Instead
 
 PACKETS: Final = "packets"
-"""The simulator of this package, which sends every packet."""
+"""The simulator of this package, which simulates every packet."""
 
 MODEL: Final = "model"
 """The closed forms, see `ecnlab.prediction`."""
@@ -61,7 +61,7 @@ class Answerer(Protocol):
         """Return where the engine deviates from the scenario, and how."""
 
     def stop(self) -> None:
-        """Make every run in progress raise."""
+        """Cancel every run in progress: each raises Cancelled."""
 
 
 @runtime_checkable
@@ -75,7 +75,7 @@ class Judge(Protocol):
 def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures: bool = False) -> int | None:
     """Return the seed of a run by ``engine`` with the options ``seed`` (None: not given), ``events`` and ``captures``.
 
-    A model has no seed. Raises EcnlabError if one, or packets, are requested from it.
+    A model has no seed. Raises EcnlabError if a seed or packets are requested from it.
     """
     if engine != MODEL:
         return DEFAULT_SEED if seed is None else seed
@@ -89,7 +89,7 @@ def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures
 
 
 def with_clock(engine: Engine, clock: str) -> Engine:
-    """The engine that ``engine`` is by ``clock``. Raises EcnlabError if it keeps no such time."""
+    """Return the variant of ``engine`` for ``clock``. Raises EcnlabError if it does not support it."""
     if clock == "virtual":
         return engine
     if engine != LINUX:

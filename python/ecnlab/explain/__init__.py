@@ -1,4 +1,4 @@
-"""How two engines differ in behaviour: both engines' packets, tabulated side by side, largest difference first."""
+"""Differences in packet behaviour between two engines, ranked, largest first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explain(
     replicates: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> pl.DataFrame:
-    """Do the first ``replicates`` of each cell of ``question`` again in both engines, with captures, and rank the differences.
+    """Repeat the first ``replicates`` of each cell of ``question`` in both engines, with captures, and rank the differences.
 
     Columns ``arm`` and the axes, then those of ``rank``. ``progress`` is called with (runs done, runs in all).
     """

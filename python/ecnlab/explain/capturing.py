@@ -22,7 +22,7 @@ from ecnlab.explain.measured import OF_FLOWS, OF_QUEUES, TIMEOUTS, Place
 from ecnlab.runs.run import Run, run
 
 LONGEST_S: Final = 60.0
-"""Most seconds behind the warm-up that are captured."""
+"""Maximum time captured after the warm-up, in seconds."""
 
 EPOCH_NS: Final = 946_684_800 * 10**9
 """Time 0 of a run in its captures (docs/captures.md)."""
@@ -38,7 +38,7 @@ UDP: Final = ("cbr", "on-off")
 FIRST_CLIENT_PORT: Final = 49152
 PORTS: Final = 7000
 FIRST_SERVICE_PORT: Final = 5001
-"""Of the simulator's captures (docs/captures.md)."""
+"""Port numbers in the simulator's captures (docs/captures.md)."""
 
 LINUX_PORT: Final = 10_000
 """The kernel's flow ``i`` has this port + ``i`` at its ``to`` end."""
@@ -54,13 +54,13 @@ SCHEMA: Final = {
 
 
 Seen: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]
-"""What ``trace_behaviour`` finds in each capture, by kind and name of its place."""
+"""Results of ``trace_behaviour`` for each capture, by kind and name of its place."""
 
 
 def measure(scenario: Scenario, seed: int, engine: Engine) -> pl.DataFrame:
-    """The quantities of a run, from the end of the warm-up for at most ``LONGEST_S``.
+    """Return the quantities of a run, from the end of the warm-up for at most ``LONGEST_S``.
 
-    A row for each quantity of each connection, with its flow group, and for those of each bottleneck, with the link's name
+    One row per quantity and connection, with its flow group, and per quantity and bottleneck, with the link's name
     as its group. Raises as ``ecnlab.run`` does.
     """
     spec = scenario.resolved

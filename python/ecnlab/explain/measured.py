@@ -16,13 +16,13 @@ class Quantity:
     column: str
     """Its column in the table of ``trace_behaviour``; of a queue, in the run's ``queues`` or ``links``."""
     name: str
-    """What it is called in tables."""
+    """Its name in tables."""
     unit: str
     place: Place
     events: str | None = None
     """Column that counts the events behind a mean; a count counts its own."""
     share: float = 1.0
-    """Share of these events on which the value depends."""
+    """Fraction of these events on which the value depends."""
 
     @property
     def is_count(self) -> bool:
@@ -89,7 +89,7 @@ OF_FLOWS: Final[tuple[Quantity, ...]] = (
 )
 
 TIMEOUTS: Final = Quantity("timeouts", "timeouts", "count", "sender")
-"""Of the run's ``flows``: no packet shows for certain that a timer expired."""
+"""Quantities from the run's ``flows``, because no packet proves that a timer expired."""
 
 OF_QUEUES: Final[tuple[Quantity, ...]] = (
     Quantity("arrived", "packets that arrive", "count", "queue"),
@@ -99,4 +99,4 @@ OF_QUEUES: Final[tuple[Quantity, ...]] = (
     Quantity("tail_drops", "tail drops", "count", "queue"),
     Quantity("queue_mean_packets", "mean queue", "packets", "queue"),
 )
-"""Each of the columns that both engines count."""
+"""Return the columns that both engines count."""

@@ -11,11 +11,11 @@ import polars as pl
 KEYS: Final = ("group", "place", "quantity", "unit")
 
 RESOLUTION_S: Final = 1e-6
-"""Times are compared to this, a hundredth of what a packet takes on a link of 100 Mb/s."""
+"""Resolution of compared times: a hundredth of a packet's transmission time at 100 Mb/s."""
 
 
 def rank(simulator: pl.DataFrame, linux: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
-    """A row for each cell (columns ``by``), group and quantity of two measurements, by decreasing ``score`` in each cell.
+    """Return one row per cell (columns ``by``), group and quantity of two measurements, by decreasing ``score`` in each cell.
 
     ``simulator`` and ``linux`` are means over flows (or connections, or queues) and replicates, ``ratio`` the first by the
     second, and ``score`` the distance of the means in standard errors of their difference. The squared standard error of
@@ -52,7 +52,7 @@ def rank(simulator: pl.DataFrame, linux: pl.DataFrame, by: Sequence[str] = ()) -
 
 
 def _means(measured: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Mean of each quantity, and the variance of this mean; missing where it is not known."""
+    """Return the mean of each quantity and the variance of this mean; missing where unknown."""
     value, n, events = pl.col("value"), pl.len(), pl.col("events").sum()
     return (
         measured.drop_nulls("value")

@@ -1,10 +1,10 @@
-"""Closed forms: what theory says a sender, and a queue full of senders, should do.
+"""Closed-form models of senders and of a queue shared by senders.
 
 Functions take and return numpy arrays and broadcast; scalars will do. Units,
 everywhere: windows in segments, queues in packets, times in seconds, rates in
 packets a second (`units` converts), probabilities per packet. ``d`` is the
-number of segments that one ACK acknowledges: 1 without delayed ACKs, 2 with
-them. An argument no network could have is a ValueError that names it.
+number of segments per ACK: 1 without delayed ACKs, 2 with
+them. Arguments out of range raise ValueError, which names the argument.
 
 `aimd` and `padhye` are published models, `ecn` is derived in this project,
 `red` models the queue and `equilibrium` the operating point of queue and

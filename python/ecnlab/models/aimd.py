@@ -48,7 +48,7 @@ def sending_rate(
     d: ArrayLike = 1.0,
     max_window: ArrayLike = np.inf,
 ) -> Array:
-    """Packets a second that AIMD(alpha, beta) sends when each indication is a loss, timeouts included.
+    """Return the sending rate of AIMD(alpha, beta) in packets/s if each indication is a loss, with timeouts.
 
     ``timeout_s`` is the first timeout of a series, T0. The bound ``max_window / rtt_s`` is Padhye's; Yang and Lam
     have none.
@@ -64,7 +64,7 @@ def sending_rate(
 
 
 def friendly_alpha(beta: ArrayLike, match: Literal["window", "timeouts"] = "window") -> Array:
-    """The increase, in segments per window, that gives AIMD(alpha, beta) Reno's rate.
+    """Return the increase, in segments per window, at which AIMD(alpha, beta) has Reno's rate.
 
     ``window`` makes the mean windows equal, 3 (1 - beta) / (1 + beta): 0.2 for beta = 7/8. ``timeouts`` makes the
     timeout terms equal, 4 (1 - beta^2) / 3: 0.3125, which Yang and Lam round to 0.31.

@@ -1,4 +1,4 @@
-"""Arguments of the models as arrays, or a ValueError that says what to do."""
+"""Checks that return the models' arguments as arrays, or raise ValueError with a remedy."""
 
 from __future__ import annotations
 

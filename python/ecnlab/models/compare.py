@@ -1,4 +1,4 @@
-"""A model against what a run measured."""
+"""Comparison of a model with a run's measurements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One element a flow. Missing values (NaN) where a flow gives the model nothing to go by."""
+    """One element per flow. NaN where a flow has no input for the model."""
 
     p: Array
     """Congestion indications per data segment sent."""
@@ -31,11 +31,11 @@ class Prediction:
     measured: Array
     """Data segments sent each second, retransmissions included."""
     predicted: Array
-    """What the model says of the same, packets a second."""
+    """Sending rate predicted by the model, packets a second."""
 
     @property
     def relative_error(self) -> Array:
-        """Predicted over measured, less one."""
+        """Return the relative error: predicted divided by measured, minus 1."""
         return np.asarray(self.predicted / self.measured - 1.0)
 
 
@@ -62,9 +62,9 @@ def compare(flows: Table, rate: Callable[..., ArrayLike], *, timeout_s: ArrayLik
 
 
 def usual_timeout(series: Table, flow: str, since_s: float = 0.0) -> float:
-    """The median timeout of the flow named ``flow``, seconds, from the table ``flow_series`` of a run.
+    """Return the median timeout of the flow ``flow`` in seconds, from the table ``flow_series`` of a run.
 
-    ``since_s`` leaves out what came before. The median, because the sampled timer is doubled while it backs off and T0
+    Samples before ``since_s`` are ignored. The median, because the sampled timer is doubled while it backs off and T0
     is not.
     """
     rto, time = _column(series, "rto_s"), _column(series, "time_s")

@@ -18,7 +18,7 @@ ALPHA = 0.2
 """Additive increase after an ECN reduction, segments per window. Source: Kwon and Fahmy, slide 11."""
 
 BETA = 0.875
-"""Part of the window that an ECN reduction keeps. Source: Kwon and Fahmy, slide 11."""
+"""Factor of the window reduction on ECN-Echo. Source: Kwon and Fahmy, slide 11."""
 
 
 def mean_window(
@@ -45,7 +45,7 @@ def sending_rate(
     d: ArrayLike = 1.0,
     max_window: ArrayLike = np.inf,
 ) -> Array:
-    """B(RTT, p, r): packets a second that ECN(alpha, beta) sends, retransmissions included.
+    """Return B(RTT, p, r), the sending rate of ECN(alpha, beta) in packets/s, including retransmissions.
 
     ``p`` counts congestion indications per packet, marks and losses; ``r`` is the share of them that are marks;
     ``timeout_s`` is the first timeout of a series, T0. With r = 0 this is `padhye.approximate`, with r = 1 there is no
@@ -62,7 +62,7 @@ def sending_rate(
 
 
 def _response(r: ArrayLike, alpha: ArrayLike, beta: ArrayLike) -> tuple[Array, Array]:
-    """Mean slope A and mean kept part G of a sender of whose indications the share ``r`` are marks."""
+    """Return the mean slope A and mean reduction factor G of a sender if the share ``r`` of its indications are marks."""
     marks = share("r", r)
     a, b = positive("alpha", alpha, "segments per window"), retained(beta)
     return np.asarray(marks * a + (1.0 - marks)), np.asarray(marks * b + (1.0 - marks) / 2.0)

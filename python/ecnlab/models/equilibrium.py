@@ -1,4 +1,4 @@
-"""The point where senders and a queue agree: Firoiu and Borden's feedback equilibrium."""
+"""Feedback equilibrium of senders and a queue (Firoiu and Borden)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ecnlab.models.arguments import Array, positive, window_limit
 from ecnlab.models.red import ControlLaw
 
 SendingRate = Callable[[float, float, float], ArrayLike]
-"""Packets a second of one flow, from its round trip in seconds, p, and the share r of p that are marks."""
+"""Function that returns one flow's packets per second from its RTT in seconds, p, and the share r of p that are marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Equilibrium:
-    """Operating points, one for each element of the arguments."""
+    """Operating points, one per element of the arguments."""
 
     queue: Array
     """Average queue, packets; 0 if the flows do not fill the link."""
     p: Array
-    """Part of the packets marked or dropped."""
+    """Fraction of packets marked or dropped."""
     r: Array
     """Share of p that are marks; missing (NaN) where p is 0."""
     rtt_s: Array
     """Round trip with the queue's delay, seconds."""
     rate: Array
-    """What one flow sends, packets a second."""
+    """Sending rate of one flow, packets a second."""
     utilisation: Array
-    """What all flows send over what the link carries: 1 wherever there is a queue."""
+    """Sending rate of all flows divided by the link's capacity: 1 wherever there is a queue."""
 
 
 def equilibrium(

@@ -1,8 +1,8 @@
 """TCP Reno's sending rate after Padhye, Firoiu, Towsley and Kurose.
 
 "Modeling TCP throughput: a simple model and its empirical validation",
-SIGCOMM 1998; the journal form is IEEE/ACM ToN 8(2), 2000. The rate counts packets sent, retransmissions included; a loss
-takes the rest of its round with it and counts once.
+SIGCOMM 1998; journal version: IEEE/ACM ToN 8(2), 2000. The rate counts packets sent, including retransmissions. After a loss,
+the remaining packets of its round are lost too; together they count as one indication.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ecnlab.models.arguments import Array, congestion, per_ack, positive, window
 def approximate(
     rtt_s: ArrayLike, p: ArrayLike, *, timeout_s: ArrayLike, d: ArrayLike = 1.0, max_window: ArrayLike = np.inf
 ) -> Array:
-    """Packets a second, the short form. ``timeout_s`` is the first timeout of a series, T0.
+    """Return the sending rate in packets/s by the short formula. ``timeout_s`` is the first timeout of a series, T0.
 
     min(Wm / RTT, 1 / (RTT sqrt(2dp/3) + T0 min(1, 3 sqrt(3dp/8)) p (1 + 32 p^2))).
     Source: the paper's approximation; RFC 5348 section 3.1 has it without the two minima.
@@ -31,9 +31,9 @@ def approximate(
 def full(
     rtt_s: ArrayLike, p: ArrayLike, *, timeout_s: ArrayLike, d: ArrayLike = 1.0, max_window: ArrayLike = np.inf
 ) -> Array:
-    """Packets a second, the full model. ``timeout_s`` is the first timeout of a series, T0.
+    """Return the sending rate in packets/s by the full model. ``timeout_s`` is the first timeout of a series, T0.
 
-    Where `peak_window` is below ``max_window`` the window saws freely, else it rests at the limit for part of the
+    If `peak_window` is below ``max_window``, the limit has no effect, else the window stays at the limit for part of the
     cycle. The two forms meet for d = 2 and leave a small step for other values (docs/models.md). Numerator and
     denominator are multiplied by 1 - p here, so that p = 1 has its limit, 1 / (64 T0).
     Source: the paper's full model, its equation 31.
@@ -51,14 +51,14 @@ def full(
 
 
 def peak_window(p: ArrayLike, *, d: ArrayLike = 1.0) -> Array:
-    """Mean window, in segments, at which a loss arrives if nothing limits it, E[W_u]. Source: the paper's equation 13."""
+    """Return the mean window in segments at a loss without a window limit, E[W_u]. Source: the paper's equation 13."""
     p, d = congestion(p), per_ack(d)
     offset = (2.0 + d) / (3.0 * d)
     return np.asarray(offset + np.sqrt(8.0 * (1.0 - p) / (3.0 * d * p) + offset * offset))
 
 
 def timeout_probability(p: ArrayLike, window: ArrayLike) -> Array:
-    """Probability that a loss in a window of ``window`` segments ends in a timeout, not in a fast retransmit.
+    """Return the probability that a loss in a window of ``window`` segments causes a timeout, not a fast retransmit.
 
     Q(w) = min(1, (1 - x^3) (1 + x^3 (1 - x^(w-3))) / (1 - x^w)), x = 1 - p; near 3/w for small p.
     Source: the paper, the probability of a timeout.

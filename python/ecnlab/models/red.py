@@ -1,4 +1,4 @@
-"""What a queue does to packets in the steady state: how often it marks and drops them at each length.
+"""Marking and dropping probability of a queue in the steady state, as a function of its length.
 
 A `ControlLaw` is a path: it starts at the empty queue and rises. Where the
 probability jumps, as at RED's upper threshold, the path climbs the step; a
@@ -21,24 +21,24 @@ Spacing = Literal["geometric", "uniform", "wait"]
 
 @dataclass(frozen=True, slots=True)
 class ControlLaw:
-    """Marking and dropping along the average queue, from corner to corner in straight lines."""
+    """Marking and dropping probability over the average queue: piecewise linear between corners."""
 
     queue: Array
-    """Average queue at each corner, packets, never falling; two corners of one length are a step."""
+    """Average queue at each corner, packets, non-decreasing; two corners of one length are a step."""
     marked: Array
     """Probability that a packet is chosen and marked, at each corner, before spacing."""
     dropped: Array
     """Probability that a packet is chosen and dropped, at each corner, before spacing."""
     spacing: Spacing = "geometric"
-    """How signals are set apart: see `signalled`."""
+    """Spacing of signals: see `signalled`."""
 
     @property
     def last(self) -> int:
-        """Number of the last corner."""
+        """Index of the last corner."""
         return int(self.queue.size) - 1
 
     def point(self, position: float) -> tuple[float, float, float]:
-        """Queue (packets), mark and drop probability at ``position`` along the path: 1.5 is half way from corner 1 to 2."""
+        """Return queue (packets), mark and drop probability at ``position`` on the path: 1.5 is half way from corner 1 to 2."""
         i = min(int(position), self.last - 1)
         part = position - i
         queue = _mix(self.queue[i], self.queue[i + 1], part)
@@ -49,7 +49,7 @@ class ControlLaw:
         return queue, *self._spaced(marked, dropped)
 
     def probability(self, queue: ArrayLike) -> Array:
-        """H(q): the part of the packets marked or dropped at an average of ``queue`` packets; past a step on it."""
+        """Return H(q), the fraction of packets marked or dropped at an average of ``queue`` packets; on a step, its upper end."""
         q = np.asarray(queue, dtype=np.float64)
         if not np.all(q >= 0.0):
             raise ValueError("queue must not be negative: give an average in packets")
@@ -60,9 +60,9 @@ class ControlLaw:
         return signalled(chosen[i] + part * (chosen[i + 1] - chosen[i]), self.spacing)
 
     def scaled(self, factor: float) -> ControlLaw:
-        """The law whose probabilities are ``factor`` times these, at most 1: RED in byte mode, of packets of one size.
+        """Return a law with ``factor`` times these probabilities, at most 1: RED in byte mode with packets of one size.
 
-        ``factor`` is their size over RED's mean packet. What is marked and what is dropped grow alike.
+        ``factor`` is their size divided by RED's mean packet size. It applies to marks and drops alike.
         """
         size = float(positive("factor", factor, "a ratio of sizes"))
         certain = 1.0 / size
@@ -122,13 +122,13 @@ def red(
 
 
 def drop_tail(limit: float) -> ControlLaw:
-    """A queue that drops what finds ``limit`` packets before it, and nothing else."""
+    """Return the law of a drop-tail queue of ``limit`` packets."""
     positive("limit", limit, "packets")
     return _limited([(0.0, 0.0, 0.0)], limit, "geometric")
 
 
 def signalled(chosen: ArrayLike, spacing: Spacing) -> Array:
-    """The part of the packets that RED signals when its curve says ``chosen``, p_b.
+    """Return the fraction of packets that RED signals if its curve gives the probability ``chosen``, p_b.
 
     ``geometric`` signals each packet on its own: p_b. ``uniform`` is Floyd and Jacobson's p_b / (1 - count p_b), gaps
     even on 1..1/p_b: 2 p_b / (1 + p_b). ``wait`` is ns-2's default, gaps even on 1/p_b..2/p_b - 1: 2 p_b / (3 - p_b).
@@ -155,7 +155,7 @@ def _check_thresholds(min_th: float, max_th: float, max_p: float, mark_p: float)
 
 
 def _limited(corners: list[tuple[float, float, float]], limit: float, spacing: Spacing) -> ControlLaw:
-    """The path through ``corners``, cut off at a queue of ``limit`` packets, where it climbs to dropping all."""
+    """Return the path through ``corners``, cut off at a queue of ``limit`` packets, where it rises to a drop probability of 1."""
     if not limit > 0.0:
         raise ValueError(f"limit must be above 0, got {limit}: give packets, or leave it out for an unlimited buffer")
     table = np.array(corners)

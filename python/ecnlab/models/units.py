@@ -9,12 +9,12 @@ from ecnlab.models.arguments import Array, positive
 
 
 def packets_per_second(rate_bps: ArrayLike, packet_bytes: ArrayLike) -> Array:
-    """Packets of ``packet_bytes`` that ``rate_bps`` bit/s carries each second."""
+    """Return the packets of ``packet_bytes`` per second at a rate of ``rate_bps`` bit/s."""
     rate = positive("rate_bps", rate_bps, "bits per second")
     return np.asarray(rate / (8.0 * positive("packet_bytes", packet_bytes, "bytes")))
 
 
 def bits_per_second(rate: ArrayLike, packet_bytes: ArrayLike) -> Array:
-    """Bits that ``rate`` packets a second of ``packet_bytes`` make each second."""
+    """Return the rate in bit/s of ``rate`` packets per second of ``packet_bytes``."""
     packets = positive("rate", rate, "packets per second")
     return np.asarray(packets * 8.0 * positive("packet_bytes", packet_bytes, "bytes"))

@@ -1,4 +1,4 @@
-"""TBIT's questions about ECN, asked of simulated servers and of real ones (``docs/probe.md``)."""
+"""TBIT's ECN tests, for simulated and real servers (``docs/probe.md``)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ecnlab.base.threads import as_finished
 from ecnlab.scenario.files import read_scenario
 
 Answers: TypeAlias = dict[str, Any]
-"""The answers of one server: those of ``ecnlab_probe::Answers``, and ``class``, ``findings`` and ``slowed``."""
+"""Results for one server: the fields of ``ecnlab_probe::Answers``, and ``class``, ``findings`` and ``slowed``."""
 
 BOXES: Final = Path(__file__).with_name("boxes.toml")
 """A server behind each box, in each direction."""
 
 NEAR: Final = "198.18.0.1"
-"""This machine's end of the prober's device: of a network for measurements (RFC 2544 appendix C.2.2)."""
+"""This machine's address on the prober's device, from the benchmarking network (RFC 2544 appendix C.2.2)."""
 
 OWN: Final = "198.18.0.2"
-"""The prober's address behind it."""
+"""The prober's address on the device."""
 
 DEVICE: Final = "ecnprobe"
 
@@ -36,9 +36,9 @@ FORWARDING: Final = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 def probe(scenario: Scenario | Path | str, flows: Sequence[str] = (), seed: int = 1) -> dict[str, Answers]:
-    """Ask the server of each of ``flows`` of a scenario, of all with TCP if none is named; by name of the flow.
+    """Probe the server of each of ``flows`` of a scenario, of all with TCP if none is named; return the results by flow name.
 
-    The server is the flow's ``from`` end with its TCP, the prober stands at its ``to`` end; nothing else is on the links.
+    The server is the flow's ``from`` end with its TCP, the prober is at its ``to`` end; the links carry no other traffic.
     Raises SpecError, EcnlabError.
     """
     if not isinstance(scenario, Scenario):
@@ -51,7 +51,7 @@ def probe(scenario: Scenario | Path | str, flows: Sequence[str] = (), seed: int 
 
 
 def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
-    """Ask a real server over IPv4; an empty ``host`` is this machine.
+    """Probe a real server over IPv4; an empty ``host`` is this machine.
 
     Packets pass a temporary TUN device of this network namespace, which requires CAP_NET_ADMIN. Packets for another
     machine leave this one only if it forwards them. Raises EcnlabError, OSError.
@@ -73,7 +73,7 @@ def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
 
 
 def _address(host: str) -> str:
-    """The IPv4 address of ``host``, if packets from the prober can come there."""
+    """Return the IPv4 address of ``host``. Raises EcnlabError if the prober's packets cannot reach it."""
     if not host:
         return NEAR
     try:
@@ -94,7 +94,7 @@ def _address(host: str) -> str:
 
 
 def _is_own(address: str) -> bool:
-    """Whether this machine has the address."""
+    """Return whether the address belongs to this machine."""
     if address == NEAR:
         return True
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe_socket:
@@ -106,7 +106,7 @@ def _is_own(address: str) -> bool:
 
 
 def table(asked: dict[str, Answers]) -> pl.DataFrame:
-    """One row for each server: what it answered, and its class."""
+    """Return one row per server: its results and its class."""
     return pl.DataFrame([{"server": name, **_row(answers)} for name, answers in asked.items()])
 
 
@@ -138,6 +138,6 @@ def _codepoints(seen: dict[str, int]) -> str:
 
 
 def markdown(frame: pl.DataFrame) -> str:
-    """``frame`` as a table of Markdown."""
+    """Return ``frame`` as a Markdown table."""
     lines = [frame.columns, ["---"] * frame.width, *frame.iter_rows()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -27,32 +27,32 @@ HEADERS: Final = 40.0
 """Bytes of IPv4 and TCP without options, which count in the MSS."""
 
 QUANTILES: Final = "sojourn_p"
-"""What columns of ``links`` begin with that only queues with `quantiles` have."""
+"""Prefix of the columns of ``links`` that only queues with `quantiles` have."""
 
 
 class Advice:
-    """Warnings, as diagnostics and as the lines that say them, each once."""
+    """Warnings, as diagnostics and as lines of text, without duplicates."""
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.lines: list[str] = []
 
     def add(self, error: Exception, diagnostics: Iterable[Diagnostic]) -> None:
-        """Take what an ``error`` says that holds one finding."""
+        """Add the finding of ``error``, unless it is there already."""
         if str(error) not in self.lines:
             self.lines.append(str(error))
             self.diagnostics += diagnostics
 
 
 def of_scenario(scenario: Scenario) -> Advice:
-    """The warnings about ``scenario``."""
+    """Return the warnings about ``scenario``."""
     found = Advice()
     _add(scenario, found)
     return found
 
 
 def of_experiment(experiment: Experiment) -> Advice:
-    """The warnings about ``experiment``: those about the scenario of each of its cells, and about its metrics."""
+    """Return the warnings about ``experiment``: about the scenario of each of its cells, and about its metrics."""
     found, scenarios = Advice(), experiment.scenarios
     for scenario in scenarios:
         _add(scenario, found)
@@ -71,12 +71,12 @@ def _add(scenario: Scenario, found: Advice) -> None:
 
 @dataclass
 class Passage:
-    """A queue table before a link, with the flows whose data pass it."""
+    """A queue table in front of a link, with the flows whose data pass it."""
 
     path: str
     queue: Table
     rate_bps: float
-    """At which packets leave it; infinite where nothing bounds it."""
+    """Departure rate in bit/s; infinite if nothing bounds it."""
     flows: dict[str, Table] = field(default_factory=dict)
     capable: dict[str, Table] = field(default_factory=dict)
     """Those of them that are ECN-capable."""
@@ -85,7 +85,7 @@ class Passage:
 
 
 def _passages(spec: Table) -> list[Passage]:
-    """Every queue before a link that data pass; queues in queues are told apart by flow group and codepoint."""
+    """Yield every queue in front of a link on the path of data; inner queues are selected by flow group and codepoint."""
     links = list(_links(spec))
     passed: dict[int, Passage] = {}
     for name, flow in spec["flow"].items():
@@ -102,7 +102,7 @@ def _passages(spec: Table) -> list[Passage]:
 
 
 def _inner(at: Passage) -> Iterator[Passage]:
-    """``at``, and the queues within it."""
+    """Yield ``at`` and the queues within it."""
     yield at
     rate = min(at.rate_bps, _rate(at.queue))
     taken: set[str] = set()
@@ -145,7 +145,7 @@ def _is_capable(flow: Table, spec: Table) -> bool:
 
 
 def _ways(flow: Table) -> Iterator[tuple[str, str]]:
-    """The nodes between which data go; transactions have data in both directions."""
+    """Yield the ends of each data path; transactions have data in both directions."""
     start, end = (flow[key].partition("[")[0] for key in ("from", "to"))
     yield start, end
     if "response" in flow["traffic"]:
@@ -162,7 +162,7 @@ def _links(spec: Table) -> Iterator[tuple[str, str, Table]]:
 
 
 def _path(links: list[tuple[str, str, Table]], start: str, end: str) -> list[int]:
-    """The indices of the fewest links from ``start`` to ``end``."""
+    """Return the indices of the links of the shortest path from ``start`` to ``end``."""
     leaving: dict[str, list[tuple[int, str]]] = {}
     for index, (origin, target, _) in enumerate(links):
         leaving.setdefault(origin, []).append((index, target))
@@ -177,7 +177,7 @@ def _path(links: list[tuple[str, str, Table]], start: str, end: str) -> list[int
 
 
 def _unmarked(passages: Iterable[Passage]) -> Iterator[Warn]:
-    """Queues that drop packets of ECN-capable flows though they could mark them."""
+    """Warn about queues that drop packets of ECN-capable flows although they could mark them."""
     for at in passages:
         law = at.queue["discipline"]
         if at.capable and laws.facts("queue", law)["uses_ecn"] and not at.queue["ecn"]:
@@ -189,7 +189,7 @@ def _unmarked(passages: Iterable[Passage]) -> Iterator[Warn]:
 
 
 def _short(passages: Iterable[Passage]) -> Iterator[Warn]:
-    """Thresholds that one packet exceeds: it takes longer to send, or is longer."""
+    """Warn about thresholds that a single packet exceeds, in transmission time or in length."""
     for at in passages:
         for key, value, consequence in laws.acts_above(at.queue) if at.flows else ():
             path = f"{at.path}.{key}"
@@ -209,7 +209,7 @@ def _ms(seconds: float) -> str:
 
 
 def _undefined(experiment: Experiment, scenarios: list[Scenario]) -> Iterator[Warn]:
-    """Metrics that some points or arms cannot have: no queue there keeps what they read."""
+    """Warn about metrics without a value in some points or arms, because no queue there records their input."""
     for name, metric in experiment.metrics.items():
         table, column = metric.get("table", ""), metric.get("column", "")
         of = "class" if table == "links" and column.startswith(QUANTILES) else NAMED.get(table.removesuffix("_run"))

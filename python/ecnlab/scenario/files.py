@@ -1,4 +1,4 @@
-"""Scenario and experiment files: read, check, tell apart."""
+"""Scenario and experiment files: reading, checking, and detecting the kind."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ecnlab.scenario import advice, metrics
 from ecnlab.scenario.advice import Advice
 
 COMMON: Final = {"format", "title"}
-"""Keys that any file of ours may have."""
+"""Keys that scenario and experiment files share."""
 
 LARGEST: Final = 64 * 2**20
-"""Bytes of a scenario or experiment file."""
+"""Maximum size of a scenario or experiment file, in bytes."""
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -75,19 +75,19 @@ def _no_place(place: str, known: Sequence[str]) -> SpecError:
 
 
 class Checked(NamedTuple):
-    """What there is to say of a file that can be run."""
+    """Result of checking a valid file."""
 
     expected: list[Expected]
-    """What to expect of the tables of a scenario that grow."""
+    """Expected sizes of the scenario's growing tables."""
     advice: Advice
     memory: int = 0
-    """Bytes that a run is estimated to take; of an experiment, its largest."""
+    """Estimated memory of a run in bytes; of an experiment, of its largest run."""
 
 
 def check(path: str | os.PathLike[str]) -> list[Expected]:
     """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not.
 
-    Of a scenario, what to expect of its tables that grow; one whose tables would be too large cannot be run.
+    The result includes the expected sizes of a scenario's growing tables; a scenario whose tables would be too large is an error.
     """
     return checked(path).expected
 
@@ -116,7 +116,7 @@ def is_experiment(text: str) -> bool:
 
 
 def _keys(text: str) -> set[str]:
-    """The keys of the TOML ``text``; none if it cannot be read, of which the parser of scenarios says more."""
+    """Return the keys of the TOML ``text``; none if it is invalid, which the scenario parser reports in detail."""
     try:
         return set(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -124,7 +124,7 @@ def _keys(text: str) -> set[str]:
 
 
 def _refusal(path: str | os.PathLike[str], message: str) -> SpecError:
-    """What is wrong with a file as a whole."""
+    """Return an error about a file as a whole."""
     error = SpecError(f"{path}: {message}")
     error.diagnostics = [{"path": str(path), "line": 1, "column": 1, "key": "", "message": message, "help": ""}]
     return error

@@ -17,7 +17,7 @@ POSITIVE: Final = Bounds(low=0.0)
 
 
 def of_metric(metrics: Mapping[str, Mapping[str, Any]], name: str) -> Bounds:
-    """The range of the metric ``name`` of ``metrics``, which are as in an experiment file."""
+    """Return the range of the metric ``name`` of ``metrics``, given as in an experiment file."""
     metric = metrics[name]
     if "table" in metric:
         return _of_aggregate(metric)
@@ -28,12 +28,12 @@ def of_metric(metrics: Mapping[str, Mapping[str, Any]], name: str) -> Bounds:
 
 
 def of_difference(first: Bounds, second: Bounds) -> Bounds:
-    """The range of ``first - second``."""
+    """Return the range of ``first - second``."""
     return Bounds(first.low - second.high, first.high - second.low)
 
 
 def of_ratio(first: Bounds, second: Bounds) -> Bounds:
-    """The range of ``first / second``: one of two quantities that are never negative is not either."""
+    """Return the range of ``first / second``; the ratio of two non-negative quantities is non-negative."""
     return POSITIVE if first.low >= 0.0 and second.low >= 0.0 else UNBOUNDED
 
 

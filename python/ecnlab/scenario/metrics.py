@@ -1,4 +1,4 @@
-"""The ``[metrics]`` of an experiment file: one number a run and metric.
+"""The ``[metrics]`` of an experiment file: one number per run and metric.
 
 A metric either picks from a table::
 
@@ -33,7 +33,7 @@ AGGREGATES: Final[dict[str, Callable[[pl.Expr], pl.Expr]]] = {
     "p99": lambda x: x.quantile(0.99, "linear"),
     "count": lambda x: x.count(),
 }
-"""What ``aggregate`` may say and the order of rows does not change. Missing values are left out."""
+"""Values of ``aggregate`` that do not depend on the order of rows. Missing values are left out."""
 
 SUMS: Final[dict[str, Callable[[int, float, float], float]]] = {
     "mean": lambda n, total, _: total / n,
@@ -41,16 +41,16 @@ SUMS: Final[dict[str, Callable[[int, float, float], float]]] = {
     # Jain, Chiu and Hawe 1984: (sum x)^2 / (n sum x^2); 1 when all are equal, 1/n when one has all.
     "jain": lambda n, total, squares: total**2 / (n * squares),
 }
-"""The rest of what it may say, of a run's n values, their sum and that of their squares."""
+"""Other values of ``aggregate``: functions of the number of values, their sum and the sum of their squares."""
 
 ADDED: Final = 1 << 14
-"""Values of a run that are added and rounded at a time."""
+"""Number of values added before each rounding."""
 
 SEARCHED: Final = 10_000
-"""Of so many names the nearest to a wrong one is looked for."""
+"""Maximum number of names that are searched for the nearest to a wrong one."""
 
 LISTED: Final = 40
-"""Where none is near, so many are listed."""
+"""Number of names listed if none is near."""
 
 KINDS: Final[dict[Kind, tuple[type, ...]]] = {"number": (int, float), "text": (str,), "flag": (bool,)}
 WORDS: Final[dict[Kind, str]] = {"number": "numbers", "text": "names", "flag": "true or false"}
@@ -71,7 +71,7 @@ WORDS_OF: Final = {
     ),
     "protocol": ("tcp", "udp", "icmp"),
 }
-"""Columns of text that have the same words in every run."""
+"""Text columns with the same values in every run."""
 
 TRAFFIC: Final = {"objects": "web", "transactions": "crr"}
 """Tables of one kind of traffic."""
@@ -91,20 +91,20 @@ REMEDIES: Final = {
     "tunnel": "name a tunnel in `tunnel` of a link, or another table",
     "class": "give a link a queue of classes or set `quantiles = true` in its queue, or name another table",
 }
-"""What to do where no scenario has such a name."""
+"""Remedies if no scenario has such a name."""
 
 
 def check(metrics: Metrics) -> None:
     """Raise MetricError if a definition names a table or column that does not exist, or asks for numbers of names.
 
-    Everything else about definitions is checked with the experiment file. `refuse` says the same with the line.
+    Everything else about definitions is checked with the experiment file. `refuse` adds the line number.
     """
     for wrong in _wrong_names(metrics):
         raise MetricError(f"metric {wrong.metric}: {wrong.message}: {wrong.help()}")
 
 
 def refuse(experiment: Experiment) -> None:
-    """Raise SpecError, with file, line and nearest name, if a metric of ``experiment`` asks for what no run has.
+    """Raise SpecError, with file, line and nearest name, if a metric of ``experiment`` needs data that no run has.
 
     That is a table, a column or a value in ``where`` that is nowhere, a column of names where a number is needed, and a
     table that no scenario of the experiment records. A value that only some points or arms have is in order.
@@ -118,7 +118,7 @@ def refuse(experiment: Experiment) -> None:
 
 
 class _Wrong(NamedTuple):
-    """Something wrong with a metric: where in its table, what, and the word that is not one of those there are."""
+    """An error in a metric: its place in the table, the message, and the unknown word with the known ones."""
 
     metric: str
     at: tuple[str, ...]
@@ -170,7 +170,7 @@ def _columns(metric: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]
 
 
 def _not_recorded(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_Wrong]:
-    """Tables that no run has. Packet events are recorded wherever a metric asks for them."""
+    """Yield errors for tables that no run has. Packet events are recorded if a metric reads them."""
     for name, metric in metrics.items():
         table = metric.get("table", "")
         if table.endswith("_series") and not any("sample" in x.resolved for x in scenarios):
@@ -209,12 +209,12 @@ def _wrong_values(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_
 
 
 def _is_there(table: str, column: str, value: str, scenarios: Sequence[Scenario]) -> bool:
-    """Whether any run can have ``value`` there. The first scenario nearly always says so."""
+    """Return whether any run can have ``value`` there. The first scenario nearly always decides it."""
     return any(value in _there(table, column, scenario) for scenario in scenarios)
 
 
 def _there(table: str, column: str, scenario: Scenario) -> list[str]:
-    """The names that a column of text may have in a run of ``scenario``."""
+    """Return the values that a text column can have in a run of ``scenario``."""
     if column in WORDS_OF:
         return list(WORDS_OF[column])
     if column in ("from", "to"):
@@ -225,7 +225,7 @@ def _there(table: str, column: str, scenario: Scenario) -> list[str]:
 
 
 def _pools(scenario: Scenario) -> Iterator[list[str]]:
-    """The ends of flows that are several nodes, as web traffic has them."""
+    """Return the ends of flows that have several nodes, as with web traffic."""
     nodes = scenario.names("node")
     for flow in scenario.resolved["flow"].values():
         for end in (flow["from"], flow["to"]):
@@ -249,7 +249,7 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
 
 
 def evaluate_wide(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterable[str]) -> pl.DataFrame:
-    """As `evaluate`, with a column for each metric."""
+    """Like `evaluate`, with one column per metric."""
     check(metrics)
     runs = pl.DataFrame({"id": list(ids)}, schema={"id": pl.String})
     values: dict[str, pl.Series] = {}
@@ -291,7 +291,7 @@ def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFr
 
 
 def _with_columns(rows: pl.LazyFrame, metric: Mapping[str, Any]) -> pl.LazyFrame:
-    """``rows`` with every column that ``metric`` names: runs have those of their own laws."""
+    """Return ``rows`` with every column that ``metric`` names; a run has only the columns of its own laws."""
     there = rows.collect_schema()
     return rows.with_columns(pl.lit(None).alias(name) for _, name in _columns(metric) if name not in there)
 
@@ -321,7 +321,7 @@ def _or_none(of: Callable[[int, float, float], float], n: int, total: float, squ
 
 
 class _Sums:
-    """The sum of values and that of their squares, rounded after every `ADDED` of them."""
+    """Return the sum of the values and of their squares, rounded after every `ADDED` values."""
 
     def __init__(self) -> None:
         self._n = 0
@@ -345,7 +345,7 @@ def _rounded(values: list[float]) -> tuple[float, float]:
 
 
 def _sum(values: Iterable[float]) -> float:
-    """Rounded once; not a number where infinite values or a sum too large leave none."""
+    """Return the sum, rounded once; NaN for infinite values or an overflow."""
     try:
         return math.fsum(values)
     except (OverflowError, ValueError):

@@ -14,7 +14,7 @@ from ecnlab.engines.protocol import MODEL, PACKETS
 
 
 class Model:
-    """`ecnlab.models`, for the scenarios that they cover."""
+    """Engine that predicts scenarios with `ecnlab.models`, if they cover the scenario."""
 
     engine: Engine = MODEL
 
@@ -27,7 +27,7 @@ class Model:
         self.tables(scenario, 0)
 
     def tables(self, scenario: Scenario, _seed: int, /, **_recordings: object) -> dict[str, pl.DataFrame]:
-        """The table ``prediction``: nothing in it is random, and no packet is sent. Raises as ``check`` does."""
+        """Return the table ``prediction``; it is deterministic and simulates no packets. Raises as ``check`` does."""
         found = prediction(scenario.resolved)
         refuse_packets(scenario)
         return {"prediction": found}

@@ -1,4 +1,4 @@
-"""A scenario seen as a model sees it: classes of equal flows that share one slow link."""
+"""Model input from a scenario: classes of equal flows that share one slow link."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ class FlowClass:
 
     @property
     def per_ack(self) -> float:
-        """Segments for which the window grows once: 1 where it grows by the bytes acknowledged."""
+        """Return the segments per window increase: 1 if the window grows by the bytes acknowledged."""
         return 1.0 if self.sender["growth"] == "bytes-acked" else float(self.receiver["ack_every"])
 
 
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
-    """The slow link and the flows that share it."""
+    """The bottleneck link and the flows that share it."""
 
     link: Link
     classes: tuple[FlowClass, ...]
@@ -141,7 +141,7 @@ def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
 
 
 def _path(links: list[Link], start: str, end: str) -> tuple[Link, ...]:
-    """The path of the fewest links; of equal ones, that of the first name where they part (docs/scenario.md)."""
+    """Return the path with the fewest links; among equal ones, the first by name where they part (docs/scenario.md)."""
     far = {end: 0}
     while start not in far:
         found = {link.start: far[link.end] + 1 for link in links if link.end in far and link.start not in far}
@@ -183,7 +183,7 @@ def _rate(table: Table) -> float:
 
 
 def _delay(delay: str | Table) -> float:
-    """A delay, or the mean of a random one; links have uniform ones only, which end somewhere."""
+    """Return a delay, or the mean of a random one; links have only uniform ones, which are bounded."""
     if isinstance(delay, str):
         return quantity(delay)
     low, high = (quantity(text) for text in delay["uniform"])

@@ -15,7 +15,7 @@ from ecnlab.laws.model_coverage import NotCoveredError, expected
 from ecnlab.models import ecn, equilibrium, units
 
 ROUND_TRIPS: Final = 2.0
-"""T0 in round trips: as in runs, docs/models.md. RFC 5348 section 4.3 takes four, to be safe."""
+"""T0 in RTTs, as measured in runs (docs/models.md). RFC 5348 section 4.3 takes a conservative four."""
 
 LEAST: Final = 1e-9
 """Fraction of the capacity treated as zero: the solver needs a rate above 0 when everything is dropped."""
@@ -52,7 +52,7 @@ def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
 
 
 class Senders:
-    """The senders of one flow table, whose round trip is ``offset_s`` longer than the mean of all."""
+    """The senders of one flow table, whose RTT is ``offset_s`` longer than the mean of all."""
 
     def __init__(self, flow: FlowClass, offset_s: float) -> None:
         self.flow = flow
@@ -60,7 +60,7 @@ class Senders:
         self.alpha, self.beta = _response(flow)
 
     def sent(self, rtt_s: float, p: float, r: float) -> float:
-        """Packets a second that one sends, where all have a mean round trip of ``rtt_s``."""
+        """Return the sending rate of one flow in packets/s, if the mean RTT of all is ``rtt_s``."""
         own = rtt_s + self.offset_s
         if p == 0.0:
             return self.flow.max_window / own
@@ -82,15 +82,15 @@ class Senders:
         return self.sent(rtt_s, p, r) * (1.0 - self.dropped(p, r))
 
     def dropped(self, p: float, r: float) -> float:
-        """Part of its packets that are dropped."""
+        """Return the fraction of its packets that are dropped."""
         return p * (1.0 - r) if self.flow.ecn and p > 0.0 else p
 
     def timeout_s(self, rtt_s: float) -> float:
-        """T0: nothing is known of the variation of round trips, so a multiple of one, and the least there is."""
+        """Return T0: a multiple of the RTT, because the variation of RTTs is unknown, but at least the minimum RTO."""
         return max(quantity(self.flow.sender["min_rto"]), ROUND_TRIPS * rtt_s)
 
     def row(self, rtt_s: float, p: float, r: float) -> dict[str, Any]:
-        """Return the prediction for one of them."""
+        """Return the prediction for one flow."""
         own = rtt_s + self.offset_s
         delivered = self.delivered(rtt_s, p, r)
         marks = p - self.dropped(p, r)
@@ -110,7 +110,7 @@ class Senders:
 
 
 def _response(flow: FlowClass) -> tuple[float, float]:
-    """Slope and kept part after a mark."""
+    """Return the slope and the reduction factor after a mark."""
     law = flow.sender["congestion"]
     kind = law if isinstance(law, str) else law["kind"]
     responses = {name: known.response for name, known in laws.windows().items() if known.response}
