@@ -119,7 +119,7 @@ impl FastRetransAlert for NewRenoState {
 mod tests {
     use super::*;
     use crate::profile;
-    use crate::recovery::linux::host::Host;
+    use crate::recovery::linux::host::{Host, bare_ack};
     use crate::registry::RecoveryKind;
     use crate::sender::InUse;
     use crate::sender::Sender;
@@ -188,6 +188,23 @@ mod tests {
         assert_eq!(host.acknowledge(1), [10_001, 11_001]);
         assert_eq!(host.acknowledge(1), [1_001]);
         assert_eq!((host.state(), host.tx.flight.scoreboard.in_flight()), ((CaState::Loss, 1), 2));
+    }
+
+    #[test]
+    fn a_partial_ack_tells_of_one_loss_and_a_duplicate_too_many_of_no_delivery() {
+        let mut host = sending(2);
+        let mut newreno = NewRenoState::default();
+        host.with(200, |tx, cx| {
+            let mut delivery = Delivery::new(&bare_ack(1), 1, 1, 0);
+            // One of two can be held.
+            newreno.recount(&mut tx.flight, &mut delivery);
+            newreno.recount(&mut tx.flight, &mut delivery);
+            assert_eq!(delivery.delivered, 1);
+            newreno.congestion.ca_state = CaState::Recovery;
+            let mut delivery = Delivery::new(&bare_ack(1_001), 1, 1, 0);
+            newreno.identify(&mut tx.flight, &mut delivery, cx);
+            assert_eq!(delivery.lost, 1);
+        });
     }
 
     #[test]
