@@ -452,10 +452,12 @@ impl TailProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CongestionControl;
     use crate::config::{EcnResponse, RttSampling};
     use crate::flight::Scoreboard;
     use crate::profile;
-    use crate::recovery::linux::host::{Host, at};
+    use crate::recovery::Scheme;
+    use crate::recovery::linux::host::{Host, at, bare_ack};
     use crate::sender::InUse;
     use crate::sender::Sender;
 
@@ -481,8 +483,19 @@ mod tests {
         }
 
         fn rack(&self) -> &RackState {
+            &self.scheme().0.detection
+        }
+
+        fn scheme(&self) -> &Rack {
             match &self.tx.scheme {
-                InUse::Rack(rack) => &rack.0.detection,
+                InUse::Rack(rack) => rack,
+                _ => panic!("another scheme"),
+            }
+        }
+
+        fn rack_mut(&mut self) -> &mut RackState {
+            match &mut self.tx.scheme {
+                InUse::Rack(rack) => &mut rack.0.detection,
                 _ => panic!("another scheme"),
             }
         }
@@ -518,6 +531,7 @@ mod tests {
         let mut host = sending(10);
         host.sacked(200, 2, 4);
         assert_eq!((host.rack().congestion.ca_state, host.tx.flight.scoreboard.lost()), (CaState::Recovery, 1));
+        assert_eq!(host.scheme().lost(&host.tx.flight), 1_000);
         assert_eq!(host.burst(200), [1]);
         // Should that be lost too, no probe follows it.
         assert_eq!(host.timer(200), (Timer::Timeout, ms(300)));
@@ -563,6 +577,60 @@ mod tests {
         let next = Outstanding { sent: at(160), ..again };
         assert_eq!(detect.remaining(&next, ms(25), at(250)), ms(35));
         assert!(!detect.overdue(&next, at(259)) && detect.overdue(&next, at(260)));
+    }
+
+    #[test]
+    fn only_a_report_of_what_was_sent_before_the_first_segment_restarts_the_timer() {
+        let mut host = sending(1);
+        let restarts = |sent| {
+            let reported = Some((at(sent), at(sent)));
+            let mut delivery = Delivery::new(&bare_ack(1), 1, 1, 0);
+            (delivery.reported, delivery.head_sent) = (reported, Some(at(200)));
+            host.with(300, |tx, cx| match &mut tx.scheme {
+                InUse::Rack(rack) => rack.0.detection.note_rtt(ms(100), &mut delivery, cx),
+                _ => panic!("another scheme"),
+            });
+            delivery.set_timer
+        };
+        assert_eq!([199, 200, 201].map(restarts), [true, false, false]);
+    }
+
+    #[test]
+    fn a_timeout_in_disorder_lowers_the_reordering_if_three_segments_were_reported() {
+        // In recovery, which the reordering timer begins at 227 ms, it stays.
+        for (last, recovery, high) in [(4, false, false), (3, false, true), (4, true, true)] {
+            let mut host = sending(10);
+            host.rack_mut().path().note_late(1, 9_001, 1_000);
+            host.sacked(200, 2, last);
+            assert_eq!(host.rack().congestion.ca_state, CaState::Disorder);
+            if recovery {
+                assert!(host.with(227, Sender::on_timer));
+            }
+            host.with(500, Sender::on_timeout);
+            assert_eq!(host.rack_mut().path().is_high(), high);
+        }
+    }
+
+    #[test]
+    fn a_probe_with_fin_ends_behind_it() {
+        let mut host = sending(10);
+        host.tx.flight.write(500);
+        host.tx.flight.closing = true;
+        assert!(host.with(302, Sender::on_timer));
+        assert_eq!(host.burst(302), [10_001]);
+        assert_eq!(host.rack().probe.end, Some(10_502));
+    }
+
+    #[test]
+    fn a_hold_of_ecn_has_the_timeout_in_place_of_any_other_timer() {
+        let config = profile("linux-7").unwrap().config.clone();
+        let standard = Config { ecn_response: EcnResponse::Standard, timer_wheel: Dur::ZERO, ..config };
+        let mut host = Host::sending(10, standard);
+        host.sacked(200, 2, 2);
+        host.tx.flight.law.set_cwnd(1_000);
+        host.with(210, |tx, cx| tx.scheme.reduce_for_ecn(&mut tx.flight, 0, cx));
+        assert!(host.tx.flight.is_held());
+        assert_eq!(host.timer(210), (Timer::Timeout, ms(300)));
     }
 
     #[test]
