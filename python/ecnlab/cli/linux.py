@@ -17,13 +17,7 @@ def linux() -> None:
 
 @linux.command()
 @click.option("--source", type=File, help="Kernel source: a folder or a .tar.xz. [default: Debian's, downloaded]")
-@click.option(
-    "--jobs",
-    type=Workers,
-    default=2,
-    show_default=True,
-    help="Number of compiler processes in parallel. [default: one per core]",
-)
+@click.option("--jobs", type=Workers, default=2, show_default=True, help="Number of compiler processes in parallel.")
 @examples("""
       ecnlab linux build
       ecnlab linux build --source linux-7.3.tar.xz --jobs 8
