@@ -108,6 +108,9 @@ pub trait Across {
     across_hooks! { declare }
 }
 
+/// The trait is object-safe.
+const _: Option<&dyn Across> = None;
+
 #[cfg(test)]
 mod tests {
     use super::*;

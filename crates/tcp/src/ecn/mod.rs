@@ -243,6 +243,9 @@ feedback_hooks! { law_trait! { {
     pub trait Feedback
 } } }
 
+/// The trait is object-safe.
+const _: Option<&dyn Feedback> = None;
+
 /// No ECN: neither offered nor accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Off;

@@ -52,6 +52,9 @@ exit_hooks! { law_trait! { {
     pub trait SlowStartExit
 } } }
 
+/// The trait is object-safe.
+const _: Option<&dyn SlowStartExit> = None;
+
 /// Slow start ends by a loss, a mark or the threshold alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Standard;
