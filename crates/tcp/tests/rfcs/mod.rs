@@ -16,7 +16,7 @@ use check::{Evidence, Script};
 const REPOSITORY: &str = "../..";
 /// With this variable set, the test of `docs/generated/rfcs.md` writes the page instead of comparing it.
 const WRITE_RULES: &str = "ECNLAB_WRITE_RULES";
-/// RFCs that scripts or sources cite by section and that have no file of quotes yet.
+/// RFCs that scripts or sources cite by section and that have no file of quotes: their texts were not at hand.
 const PENDING: &[u32] = &[9438, 9768, 9937];
 
 #[test]
