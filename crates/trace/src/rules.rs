@@ -226,10 +226,13 @@ impl Rule {
                 Some("RFC 2481 section 6.1.1")
             }
             Rule::EctOnAck => Some("RFC 2481 section 6.1.4"),
-            Rule::EceStopped | Rule::EceMissing | Rule::EceWithoutCe | Rule::EceAfterCwr => {
-                Some("RFC 2481 section 6.1.3")
-            }
-            Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => Some("RFC 2481 section 6.1.2"),
+            Rule::EceStopped
+            | Rule::EceMissing
+            | Rule::EceWithoutCe
+            | Rule::EceAfterCwr
+            | Rule::CwrMissing
+            | Rule::CwrTwice => Some("RFC 2481 section 6.1.3"),
+            Rule::NoReduction | Rule::GrowthOnEce => Some("RFC 2481 section 6.1.2"),
             _ => None,
         }
     }

@@ -425,11 +425,12 @@ fn a_rule_has_the_section_of_the_text_that_says_it() {
         let name = format!("RFC 3168 section 6.1.{n}");
         assert!(rules.iter().all(|rule| rule.section(Standard::Rfc3168) == Some(&name)), "{name}");
     }
-    // RFC 2481 has the same numbers, and nothing on what is sent again.
+    // RFC 2481 has the same numbers, but that of the sender's CWR, and nothing on what is sent again.
     let old = |rule: Rule| rule.section(Standard::Rfc2481);
     assert_eq!([EctOnRetransmission, EctOnProbe, CwrOnRetransmission].map(old), [None; 3]);
-    assert_eq!([SetupFlags, CwrTwice].map(old), [Some("RFC 2481 section 6.1.1"), Some("RFC 2481 section 6.1.2")]);
-    assert_eq!([EceMissing, EctOnAck].map(old), [Some("RFC 2481 section 6.1.3"), Some("RFC 2481 section 6.1.4")]);
+    assert_eq!([SetupFlags, NoReduction].map(old), [Some("RFC 2481 section 6.1.1"), Some("RFC 2481 section 6.1.2")]);
+    assert_eq!([EceMissing, CwrTwice, CwrMissing].map(old), [Some("RFC 2481 section 6.1.3"); 3]);
+    assert_eq!(old(EctOnAck), Some("RFC 2481 section 6.1.4"));
     // RFC 8257 §3.2 is the receiver, §3.3 the sender; §3.6 has ECT on SYNs. What it leaves alone is RFC 3168's.
     let dctcp = |rule: Rule| rule.section(Standard::Rfc8257);
     let gone = [EctOnSyn, EceStopped, EceMissing, EceAfterCwr, NoReduction, GrowthOnEce];
