@@ -142,3 +142,130 @@ impl Flight {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sampler::Sampler;
+    use super::*;
+    use crate::config::Config;
+    use crate::counters::Counters;
+    use crate::ecn;
+    use crate::law::Law;
+    use crate::profile;
+    use crate::registry::{EcnKind, WindowLaw};
+    use ecnlab_base::{Bytes, Time};
+    use ecnlab_wire::Seq;
+
+    fn config() -> Config {
+        let config = profile("modern").expect("a profile of ours").config.clone();
+        Config { mss: Bytes(1_000), rtt_sampling: RttSampling::TimedSegment, ..config }
+    }
+
+    /// A sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten.
+    fn with_ten() -> Flight {
+        let mut tx = Flight::new(&config(), Seq(0));
+        tx.law.set_cwnd(10_000);
+        (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 10_001);
+        tx.sampler = Sampler::new(1, None);
+        tx
+    }
+
+    fn with_cx<T>(act: impl FnOnce(&Cx) -> T) -> T {
+        let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
+        act(&Cx { config: &config(), now: Time::ZERO, counters: &mut counters, ecn: &mut ecn })
+    }
+
+    #[test]
+    fn the_window_limits_a_sender_that_has_no_room_for_one_more_segment() {
+        let limited = |outstanding| {
+            let mut tx = with_ten();
+            tx.last_sent.outstanding = outstanding;
+            let rtt = Some(Dur::from_ms(100));
+            let known = Known { in_recovery: false, lost: 0, in_flight: 0, prior_in_flight: 0, last_rtt: rtt };
+            let (delivered, marks) = (0, ecn::Marks::None);
+            let seen = AckSeen {
+                ack: 1,
+                delivered,
+                echo: false,
+                marks,
+                no_growth: false,
+                bare: true,
+                new_sack: false,
+                echoed: None,
+            };
+            let sample = with_cx(|cx| tx.feedback(known, &seen, 1, rtt, cx));
+            assert_eq!(sample.min_rtt, Dur::from_ms(100));
+            sample.cwnd_limited
+        };
+        assert_eq!([9_000, 9_001].map(limited), [false, true]);
+    }
+
+    #[test]
+    fn a_duplicate_stands_for_a_segment_if_it_is_bare_and_something_is_outstanding() {
+        let mut tx = with_ten();
+        assert_eq!([false, true].map(|bare| tx.newly_delivered(1, bare)), [0, 1_000]);
+        // The ACK of two segments has one more; the duplicate before it counts no more after it.
+        assert_eq!(tx.newly_delivered(2_001, true), 1_000);
+        tx.una = 2_001;
+        assert_eq!(tx.newly_delivered(2_001, true), 1_000);
+        // Without data outstanding it stands for nothing, also when there is some again.
+        let mut tx = with_ten();
+        (tx.una, tx.sampler) = (10_001, Sampler::new(10_001, None));
+        assert_eq!(tx.newly_delivered(10_001, true), 0);
+        tx.max = 12_001;
+        assert_eq!(tx.newly_delivered(10_001, false), 0);
+    }
+
+    #[test]
+    fn reported_bytes_above_the_ack_are_delivered() {
+        let mut tx = with_ten();
+        tx.sacked.insert(1_001, 2_001);
+        assert_eq!([true, false].map(|bare| tx.newly_delivered(1, bare)), [1_000, 0], "SACK counts, and no duplicates");
+        assert_eq!(tx.newly_delivered(2_001, true), 1_000);
+    }
+
+    #[test]
+    fn the_application_limits_where_all_is_sent_and_the_window_has_room() {
+        // The end of what is written, segments taken for lost, the window.
+        let limited = |(end, lost, cwnd)| {
+            let mut tx = with_ten();
+            tx.end = end;
+            tx.law.set_cwnd(cwnd);
+            if lost {
+                tx.scoreboard.sent(1, 1_000, false, false, Time::ZERO);
+                tx.scoreboard.lose_after_timeout(|_| true);
+            }
+            tx.scoreboard.segments.rates = Some(Box::default());
+            tx.check_application_limited();
+            tx.rates().is_some_and(RateSampler::is_limited)
+        };
+        let cases = [(10_001, false, 10_001), (10_001, false, 10_000), (10_002, false, 10_001), (10_001, true, 10_001)];
+        assert_eq!(cases.map(limited), [true, false, false, false]);
+    }
+
+    #[test]
+    fn segments_with_records_are_kept_once_with_their_fin() {
+        let mut tx = with_ten();
+        tx.scoreboard.segments.rates = Some(Box::default());
+        with_cx(|cx| {
+            for (offsets, bytes) in [(1..1_001, 1_000), (1..1_001, 1_000), (1_001..2_002, 1_000)] {
+                tx.tell_sent(offsets, bytes, (0, 0), cx);
+            }
+        });
+        let kept: Vec<_> = tx.scoreboard.segments.iter().map(|s| (s.start, s.len, s.fin)).collect();
+        assert_eq!(kept, [(1, 1_000, false), (1_001, 1_000, true)]);
+    }
+
+    #[test]
+    fn the_law_is_told_whether_what_leaves_was_sent_before() {
+        let mut tx = with_ten();
+        tx.law = Law::new(&Config { congestion: WindowLaw::Prague(Default::default()), ..config() }, 1_000);
+        let mut told = |offsets| {
+            let before = format!("{:?}", tx.law);
+            with_cx(|cx| tx.tell_sent(offsets, 1_000, (0, 0), cx));
+            format!("{:?}", tx.law) != before
+        };
+        // Prague notes where new data ends, and nothing of what is sent again.
+        assert_eq!([1..1_001, 10_001..11_001].map(&mut told), [false, true]);
+    }
+}

@@ -79,6 +79,7 @@ mod tests {
         let mut pacer = Pacer::default();
         assert!(pacer.begin(SLOW, at(500)));
         assert!(!pacer.sent(1_000, at(500)), "the quantum is used up");
+        assert_eq!(pacer.next(), at(1_500));
         assert_eq!(ended(&mut pacer), at(1_500));
         assert!(!pacer.begin(SLOW, at(1_499)));
         assert_eq!(ended(&mut pacer), at(1_500));

@@ -345,4 +345,13 @@ mod tests {
         let sample = rates.sample(1_000, Dur::ZERO).unwrap();
         assert_eq!((sample.lost, sample.tx_in_flight, sample.prior_delivered), (300, 2_000, 0));
     }
+
+    #[test]
+    fn a_probe_sent_again_is_in_flight_once() {
+        let mut rates = RateSampler::default();
+        rates.sent(None, 0..1, 0, 0, at(0));
+        rates.sent(None, 0..1, 1, 0, at(10));
+        rates.acknowledge_probe(1, at(30));
+        assert_eq!(rates.sample(0, Dur::ZERO).map(|sample| sample.tx_in_flight), Some(1));
+    }
 }

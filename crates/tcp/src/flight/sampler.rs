@@ -79,3 +79,17 @@ impl Sampler {
         lost - std::mem::replace(&mut self.lost, lost)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_counted_once_and_the_least_rtt_is_kept() {
+        let mut sampler = Sampler::new(1, None);
+        assert_eq!([3_000, 5_000, 5_000].map(|lost| sampler.lose(lost)), [3_000, 2_000, 0]);
+        assert_eq!([1_001, 501, 2_001].map(|delivered| sampler.deliver(delivered)), [1_000, 0, 1_000]);
+        [120, 100, 110].into_iter().for_each(|ms| sampler.take_rtt(Dur::from_ms(ms)));
+        assert_eq!(sampler.min_rtt(), Dur::from_ms(100));
+    }
+}

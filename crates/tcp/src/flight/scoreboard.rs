@@ -351,6 +351,9 @@ mod tests {
         scoreboard.acknowledge(6_001, at(9), |_| {});
         assert_eq!((scoreboard.settle_sacked(6), scoreboard.sacked()), ((5, false), 0));
         assert_eq!((scoreboard.settle_sacked(0), scoreboard.sacked()), ((0, false), 0));
+        assert!(!scoreboard.is_empty());
+        scoreboard.acknowledge(10_001, at(9), |_| {});
+        assert!(scoreboard.is_empty());
     }
 
     #[test]
@@ -381,5 +384,25 @@ mod tests {
         assert_eq!((scoreboard.lost(), scoreboard.in_flight()), (0, 1));
         scoreboard.forget_sacked();
         assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (0, 3));
+    }
+
+    #[test]
+    fn something_was_sent_again_if_a_copy_is_under_way_or_the_first_segment_was() {
+        let mut scoreboard = scoreboard(3);
+        assert!(!scoreboard.any_retransmitted());
+        scoreboard.sent(1_001, 1_000, false, false, at(5));
+        assert!(scoreboard.any_retransmitted());
+        // A probe is no copy that counts, but was sent.
+        let mut scoreboard = self::scoreboard(1);
+        scoreboard.sent(1, 1_000, false, true, at(5));
+        assert_eq!((scoreboard.retransmitted(), scoreboard.any_retransmitted()), (0, true));
+    }
+
+    #[test]
+    fn a_report_of_part_of_a_segment_holds_only_the_whole_ones() {
+        let mut scoreboard = scoreboard(3);
+        scoreboard.report(1_001, 2_501, 1_500);
+        scoreboard.take_reports(|s| assert_eq!(s.start, 1_001));
+        assert_eq!(scoreboard.sacked(), 1);
     }
 }

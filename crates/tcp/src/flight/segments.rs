@@ -221,4 +221,12 @@ mod tests {
         kept.acknowledge(3_002, at(30));
         assert_eq!((delivered(&kept), kept.len()), (3_001, 0));
     }
+
+    #[test]
+    fn of_what_is_sent_again_with_a_fin_only_the_fin_is_new() {
+        let mut segments = three();
+        segments.push_new(2_001, 1_000, true, at(5));
+        let last = segments.back().map(|s| (s.start, s.len, s.fin));
+        assert_eq!((segments.len(), last), (4, Some((3_001, 0, true))));
+    }
 }
