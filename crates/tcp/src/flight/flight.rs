@@ -425,3 +425,27 @@ pub(crate) fn timestamp(config: &Config, iss: Seq, now: Time) -> u32 {
     let ticks = now.since(Time::ZERO).whole(config.timestamp_clock);
     (ticks as u32).wrapping_add(iss.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Counters;
+    use crate::ecn;
+    use crate::profile;
+    use crate::registry::EcnKind;
+
+    #[test]
+    fn of_what_is_sent_again_probes_were_not_lost() {
+        let config = &profile("modern").expect("a profile of ours").config;
+        let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
+        let mut tx = Flight::new(config, Seq(0));
+        let mut cx = Cx { config, now: Time::ZERO, counters: &mut counters, ecn: &mut ecn };
+        let lost = [How::Hole, How::Rescue, How::Probe, How::FastHead].map(|how| {
+            tx.count_retransmission(Chunk { start: 1, len: 1_000, fin: false, how }, 1_001, &mut cx);
+            tx.resent.bytes
+        });
+        assert_eq!(lost, [1_000, 1_000, 1_000, 2_000]);
+        // The hole and the rescue; a probe is counted elsewhere.
+        assert_eq!((counters.retransmits_recovery, counters.retransmits_fast), (2, 1));
+    }
+}
