@@ -175,3 +175,83 @@ impl Flight {
         self.max - self.una <= 1 && self.nxt == self.una && self.end > self.nxt
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Counters;
+    use crate::ecn;
+    use crate::law::Law;
+    use crate::profile;
+    use crate::registry::{EcnKind, WindowLaw};
+    use ecnlab_base::Bytes;
+    use ecnlab_wire::Seq;
+
+    fn config() -> Config {
+        let config = profile("modern").expect("a profile of ours").config.clone();
+        Config { mss: Bytes(1_000), careful_retransmit: true, reduce_from: ReduceFrom::Flight, ..config }
+    }
+
+    /// Does `act` with a sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten.
+    fn with_ten<T>(act: impl FnOnce(&mut Flight, &mut Cx) -> T) -> T {
+        let config = config();
+        let mut tx = Flight::new(&config, Seq(0));
+        tx.law.set_cwnd(10_000);
+        (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 10_001);
+        let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
+        let now = Time::ZERO;
+        act(&mut tx, &mut Cx { config: &config, now, counters: &mut counters, ecn: &mut ecn })
+    }
+
+    #[test]
+    fn at_the_recovery_point_only_sack_begins_a_fast_retransmit_and_with_the_counter_not_after_a_timeout() {
+        let may = |counts_sacks, sack_rule, cause, una| {
+            with_ten(|tx, _| {
+                (tx.recovery.recover, tx.recovery.cause, tx.una) = (5_001, cause, una);
+                tx.may_fast_retransmit(counts_sacks, &Config { sack_rule, ..config() })
+            })
+        };
+        assert!(may(false, SackRule::Rfc6675, Cause::Timeout, 5_002));
+        assert!(!may(false, SackRule::Rfc6675, Cause::Loss, 5_001));
+        assert!(may(true, SackRule::Rfc6675, Cause::Timeout, 5_001));
+        assert!(!may(true, SackRule::Counter, Cause::Timeout, 5_001));
+        assert!(may(true, SackRule::Counter, Cause::Loss, 5_001));
+        assert!(!may(true, SackRule::Rfc6675, Cause::Loss, 5_000));
+    }
+
+    #[test]
+    fn a_window_below_two_segments_waits() {
+        let waits = |cwnd| {
+            with_ten(|tx, _| {
+                tx.law.set_cwnd(cwnd);
+                tx.waits_at_one_segment(&Config { ecn_response: EcnResponse::Standard, ..config() })
+            })
+        };
+        assert_eq!([1_999, 2_000].map(waits), [true, false]);
+    }
+
+    #[test]
+    fn a_timeout_outside_a_recovery_takes_ssthresh_from_the_flight_alone() {
+        with_ten(|tx, cx| {
+            tx.law = Law::new(&Config { congestion: WindowLaw::Reno(Default::default()), ..config() }, 1_000);
+            tx.law.set_cwnd(10_000);
+            tx.law.set_ssthresh(2_000);
+            tx.on_timeout(cx);
+            assert_eq!((tx.law.state().ssthresh, tx.law.cwnd()), (5_000, 1_000));
+        });
+    }
+
+    #[test]
+    fn a_closed_window_is_probed_and_a_fin_is_no_probe() {
+        with_ten(|tx, cx| {
+            (tx.una, tx.end) = (10_001, 12_001);
+            assert!(tx.on_idle_timer(cx).is_some_and(|chunk| (chunk.start, chunk.len) == (10_001, 1)));
+            assert_eq!(cx.counters.window_probes, 1);
+            tx.max = 10_002;
+            assert!(tx.only_probing());
+            // All is sent, and what is to be sent again is the FIN.
+            tx.end = 10_001;
+            assert!(!tx.only_probing());
+        });
+    }
+}
