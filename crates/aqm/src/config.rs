@@ -39,7 +39,7 @@ pub struct Class {
     pub queue: Config,
 }
 
-/// The keys of a class besides those of a queue. A packet belongs to a class if it matches all keys of the class.
+/// The keys of a class in addition to those of a queue. A packet belongs to a class if it matches all keys of the class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
@@ -57,7 +57,7 @@ pub struct Member {
     /// first by `wrr`. Default 0.
     #[serde(default)]
     pub order: u32,
-    /// Weight of its share of the link with `wrr`, 1 to 1000. Default 1.
+    /// Weight of the class with `wrr`, 1 to 1000. Default 1.
     #[serde(default = "one")]
     pub share: u32,
     /// Bytes that it may send a round of `drr` and `drr++`, 256 B to 1 GB. Default 1514 B.
@@ -104,7 +104,7 @@ impl Default for Member {
 }
 
 impl Member {
-    /// The names of these keys, of which no discipline may have one.
+    /// The names of these keys; no discipline may use one.
     pub const KEYS: [&'static str; 6] = ["codepoints", "dscp", "groups", "order", "share", "turn"];
 
     /// Returns whether all keys have their defaults.
@@ -115,7 +115,7 @@ impl Member {
     pub(crate) fn has_turn(&self) -> bool {
         self.share != one() || self.turn != quantum()
     }
-    /// Whether every packet may belong there.
+    /// Whether it matches every packet.
     pub(crate) fn takes_all(&self) -> bool {
         self.codepoints.is_empty() && self.dscp.is_empty() && self.groups.is_empty()
     }
@@ -144,8 +144,8 @@ pub struct Common {
     /// Whether a signal to an ECN-capable packet is CE rather than a drop. Default false.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether quantiles of sojourns are kept, of the queue and of each flow group in it: in the tables `sojourns`,
-    /// `sojourn_bins`, `classes` and `links`. Queues made of queues always keep them. Default false.
+    /// Whether quantiles of sojourn times are recorded, of the queue and of each flow group in it: in the tables `sojourns`,
+    /// `sojourn_bins`, `classes` and `links`. Queues with inner queues always record them. Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quantiles: bool,
 }
@@ -184,7 +184,7 @@ pub enum Forced {
     /// The arriving packet.
     #[default]
     Arriving,
-    /// Whom [`Full`] names (ns-2's RED with `drop_rand_` or `drop_front_`).
+    /// The packet selected by [`Full`] (ns-2's RED with `drop_rand_` or `drop_front_`).
     Full,
 }
 
@@ -195,7 +195,7 @@ pub enum MarkAt {
     /// The arriving packet.
     #[default]
     Tail,
-    /// The packet at the head, which reaches its receiver a queue's delay sooner (Liu & Jain 2001).
+    /// The packet at the head, which reaches its receiver earlier by the queueing delay (Liu & Jain 2001).
     ///
     /// If the head cannot carry the mark, being Not-ECT or already CE, or the queue is empty, the arriving packet is
     /// marked, so that no signal is lost. A Not-ECT arrival is dropped and never passes its signal to the head, so that
@@ -243,7 +243,7 @@ impl Config {
         }
     }
 
-    /// A law that nobody has supplied, its own or an inner queue's, as the scenario names it.
+    /// Returns a user-defined law that has not been supplied, its own or an inner queue's, by its name in the scenario.
     pub fn unsupplied(&self) -> Option<&str> {
         let own = self.params.user_law().filter(|law| law.law().is_none()).map(|law| law.python.as_str());
         own.or_else(|| self.classes.values().find_map(|class| class.queue.unsupplied()))
@@ -268,7 +268,7 @@ impl Config {
             Length::Bytes(n) => n >= 1.0,
         };
         Impossible::unless(possible, "limit", || {
-            format!("{limit} is no limit: write whole packets or bytes, at least one")
+            format!("{limit} is not a valid limit: write whole packets or bytes, at least one")
         })?;
         Impossible::unless(!self.common.ecn || self.params.marks(), "ecn", || {
             format!("\"{}\" marks no packet: leave it out", self.params.name())
@@ -281,7 +281,7 @@ impl Config {
         Ok(())
     }
 
-    /// The rate to which a shaper holds the whole queue, if one does.
+    /// The rate to which a shaper limits the whole queue, if there is one.
     pub fn rate(&self) -> Option<Rate> {
         self.params.rate()
     }
@@ -305,9 +305,10 @@ impl Config {
             });
         }
         Impossible::unless(matches!(full, Full::Tail | Full::Fattest), "full", || {
-            "several queues have no one head: write \"tail\" or \"fattest\"".to_owned()
+            "several queues have no common head: write \"tail\" or \"fattest\"".to_owned()
         })?;
-        let leave_out = || "several queues have no say in it: leave it out, or write it in their classes".to_owned();
+        let leave_out =
+            || "it has no effect with several queues: leave it out, or write it in their classes".to_owned();
         Impossible::unless(admit == Admit::default(), "admit", leave_out)?;
         Impossible::unless(forced == Forced::default(), "forced", leave_out)?;
         Impossible::unless(mark_at == MarkAt::default(), "mark_at", leave_out)

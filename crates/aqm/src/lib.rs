@@ -35,15 +35,15 @@ pub use recorded::Recorded;
 /// Decision of a discipline on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it through.
+    /// Accept the packet.
     Pass,
-    /// Tell its sender of congestion: CE where the packet is ECN-capable, a drop where it is not.
+    /// Signal congestion: mark CE if the packet is ECN-capable, else drop.
     Signal,
-    /// Tell its sender by an early drop, ECN-capable or not (RED past `mark_p`).
+    /// Signal by an early drop, ECN-capable or not (RED past `mark_p`).
     SignalByDrop,
     /// Drop it, ECN-capable or not.
     Drop,
-    /// Give it CE if it is ECN-capable, whether or not the queue has ECN on, and let it through in any case.
+    /// Mark CE if it is ECN-capable, whether or not the queue has ECN on, and accept it in any case.
     MarkIfCapable,
     /// Compare an arriving packet with a queued one chosen with equal probability: if both are of the same flow, both
     /// are dropped, ECN-capable or not; otherwise, or if the queue is empty, [`Aqm::on_unlike`] decides. A packet that
@@ -51,7 +51,7 @@ pub enum Verdict {
     Compare,
 }
 
-/// Why a packet was given CE.
+/// Reason of a CE mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkReason {
     /// A signal of the discipline.
@@ -62,10 +62,10 @@ pub enum MarkReason {
     Coupled,
 }
 
-/// Why a packet was dropped.
+/// Reason of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// A signal that took the form of a drop.
+    /// A signal by drop.
     Early,
     /// The discipline's [`Verdict::Drop`] (for RED: the average is past its upper threshold).
     Forced,
@@ -87,7 +87,7 @@ pub trait Item: Copy {
     fn group(&self) -> usize;
     /// Identifies its five-tuple: equal for all packets of a connection in one direction.
     fn flow_key(&self) -> u64;
-    /// Identify its source and its destination, between which fair queues may be fair.
+    /// Hashes of its source and its destination, for queues that are fair between hosts.
     fn hosts(&self) -> (u32, u32) {
         (0, 0)
     }
@@ -104,19 +104,19 @@ pub struct Owed<P> {
     pub wire_len: u32,
 }
 
-/// Sees each packet's fate; chosen when a run is built, so that not watching costs nothing.
+/// Observer of each packet's fate; a type parameter, so that a run without observation has no cost.
 pub trait Watch<P> {
     /// `packet` entered the queue.
     fn enqueued(&mut self, _packet: &P) {}
-    /// `packet` was given CE.
+    /// `packet` was marked CE.
     fn marked(&mut self, _packet: &P, _why: MarkReason) {}
     /// `packet` was dropped.
     fn dropped(&mut self, _packet: &P, _why: DropReason) {}
     /// `packet` left the queue for the wire.
     fn dequeued(&mut self, _packet: &P) {}
-    /// The router owes a source quench; whether and how it is sent is the watcher's.
+    /// The router owes a source quench; the observer decides whether and how to send it.
     fn quenched(&mut self, _owed: &Owed<P>) {}
 }
 
-/// Watches nothing.
+/// Observer that does nothing.
 impl<P> Watch<P> for () {}

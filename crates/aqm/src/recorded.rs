@@ -71,7 +71,7 @@ impl Config {
     }
 }
 
-/// The names of the laws of all inner queues that have a name. Those that are all alike have no row each.
+/// The names of the laws of all named inner queues. Inner queues with common settings have no row each.
 fn inner(queue: &Config) -> Vec<&'static str> {
     let Some(Inner::Named(queues)) = queue.params.inner(queue) else { return Vec::new() };
     queues.iter().flat_map(|(_, queue)| std::iter::once(queue.params.name()).chain(inner(queue))).collect()

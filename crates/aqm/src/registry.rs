@@ -17,7 +17,7 @@ use crate::laws::fifo_laws;
 use crate::record::columns::{Columns, Integral};
 use crate::{Across, AcrossView, Aqm, Decision, InnerView, LawParams, PacketView, SpeaksBack, Verdict, View};
 
-/// A discipline as a reader finds it.
+/// A discipline with its source file, page and schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Static properties.
@@ -36,7 +36,7 @@ macro_rules! registry {
         composed { $($cname:literal: $cmodule:ident::$Composed:ident;)+ }
         across { $($aname:literal: $amodule:ident::$Across:ident;)+ }
     ) => {
-        /// A law's parameters, whichever law it is.
+        /// The parameters of any law.
         #[allow(clippy::large_enum_variant, reason = "read once for a link, when a run is planned")]
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "discipline")]
@@ -46,7 +46,7 @@ macro_rules! registry {
             $(#[doc = concat!("See [`crate::", stringify!($amodule), "`].")] #[serde(rename = $aname)] $Across(crate::$amodule::Params),)+
         }
 
-        /// A law, whichever it is: a jump on the variant, not a virtual call. The tag has a byte of its own: one that is
+        /// Any law: dispatch by a match on the variant, not a virtual call. The tag has a byte of its own: one that is
         /// hidden in a law's fields takes three instructions more to read, several times for each packet.
         #[derive(Debug)]
         #[repr(u8)]
@@ -54,7 +54,7 @@ macro_rules! registry {
             $(#[doc = concat!("See [`crate::", stringify!($module), "`].")] $Law(crate::$module::$Law),)+
         }
 
-        /// A law across inner queues, whichever it is.
+        /// Any law across inner queues.
         #[derive(Clone, Debug)]
         pub(crate) enum Joint {
             $(#[doc = concat!("See [`crate::", stringify!($amodule), "`].")] $Across(crate::$amodule::$Across),)+
@@ -108,7 +108,7 @@ macro_rules! registry {
                     $(Params::$Across(_) => $aname,)+
                 }
             }
-            /// The user-defined law that they name, if they name one.
+            /// The name of the user-defined law, if there is one.
             pub(crate) fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
                 match self {
                     $(Params::$Law(params) => params.user_law(),)+
@@ -116,7 +116,7 @@ macro_rules! registry {
                     $(Params::$Across(_) => None,)+
                 }
             }
-            /// The same, to be supplied.
+            /// The same, as a mutable reference, so that it can be supplied.
             pub(crate) fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
                 match self {
                     $(Params::$Law(params) => params.user_law_mut(),)+

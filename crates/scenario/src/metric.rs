@@ -97,7 +97,7 @@ impl Check<'_> {
         let combined = u8::from(metric.ratio.is_some()) + u8::from(metric.difference.is_some());
         match (picks, combined) {
             (true, 0) if metric.column.is_none() && metric.aggregate != Some(Aggregate::Count) => {
-                wrong("lacks `column`", "say which, or `aggregate = \"count\"` for the number of rows")
+                wrong("lacks `column`", "name it, or `aggregate = \"count\"` for the number of rows")
             }
             (true, 0) if metric.minus_one.is_some() => wrong("has `minus_one` but no ratio", "leave it out"),
             (false, 1) if picked => wrong("combines metrics and picks from a table", "make two metrics of it"),

@@ -24,7 +24,7 @@ fn mistakes_in_experiments_are_answered() {
         ("[set]\n\"queue.red.maxp\" = 1", "e.toml:5:1: unknown key `queue.red.maxp`; did you mean `max_p`?"),
         (
             "[set]\n\"queue.red.max_p\" = 7",
-            "e.toml:5:21: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1",
+            "e.toml:5:21: `queue.red.max_p`: 7 is not a valid probability; it must be above 0 and at most 1",
         ),
         (
             "[grid.x]\npath = \"queue.red.maxp\"\nvalues = [0.1]",
@@ -32,7 +32,7 @@ fn mistakes_in_experiments_are_answered() {
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1, 7]",
-            "e.toml:6:16: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1",
+            "e.toml:6:16: `queue.red.max_p`: 7 is not a valid probability; it must be above 0 and at most 1",
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"",
@@ -65,7 +65,7 @@ fn mistakes_in_experiments_are_answered() {
         ("[arms.x]\nset = {}", "e.toml:4:2: unknown key `arms`; did you mean `arm`?"),
         (
             "[metrics]\ng = { table = \"flows\" }",
-            "e.toml:5:1: `metrics.g` lacks `column`; say which, or `aggregate = \"count\"` for the number of rows",
+            "e.toml:5:1: `metrics.g` lacks `column`; name it, or `aggregate = \"count\"` for the number of rows",
         ),
         (
             "[metrics]\ng = { table = \"flows\", column = \"x\", aggregate = \"meen\" }",

@@ -94,7 +94,7 @@ const CASES: &[Case] = &[
         "ecn = \"off\"",
         "ecn = \"rfc3168\"\ncongestion = \"prague\"",
         &[
-            "x.toml:16:14: `tcp.mine.congestion` needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\", not \"rfc3168\"",
+            "x.toml:16:14: `tcp.mine.congestion` needs feedback that counts marks: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\", not \"rfc3168\"",
         ],
     ),
     (
@@ -324,7 +324,7 @@ const CASES: &[Case] = &[
     (
         "\"60 packets\"",
         "\"0 packets\"",
-        &["x.toml:11:9: `queue.red.limit`: 0 packets is no limit; write whole packets or bytes, at least one"],
+        &["x.toml:11:9: `queue.red.limit`: 0 packets is not a valid limit; write whole packets or bytes, at least one"],
     ),
     ("ecn = \"off\"", "mss = \"1 B\"", &["x.toml:15:7: `tcp.mine.mss` must be from 64 B to 65495 B, not 1 B"]),
 ];

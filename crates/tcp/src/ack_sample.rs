@@ -1,8 +1,8 @@
-//! What a window law is told of each ACK, whatever the recovery scheme.
+//! Samples of ACKs for window laws, in the same form for all recovery schemes.
 
 use ecnlab_base::{Dur, Time};
 
-/// So much data.
+/// An amount of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Bytes of payload; FIN counts as one.
@@ -28,42 +28,42 @@ pub struct AckSample {
     /// Newly delivered: acknowledged, reported by SACK, or, without SACK, one segment for each duplicate ACK. Nothing is
     /// counted twice.
     pub delivered: Amount,
-    /// Of `delivered`, what arrived marked.
+    /// The marked part of `delivered`.
     pub marked: Amount,
-    /// Newly lost, so far as recovery tells.
+    /// Newly lost, as estimated by recovery.
     pub lost: Amount,
     /// Bytes delivered in the connection, as [`RateSample::prior_delivered`] counts them; zero for laws without
     /// [`Facts::rates`](crate::Facts::rates).
     pub delivered_total: u64,
-    /// Bytes taken for lost in the connection so far, each copy for itself.
+    /// Bytes considered lost in the connection so far; each copy counts separately.
     pub lost_total: u64,
-    /// Bytes in flight, as recovery counts them: sent, not acknowledged, not known to have arrived, and not taken for lost
-    /// where the scheme has a scoreboard.
+    /// Bytes in flight, as recovery counts them: sent, not acknowledged, not known to have arrived, and not considered lost
+    /// if the scheme has a scoreboard.
     pub in_flight: u64,
     /// The same before the ACK.
     pub prior_in_flight: u64,
-    /// The RTT it has shown: of what was sent first, where it delivers several segments.
+    /// The RTT measured by this ACK; of the segment sent first, if it delivers several.
     pub rtt: Option<Dur>,
-    /// The RTT of what was sent last of those, where the scheme has a scoreboard; else `rtt`.
+    /// The RTT of the segment sent last among those, if the scheme has a scoreboard; else `rtt`.
     pub last_rtt: Option<Dur>,
     /// Least `last_rtt` of the connection; [`Dur::ZERO`] before the first.
     pub min_rtt: Dur,
     /// Smoothed RTT; [`Dur::ZERO`] before the first.
     pub srtt: Dur,
-    /// The last burst of sending left less than a segment of the window free.
+    /// Whether the last burst of sending left less than a segment of the window free.
     pub cwnd_limited: bool,
-    /// Round trips so far: one is over when something is acknowledged that was sent after it began.
+    /// Round trips so far: one ends when data sent after its start are acknowledged.
     pub round: u64,
-    /// Whether a recovery is going on.
+    /// Whether a recovery is in progress.
     pub in_recovery: bool,
-    /// When the pacer lets the next segment leave; in the past, if it holds up none.
+    /// Time at which the pacer allows the next segment; in the past if it delays none.
     pub departure: Time,
-    /// The rate at which data are delivered: in [`on_ack`](crate::cc::CongestionControl::on_ack) of laws with
-    /// [`Facts::rates`](crate::Facts::rates), where the ACK tells one.
+    /// The delivery rate: in [`on_ack`](crate::cc::CongestionControl::on_ack) of laws with
+    /// [`Facts::rates`](crate::Facts::rates), if the ACK yields one.
     pub rate: Option<RateSample>,
 }
 
-/// How fast data were delivered, from the ACK that was the last before a segment was sent to the one that delivers it
+/// A delivery rate sample, from the last ACK before a segment was sent to the ACK that delivers it
 /// (draft-cheng-iccrg-delivery-rate-estimation-02; Linux net/ipv4/tcp_rate.c). Bytes of payload; FIN counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
@@ -73,7 +73,7 @@ pub struct RateSample {
     pub interval: Dur,
     /// Bytes delivered in the connection when the segment was sent.
     pub prior_delivered: u64,
-    /// Bytes taken for lost since the segment was sent.
+    /// Bytes considered lost since the segment was sent.
     pub lost: u64,
     /// Bytes in flight when it was sent, itself among them: sent and not known to have arrived.
     pub tx_in_flight: u64,
@@ -81,7 +81,7 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
-/// What happens with a segment that leaves, for the first time or again.
+/// A segment sent, for the first time or again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// When.
@@ -99,14 +99,14 @@ pub struct Sent {
     pub app_limited: bool,
 }
 
-/// What a connection begins with, when data may flow.
+/// Initial values of a connection, at the time when it is established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Established {
     /// When.
     pub now: Time,
     /// The RTT of the handshake, if it was timed.
     pub rtt: Option<Dur>,
-    /// What seeds a law's random numbers: the initial sequence number, which the run's own stream has drawn for this
+    /// Seed of a law's random numbers: the initial sequence number, which the run's own stream has drawn for this
     /// connection.
     pub seed: u32,
     /// Both ends have agreed on feedback that counts marks ([`Facts::counts_marks`](crate::Facts::counts_marks)).

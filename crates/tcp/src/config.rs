@@ -343,7 +343,7 @@ impl Config {
         let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
         ensure(!(threshold && self.slow_start.only_without_threshold()), "slow_start", || {
             let name = self.slow_start.name();
-            format!("\"{name}\" needs initial_ssthresh = \"unlimited\": it holds only until there is a threshold")
+            format!("\"{name}\" needs initial_ssthresh = \"unlimited\": it applies only until ssthresh is set")
         })?;
         ensure((64..=65_495).contains(&self.mss.0), "mss", || {
             format!("must be from 64 B to 65495 B, not {}", self.mss)
@@ -373,7 +373,7 @@ impl Config {
             ensure(self.ecn.counts(), key, || {
                 let with: Vec<_> = EcnKind::ALL.iter().filter(|ecn| ecn.counts()).map(|ecn| ecn.name()).collect();
                 format!(
-                    "needs feedback that tells how much was marked: ecn = \"{}\", not \"{}\"",
+                    "needs feedback that counts marks: ecn = \"{}\", not \"{}\"",
                     with.join("\" or \""),
                     self.ecn.name()
                 )
@@ -507,8 +507,7 @@ mod tests {
             config.check().err().map(|refused| refused.to_string())
         };
         let problem = |ecn| {
-            let needs =
-                "needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\"";
+            let needs = "needs feedback that counts marks: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\"";
             Some(format!("`congestion.codepoint` {needs}, not \"{ecn}\""))
         };
         assert_eq!(refused(EcnKind::Dctcp), None);

@@ -1,8 +1,8 @@
-//! What an endpoint counts. Counters only grow; they are what tests balance.
+//! Counters of an endpoint. They never decrease; tests check their balance.
 
 use ecnlab_base::Dur;
 
-/// Counters of one endpoint, from its birth.
+/// Counters of one endpoint since its creation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments of any kind sent.
@@ -11,29 +11,29 @@ pub struct Counters {
     pub data_segments_sent: u64,
     /// Payload bytes sent, retransmissions among them.
     pub bytes_sent: u64,
-    /// Payload bytes sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retransmitted: u64,
-    /// Segments sent again by fast retransmit: the one that begins a recovery.
+    /// Fast retransmits: each is the segment that begins a recovery.
     pub retransmits_fast: u64,
-    /// Segments sent again after a retransmission timeout, up to what had been sent before it; SYN and FIN included.
+    /// Segments retransmitted after a retransmission timeout, up to the highest data sent before it; includes SYN and FIN.
     pub retransmits_timeout: u64,
-    /// Segments sent again in the course of a recovery: partial ACKs, holes in the scoreboard.
+    /// Segments retransmitted during a recovery: partial ACKs, holes in the scoreboard.
     pub retransmits_recovery: u64,
     /// Retransmission timeouts, the handshake's included.
     pub timeouts: u64,
     /// Recoveries begun by duplicate ACKs or SACKs.
     pub fast_recoveries: u64,
-    /// Window reductions in answer to ECN-Echo.
+    /// Window reductions on ECN-Echo.
     pub ecn_reductions: u64,
-    /// SYNs sent again without asking for ECN, as those before did (RFC 3168 §6.1.1.1): 1 at most.
+    /// SYNs retransmitted without requesting ECN, unlike those before (RFC 3168 §6.1.1.1): at most 1.
     pub ecn_fallbacks: u64,
-    /// Times that ECN-Echo or a source quench met a window of one segment, so that the timer had to pass first.
+    /// Number of ECN-Echoes or source quenches at a window of one segment, after which the sender waits for its timer.
     pub ecn_holds: u64,
-    /// Window reductions in answer to a source quench.
+    /// Window reductions on a source quench.
     pub quench_reductions: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
-    /// Segments of any kind received, refused ones included.
+    /// Segments of any kind received, including refused ones.
     pub segments_received: u64,
     /// Payload bytes received a second time: retransmissions that were not needed.
     pub duplicate_bytes: u64,
@@ -41,8 +41,8 @@ pub struct Counters {
     pub ce_received: u64,
     /// ACKs received with ECN-Echo (without SYN).
     pub ece_received: u64,
-    /// Own bytes whose ACKs reported them as marked. Feedback that says only that there are marks gives the most there can
-    /// be.
+    /// This end's bytes that ACKs reported as marked. Feedback that reports only the presence of marks gives the maximum
+    /// possible number.
     pub bytes_marked: u64,
     /// Segments sent with ECN-Echo (without SYN).
     pub ece_sent: u64,
@@ -50,7 +50,7 @@ pub struct Counters {
     pub cwr_received: u64,
     /// Segments sent with CWR (without SYN).
     pub cwr_sent: u64,
-    /// Source quenches received, unheard ones included.
+    /// Source quenches received, including ignored ones.
     pub quenches_received: u64,
     /// Duplicate ACKs received (RFC 5681 §2).
     pub dupacks_received: u64,
@@ -65,7 +65,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// These and `other`'s together.
+    /// Returns the sum of these and `other`'s counters.
     pub fn plus(&self, other: &Counters) -> Counters {
         let either = |a: Dur, b: Dur| {
             if a.is_zero() {
@@ -108,8 +108,8 @@ impl Counters {
         }
     }
 
-    /// What was counted after `earlier`, an earlier reading of the same counters. Extremes cannot be
-    /// taken apart: those of the whole time are kept.
+    /// Returns the counts since `earlier`, an earlier reading of the same counters. Extremes cannot be
+    /// separated: those of the whole time are kept.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             segments_sent: self.segments_sent - earlier.segments_sent,
@@ -143,7 +143,7 @@ impl Counters {
         }
     }
 
-    /// Segments sent again for any reason.
+    /// Segments retransmitted for any reason.
     pub fn retransmits(&self) -> u64 {
         self.retransmits_fast + self.retransmits_timeout + self.retransmits_recovery
     }

@@ -1,8 +1,8 @@
-//! What the ECN flags of a segment mean.
+//! Interpretation of the ECN flags of a segment.
 
 use ecnlab_wire::Flags;
 
-/// What the flags AE, CWR and ECE of a segment after the handshake mean to the scheme in use, as
+/// Meaning of the flags AE, CWR and ECE of a segment after the handshake in the scheme in use, as
 /// [`Feedback::read`](crate::ecn::Feedback::read) interprets them: two flags or a number.
 ///
 /// One byte: bits 6 and 7 are ECE and CWR as in the header, bits 0 to 2 the number.

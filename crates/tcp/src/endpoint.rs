@@ -59,7 +59,7 @@ pub struct Sample {
     pub rttvar: Dur,
     /// Retransmission timeout in force.
     pub rto: Dur,
-    /// Whether a recovery is going on.
+    /// Whether a recovery is in progress.
     pub in_recovery: bool,
 }
 

@@ -1,25 +1,25 @@
-//! What there is to know of a law of TCP without running it.
+//! Static properties of TCP's laws.
 
 use ecnlab_base::facts::Column;
 
-/// The facts of a law, in its own file and nowhere else.
+/// Static properties of a law, defined in its own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// What a scenario calls it: `congestion = "reno"`.
+    /// Name in scenarios: `congestion = "reno"`.
     pub name: &'static str,
-    /// What reports call it.
+    /// Name in reports.
     pub label: &'static str,
-    /// What it does, in one line.
+    /// One-line summary.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Its source: paper, RFC or code.
     pub reference: &'static str,
-    /// What a trace has of a window law besides its window: columns of `flow_series`.
+    /// Columns of `flow_series` that a window law adds.
     pub columns: &'static [Column],
     /// The key by which a table without `kind` names a window law, if there is one.
     pub named_by: Option<&'static str>,
-    /// Whether a window law hears [`on_feedback`](crate::cc::CongestionControl::on_feedback),
-    /// [`on_ack`](crate::cc::CongestionControl::on_ack) and [`on_sent`](crate::cc::CongestionControl::on_sent). They cost each
-    /// ACK and each segment something.
+    /// Whether a window law receives [`on_feedback`](crate::cc::CongestionControl::on_feedback),
+    /// [`on_ack`](crate::cc::CongestionControl::on_ack) and [`on_sent`](crate::cc::CongestionControl::on_sent). They have a cost
+    /// per ACK and per segment.
     pub samples: bool,
     /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`](crate::cc::AckSample::rate)), for which the sender
     /// keeps a record of each segment in flight. Only with `samples`.
@@ -35,12 +35,12 @@ pub struct Facts {
     /// Whether a window law has a slow start below ssthresh, as RFC 5681 has, which `slow_start` of a [`crate::Config`] may end.
     pub slow_start: bool,
     /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
-    /// §6.1.2 asks of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
+    /// §6.1.2 requires of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
     pub waits_at_one_segment: bool,
     /// Whether an end of slow start applies only as long as there is no threshold, from the start of a connection to its first
     /// congestion.
     pub only_without_threshold: bool,
-    /// Whether the ACKs of a feedback scheme report how much was marked, and not only that something was. Window laws for L4S
+    /// Whether the ACKs of a feedback scheme report the number of marks, not only their presence. Window laws for L4S
     /// need that (RFC 9331 §4.2).
     pub counts_marks: bool,
     /// Bytes of options for which each segment of a feedback scheme has room; zero in schemes without an option.
@@ -52,7 +52,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Those of a law without peculiarities, yet to be named.
+    /// Properties of a law without special features, to be given a name.
     pub const PLAIN: Facts = Facts {
         name: "",
         label: "",

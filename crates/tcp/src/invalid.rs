@@ -1,4 +1,4 @@
-//! What a configuration is refused for.
+//! Errors in a configuration.
 
 /// A value that no TCP can have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -6,7 +6,7 @@
 pub struct Invalid {
     /// The key of [`Config`] at fault, with a dot before one of its table.
     pub key: &'static str,
-    /// What is wrong with it, to be read after the key.
+    /// The problem, in words that follow the key.
     pub problem: String,
 }
 

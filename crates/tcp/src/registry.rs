@@ -18,7 +18,7 @@ use crate::invalid::Invalid;
 pub struct Law {
     /// What kind of law: "congestion", "slow_start", "recovery" or "ecn".
     pub family: &'static str,
-    /// What there is to know of it.
+    /// Static properties of the law.
     pub facts: &'static Facts,
     /// Its source file, from the root of the repository.
     pub file: &'static str,
@@ -125,11 +125,11 @@ macro_rules! window_family {
             pub(crate) fn settle(&mut self, profile: &str) {
                 match self { $(WindowLaw::$law(params) => params.settle(profile),)+ }
             }
-            /// The law's name and object, if it stands in a file of the user's.
+            /// The name and object of a user-defined law, if it is one.
             pub fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
                 match self { $(WindowLaw::$law(params) => params.user_law(),)+ }
             }
-            /// The same, to be supplied.
+            /// The same, as a mutable reference, so that it can be supplied.
             pub fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
                 match self { $(WindowLaw::$law(params) => params.user_law_mut(),)+ }
             }
@@ -167,7 +167,7 @@ pub(crate) use slow_start_exits;
 slow_start_exits! { family! {
     "The rules by which slow start ends.";
     SlowStartKind, SLOW_START, "slow_start", slow_start;
-    [Standard, "standard", "Slow start ends at ssthresh, by a loss or by a mark (RFC 5681)."]
+    [Standard, "standard", "Slow start ends at ssthresh, or on a loss or a mark (RFC 5681)."]
 } }
 
 /// The rows of the loss recovery schemes, in the same way.

@@ -18,12 +18,12 @@ FLOWS: Final = {
     "from": Column("", "node that sends the main data; of a pool, its first and last node", "text"),
     "to": Column("", "node that receives the main data; of a pool, its first and last node", "text"),
     "start_s": Column("s", "time at which the flow started"),
-    "finish_s": Column("s", "time at which the flow had delivered everything it had to send; missing if it did not"),
+    "finish_s": Column("s", "time at which the flow had delivered all its data; missing if it did not"),
     "ecn": Column("", "whether `from` sent data as ECN-capable, on any of its connections", "flag"),
     "connections": Column("count", "TCP connections opened since the start of the run"),
     "ecn_connections": Column("count", "of connections, those on which `from` sent its data as ECN-capable"),
     "ecn_fallbacks": Column(
-        "count", "of connections, those that gave up ECN because a SYN that asked for it had no answer in time"
+        "count", "of connections, those that fell back to no ECN because an ECN-setup SYN was not answered in time"
     ),
     "bytes_delivered": Column("bytes", "payload delivered to the application; with TCP, in order"),
     "goodput_bps": Column("bit/s", "bytes_delivered divided by the length of the window"),
@@ -61,7 +61,7 @@ TRANSACTIONS: Final = {
     "index": Column("", "number of the transaction in its flow, from 0"),
     "start_s": Column("s", "time at which the client sent its SYN"),
     "established_s": Column("s", "time at which the client's connection was established"),
-    "end_s": Column("s", "time at which the client had the whole response"),
+    "end_s": Column("s", "time at which the client had received the whole response"),
     "latency_s": Column("s", "end_s minus start_s"),
     "request_bytes": Column("bytes", "size of the request"),
     "response_bytes": Column("bytes", "size of the response"),
@@ -177,7 +177,7 @@ SOJOURN_BINS: Final = {
     "class": Column("", 'class as in `classes`; "all" of the queue as a whole', "text"),
     "group": Column("", 'flow group, of the queue as a whole; "all" of all groups', "text"),
     "from_s": Column("s", "least sojourn time of the bin"),
-    "to_s": Column("s", "where the next bin begins, at most 0.8 % further"),
+    "to_s": Column("s", "start of the next bin, at most 0.8 % further"),
     "packets": Column("count", "packets that left with such a sojourn time"),
 }
 
@@ -203,8 +203,8 @@ BOXES: Final = {
 TUNNELS: Final = {
     "link": Column("", "link (one direction) that is part of the tunnel", "text"),
     "tunnel": Column("", "name of the tunnel", "text"),
-    "encapsulated": Column("count", "packets that got the outer header before this link"),
-    "decapsulated": Column("count", "packets that lost the outer header behind this link, dropped ones included"),
+    "encapsulated": Column("count", "packets encapsulated before this link"),
+    "decapsulated": Column("count", "packets decapsulated behind this link, including dropped ones"),
     "ce_propagated": Column("count", "of decapsulated, packets to whose inner header the egress copied CE"),
     "ect1_propagated": Column("count", "of decapsulated, packets whose inner ECT(0) became the outer ECT(1)"),
     "ce_discarded": Column("count", "of decapsulated, packets with CE in the outer header that left without CE"),
@@ -274,8 +274,8 @@ PREDICTION: Final = {
     "window_segments": Column("segments", "mean window: segments sent in a round trip"),
     "rtt_s": Column("s", "round trip, with the queue's delay"),
     "timeout_s": Column("s", "first timeout of a series, as assumed"),
-    "marked": Column("ratio", "part of the flow's packets that are marked"),
-    "dropped": Column("ratio", "part of the flow's packets that are dropped"),
+    "marked": Column("ratio", "fraction of the flow's packets that are marked"),
+    "dropped": Column("ratio", "fraction of the flow's packets that are dropped"),
     "link": Column("", "bottleneck that all flows share", "text"),
     "queue_packets": Column("packets", "average queue, in full segments"),
     "queue_bytes": Column("bytes", "average queue, in bytes"),

@@ -67,7 +67,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Whose form of the law it is. Default `linux`.
+    /// Variant of the law. Default `linux`.
     #[serde(default)]
     pub profile: Profile,
     /// Packets of the queue L: those that match any entry of the table. Default `{ codepoints = ["ect1", "ce"] }` (RFC
@@ -77,14 +77,14 @@ pub struct Params {
     /// Target delay of the controller. Default 15 ms (RFC 9332 A.1, Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// Time between updates of p', at least 10 µs; the first is so long after the start of the run. Default: 16 ms
-    /// (Linux); of `rfc9332` the lesser of `target` and a third of 100 ms (RFC 9332 A.1).
+    /// Time between updates of p', at least 10 µs; the first is one interval after the start of the run. Default: 16 ms
+    /// (Linux); with `rfc9332` the lesser of `target` and a third of 100 ms (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tupdate: Option<Dur>,
-    /// The integral gain, in Hz. Default: 41/256 (Linux); of `rfc9332` 0.1·`tupdate`/(100 ms)² = 0.15 (RFC 9332 A.1).
+    /// The integral gain, in Hz. Default: 41/256 (Linux); with `rfc9332` 0.1·`tupdate`/(100 ms)² = 0.15 (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// The proportional gain, in Hz. Default: 819/256 (Linux); of `rfc9332` 0.3/(100 ms) = 3 (RFC 9332 A.1).
+    /// The proportional gain, in Hz. Default: 819/256 (Linux); with `rfc9332` 0.3/(100 ms) = 3 (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
     /// k, 1 to 255: the queue L is marked with k·p'. Default 2 (RFC 9332 A.1, Linux).
@@ -105,21 +105,21 @@ pub struct Params {
     /// A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Dur>,
-    /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks none. Default 1 (RFC
+    /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks no packet. Default 1 (RFC
     /// 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub th_len: Option<u64>,
-    /// Only `linux`: packets that stayed longer in L are marked. Default 1 ms (Linux).
+    /// Only `linux`: packets with a longer sojourn in L are marked. Default 1 ms (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_thresh: Option<Dur>,
     /// Only `linux`: the coupled law decides on arrival instead of departure. Default false (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_enqueue: Option<bool>,
-    /// Only `linux`: where k·p' is above 1, packets of both queues are dropped with p'². If not, p' stops at 1/k
-    /// (`overflow` of `tc`). Default true (Linux).
+    /// Only `linux`: if k·p' exceeds 1, packets of both queues are dropped with probability p'². If false, p' is limited
+    /// to 1/k (`overflow` of `tc`). Default true (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_on_overload: Option<bool>,
-    /// Only `linux`: the device's MTU and header, at most 1 MiB. The coupled law signals none while less than twice
+    /// Only `linux`: the device's MTU and header, at most 1 MiB. The coupled law signals no packet while less than twice
     /// this is held, and the credit starts at this times the difference of the shares. Default 1514 B (an Ethernet
     /// frame: Linux's `psched_mtu`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,13 +128,13 @@ pub struct Params {
     /// are not ECN-capable are dropped only in overload. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nqb: Vec<Dscp>,
-    /// Queue protection (RFC 9957): packets of flows that are to blame for the queue L go to C; `{}` has all defaults.
+    /// Queue protection (RFC 9957): packets of flows that cause the queue in L are redirected to C; `{}` has all defaults.
     /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<protection::Params>,
 }
 
-/// Whose form of the law it is.
+/// Variant of the law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -178,10 +178,10 @@ fn default_coupling() -> u8 {
 
 /// The share of C in percent (Linux).
 const CLASSIC_PROTECTION: u8 = 10;
-/// The longest round trip that is expected, `RTT_max` (RFC 9332 A.1).
+/// Maximum expected RTT, `RTT_max` (RFC 9332 A.1).
 const MAX_RTT: f64 = 0.1;
 
-/// The places of the queues.
+/// Indices of the queues.
 const L: usize = 0;
 const C: usize = 1;
 
@@ -206,7 +206,7 @@ impl Params {
         self.check_profile()
     }
 
-    /// A key of the other profile would have no effect.
+    /// Rejects keys of the other profile, which would have no effect.
     fn check_profile(&self) -> Result<(), Impossible> {
         let of_rfc =
             [("min_th", self.min_th.is_some()), ("range", self.range.is_some()), ("th_len", self.th_len.is_some())];
@@ -317,7 +317,7 @@ pub(crate) fn check_controller(
         // Linux takes 31 bits of 1/256 Hz.
         let possible = gain.is_none_or(|hz| hz >= least && hz <= 8_388_607.0);
         Impossible::unless(possible, key, || {
-            format!("{} is no gain that the controller has: write such as 0.16, in Hz", gain.unwrap_or_default())
+            format!("{} is not a valid gain of the controller: write such as 0.16, in Hz", gain.unwrap_or_default())
         })?;
     }
     Ok(())
@@ -329,13 +329,13 @@ pub struct DualPi2 {
     tupdate: Dur,
     form: Form,
     average: Average,
-    /// Boxed for its buckets, which other laws would have room for, too.
+    /// Boxed, so that its buckets do not enlarge the enum of all laws.
     protection: Option<Box<Protection>>,
-    /// Packets that protection had redirected when they were last counted.
+    /// Number of redirected packets at the last count.
     counted: u64,
 }
 
-/// The law in one of its forms.
+/// The law in the chosen variant.
 #[derive(Clone, Debug)]
 enum Form {
     Rfc9332(Rfc9332),

@@ -61,7 +61,7 @@ pub enum Average {
     Own,
     /// Average of the total length (Linux's WRED mode).
     All,
-    /// The sum of that of its virtual queue and those of lower `prio` that are not idle (Linux's `grio`).
+    /// Sum of the averages of its virtual queue and of non-idle ones with lower `prio` (Linux's `grio`).
     Grio,
     /// Average of the length of its virtual queue together with those of lower or equal `prio` (Clark and Fang's RIO).
     Rio,
@@ -77,7 +77,7 @@ pub struct Virtual {
     pub dscp: Vec<Dscp>,
     /// The average from which its packets are signalled.
     pub min_th: Length,
-    /// The average from which all of them are.
+    /// The average from which all its packets are signalled.
     pub max_th: Length,
     /// The probability as the average reaches `max_th`. Default 0.02 (FJ93).
     #[serde(default = "default_max_p")]
@@ -100,7 +100,7 @@ fn default_max_p() -> f64 {
     0.02
 }
 
-/// Virtual queues at most (Linux's `MAX_DPs`).
+/// Maximum number of virtual queues (Linux's `MAX_DPs`).
 const MOST: usize = 16;
 
 impl Virtual {
@@ -121,7 +121,7 @@ impl Params {
             "it has one queue, which drops what arrives: leave it out".to_owned()
         })?;
         Impossible::unless((1..=MOST).contains(&self.queues.len()), "virtual", || {
-            format!("{} are no number of virtual queues: write 1 to {MOST}", self.queues.len())
+            format!("{} virtual queues are not possible: write 1 to {MOST}", self.queues.len())
         })?;
         let is_name =
             |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
@@ -143,7 +143,7 @@ impl Params {
         })
     }
 
-    /// The virtual queues in order: that which takes the rest is the last.
+    /// The virtual queues in order; the last one takes all other packets.
     fn ordered(&self) -> Vec<(&String, &Virtual)> {
         let (rest, named): (Vec<_>, Vec<_>) = self.queues.iter().partition(|(_, queue)| queue.dscp.is_empty());
         named.into_iter().chain(rest).collect()

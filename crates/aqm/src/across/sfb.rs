@@ -49,7 +49,7 @@ pub struct Params {
     /// Time before a rehash, less than `rehash`, in which unresponsive flows are also counted in the next bins. Default
     /// 60 s.
     pub warmup: Dur,
-    /// Packets of unresponsive flows that are let through a second. Default 10.
+    /// Packets of unresponsive flows admitted per second. Default 10.
     pub penalty_rate: u32,
     /// Burst size of these packets. Default 20.
     pub penalty_burst: u32,
@@ -76,7 +76,7 @@ const CERTAIN: u32 = 0xffff;
 const LEVELS: usize = 8;
 /// Bins of a level.
 const BINS: usize = 16;
-/// Tokens of the penalty box gather for so long at most.
+/// Maximum time over which tokens of the penalty box accumulate.
 const MOST_AGE: Dur = Dur::from_s(10);
 
 impl Params {
@@ -92,7 +92,7 @@ impl Params {
         Impossible::unless(self.max > 0, "max", || "0 would drop every packet: write such as 25".to_owned())?;
         for (key, step) in [("increment", self.increment), ("decrement", self.decrement)] {
             Impossible::unless(step * f64::from(CERTAIN) >= 1.0 && step <= 1.0, key, || {
-                format!("{step} is no step of a probability: it must be 1/65535 to 1")
+                format!("{step} is not a valid step of a probability: it must be 1/65535 to 1")
             })?;
         }
         Impossible::unless(self.rehash.is_zero() || self.warmup < self.rehash, "warmup", || {
@@ -126,11 +126,11 @@ pub struct Sfb {
     increment: u32,
     decrement: u32,
     sets: Box<[Bins; 2]>,
-    /// Salts of the hashes of both sets, once a packet has arrived.
+    /// Salts of the hashes of both sets; drawn on the first arrival.
     salts: Option<[u64; 2]>,
     /// The set in use.
     slot: usize,
-    /// Time at which it came into use.
+    /// Time at which the set came into use.
     hashed: Time,
     /// Whether unresponsive flows are counted in the other set, too.
     double: bool,
@@ -141,7 +141,7 @@ pub struct Sfb {
 }
 
 impl Sfb {
-    /// Counts time: the hash may change, or the next one be prepared.
+    /// Advances the time: switches to the next hash, or prepares it.
     fn rehash(&mut self, now: Time, salts: &mut [u64; 2], rng: &mut Rng) {
         let Params { rehash, warmup, .. } = self.params;
         if rehash.is_zero() {
@@ -184,7 +184,7 @@ impl Sfb {
         refuses
     }
 
-    /// The decision on a packet whose bins have the probability `p` at least.
+    /// Decides on a packet whose bins have the minimum probability `p`.
     fn draw(p: u32, rng: &mut Rng) -> Decision {
         let drawn = (rng.u64() >> 48) as u32;
         if drawn >= p {

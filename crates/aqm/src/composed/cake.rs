@@ -47,7 +47,7 @@ pub struct Params {
     /// (`bandwidth` of `tc`). Default: none, packets leave at the link's rate (`cake_config_init`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The round trip that flows are taken to have, 1 µs to 1000 s: COBALT's interval. Default 100 ms
+    /// Assumed RTT of flows, 1 µs to 1000 s: COBALT's interval. Default 100 ms
     /// (`cake_config_init`).
     #[serde(default = "default_rtt")]
     pub rtt: Dur,
@@ -57,10 +57,10 @@ pub struct Params {
     /// The tins, by the DSCP of packets. Default `diffserv3` (`cake_config_init`).
     #[serde(default)]
     pub diffserv: Diffserv,
-    /// Between whom it is fair. Default `triple-isolate` (`cake_config_init`).
+    /// Entities between which it is fair. Default `triple-isolate` (`cake_config_init`).
     #[serde(default)]
     pub isolation: Isolation,
-    /// Bytes more on the wire than an IP packet has, -64 to 256; below 0 are fewer. Default 0.
+    /// Bytes on the wire in addition to the IP packet, -64 to 256. Default 0.
     #[serde(default)]
     pub overhead: i32,
     /// Minimum bytes on the wire, including `overhead`: 0 to 256. Default 0.
@@ -103,7 +103,7 @@ pub enum Diffserv {
     Diffserv8,
 }
 
-/// Between whom CAKE is fair.
+/// Entities between which CAKE is fair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
@@ -130,12 +130,12 @@ pub enum Isolation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
-    /// Frames of a length of their own (`noatm`).
+    /// Frames of variable length (`noatm`).
     #[default]
     Plain,
     /// Cells of 53 bytes for 48.
     Atm,
-    /// A byte more for each 64, or part of them.
+    /// One additional byte per 64 bytes or part of them.
     Ptm,
 }
 
@@ -147,7 +147,7 @@ fn default_mtu() -> Bytes {
 }
 
 impl Params {
-    /// The rate in bytes per second, as Linux has it.
+    /// The rate in bytes per second, as in Linux.
     fn bytes_per_s(&self) -> Option<u64> {
         self.rate.map(|rate| rate.bps() / 8)
     }

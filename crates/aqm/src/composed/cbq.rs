@@ -1,4 +1,4 @@
-//! Class-based queueing: classes held to rates by their idle time (Floyd & Van Jacobson, "Link-sharing and resource management
+//! Class-based queueing: classes limited to rates by their idle time (Floyd & Van Jacobson, "Link-sharing and resource management
 //! models for packet networks", 1995), with the estimator and the top-level link-sharing of Linux's net/sched/sch_cbq.c
 //! (1998 to 2023), and the parameters of its `tc` (iproute2's tc/tc_cbq.c).
 
@@ -14,7 +14,7 @@ use crate::contract::layout::{Compose, Layout};
 use crate::contract::shape::{Heads, Shape};
 use crate::{Config, Impossible};
 
-/// No idle time that counts is longer than this many picoseconds, twelve days: sums stay within 64 bits.
+/// Maximum idle time counted, in picoseconds (twelve days), so that sums stay within 64 bits.
 const LONGEST: i64 = 1 << 60;
 /// The level up to which all classes lend (Linux's TC_CBQ_MAXLEVEL).
 const ALL_LEVELS: usize = DEPTH;
@@ -23,7 +23,7 @@ const ALL_LEVELS: usize = DEPTH;
 pub const FACTS: Facts = Facts {
     name: "cbq",
     label: "CBQ",
-    summary: "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time",
+    summary: "class-based queueing (Floyd & Van Jacobson 1995): classes limited to rates by their idle time",
     reference: "S. Floyd and V. Jacobson, 'Link-sharing and resource management models for packet networks', IEEE/ACM ToN 3(4), 1995; Linux, net/sched/sch_cbq.c (1998 to 2023)",
     shown: &["sharing.*.rate", "sharing.*.maxburst"],
     ..Facts::OF_CLASSES
@@ -38,7 +38,7 @@ pub struct Params {
     /// Size of packets for which `maxburst` and `minburst` are meant (`avpkt` of `tc`). Default 1000 B.
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// The ticks of the clock that wakes classes up: `"10 ms"` for a kernel with HZ = 100. Default: they wake up in time.
+    /// Tick of the clock that wakes classes up: `"10 ms"` for a kernel with HZ = 100. Default: they wake up exactly in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer: Option<Dur>,
 }
@@ -51,7 +51,7 @@ pub struct Share {
     /// The class from which it borrows. Default: the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Rate that it has; at most the link's.
+    /// Its rate; at most the link's.
     pub rate: Rate,
     /// Whether it does not borrow. Default false.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Share {
     /// false.
     #[serde(default)]
     pub isolated: bool,
-    /// Packets that it may send at the link's rate after a pause, 1 to 1000. Default 20.
+    /// Packets that it may send at the link's rate after an idle time, 1 to 1000. Default 20.
     #[serde(default = "default_maxburst")]
     pub maxburst: u32,
     /// Number of packets sent at once when the class must wait, at most `maxburst`; it then waits correspondingly
@@ -124,10 +124,10 @@ impl Params {
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         sharing::check(&self.sharing, config)?;
         Impossible::unless(self.mean_packet.0 > 0, "mean_packet", || {
-            "0 B is no packet: write such as 1000 B".to_owned()
+            "0 B is not a packet size: write such as 1000 B".to_owned()
         })?;
         Impossible::unless(self.timer.is_none_or(|timer| !timer.is_zero()), "timer", || {
-            "0 s is no tick: write such as 10 ms, or leave it out".to_owned()
+            "0 s is not a tick: write such as 10 ms, or leave it out".to_owned()
         })?;
         self.sharing.iter().try_for_each(|(name, share)| share.check(name))
     }
@@ -149,7 +149,7 @@ impl Compose for Cbq {
     }
 }
 
-/// The classes at work: the leaves, the others, and last the link itself.
+/// The state of the classes: the leaves, the others, and last the link itself.
 #[derive(Clone, Debug)]
 struct Regulator {
     classes: Vec<Class>,
@@ -160,7 +160,7 @@ struct Regulator {
     rings: [VecDeque<usize>; PRIORITIES],
     /// Classes of a level above this do not lend.
     top_level: usize,
-    /// The class that lends to the leaf that was named last.
+    /// The class that lends to the leaf returned last.
     lender: usize,
 }
 
@@ -200,7 +200,7 @@ impl Class {
         }
     }
 
-    /// The part of an average of scaled idle times that one more leaves: `(1 - weight) · average`.
+    /// Returns the decay of an average of scaled idle times at one more sample: `(1 - weight) · average`.
     fn rest(&self, average: i64) -> i64 {
         average - (average >> self.share.ewma)
     }
@@ -226,7 +226,7 @@ impl Class {
         self.average_idle = self.max_idle;
     }
 
-    /// A packet of `len` bytes ends at `end`, after `sending` on the link.
+    /// Accounts for a packet of `len` bytes whose transmission ends at `end` after `sending`.
     fn update(&mut self, len: u32, sending: i64, end: Time) {
         let share = picoseconds(self.share.rate.time_for(len.into()));
         let idle = picoseconds(end.since(self.last)) - share;
@@ -291,7 +291,7 @@ impl Regulator {
         }
     }
 
-    /// The class itself and those from which it may borrow, one from the other.
+    /// Iterates over the class and the chain of classes from which it may borrow.
     fn line(&self, i: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(i), |i| self.borrows_from(*i))
     }
@@ -301,7 +301,7 @@ impl Regulator {
         Some(parent)
     }
 
-    /// The class that lets leaf `i` send: itself, or one that lends (`cbq_under_limit`).
+    /// Returns the class that lets leaf `i` send: itself, or a lender (`cbq_under_limit`).
     fn lender_of(&mut self, i: usize, now: Time) -> Option<usize> {
         let mut at = i;
         while self.classes[at].under_time > now {
@@ -318,12 +318,12 @@ impl Regulator {
         Some(at)
     }
 
-    /// The leaf that may send now, by priority and turns.
+    /// Returns the leaf that may send now, by priority and round robin.
     fn choose(&mut self, heads: Heads<'_>, now: Time) -> Option<usize> {
         (0..PRIORITIES).find_map(|priority| self.choose_among(priority, heads, now))
     }
 
-    /// A round of one priority; another one if a class had but used up its quantum (`cbq_dequeue_prio`).
+    /// A round of one priority; another one if a class could send but had used up its quantum (`cbq_dequeue_prio`).
     fn choose_among(&mut self, priority: usize, heads: Heads<'_>, now: Time) -> Option<usize> {
         loop {
             let (mut again, mut at) = (false, 0);

@@ -23,7 +23,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Which class is next.
+    /// Scheduler of the classes.
     pub schedule: Schedule,
     /// With `schedule = "time-shifted"`: time shift by which packets of the second class count as arrived later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,10 +37,10 @@ pub struct Params {
     pub drop_batch: u32,
 }
 
-/// Which class is next.
+/// Scheduler of the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Schedule {
-    /// The class whose head packet arrived first.
+    /// The class with the oldest head packet.
     #[serde(rename = "fifo")]
     Fifo,
     /// The first in order that holds a packet.
@@ -89,7 +89,7 @@ impl Params {
         Ok(())
     }
 
-    /// `tshift` is given where it is used, and only there.
+    /// Rejects a missing `tshift` with `time-shifted`, and `tshift` with other schedules.
     fn check_tshift(&self) -> Result<(), Impossible> {
         let (used, given) = (self.schedule == Schedule::TimeShifted, self.tshift.is_some());
         Impossible::unless(given || !used, "tshift", || {
@@ -186,6 +186,6 @@ mod tests {
     fn who_writes_no_class_or_two_for_the_rest_is_told_which() {
         let told = |classes: &[&str]| refused("schedule = \"strict\"", classes).map(|e| e.message).unwrap_or_default();
         assert!(told(&[]).contains("there is none"), "{}", told(&[]));
-        assert!(told(&["a", "b"]).contains("a, b all take the rest"), "{}", told(&["a", "b"]));
+        assert!(told(&["a", "b"]).contains("a, b all take the remaining packets"), "{}", told(&["a", "b"]));
     }
 }

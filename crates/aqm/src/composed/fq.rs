@@ -1,4 +1,4 @@
-//! Fair queueing: flows hashed over inner queues that are all alike, and served in rounds.
+//! Fair queueing: flows hashed over inner queues with the same settings, served in rounds.
 
 use ecnlab_base::{Bytes, Length};
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use crate::contract::layout::{Classifier, Compose, Inner, Layout};
 use crate::machine::scheduler::{Rounds, Scheduler};
 use crate::{Common, Config, Impossible, registry};
 
-/// The name of the class that all inner queues are like.
+/// The name of the class that is the template of all inner queues.
 const EACH: &str = "each";
 /// Maximum number of inner queues.
 const MOST: u32 = 65_536;
@@ -19,7 +19,7 @@ const MOST: u32 = 65_536;
 pub const FACTS: Facts = Facts {
     name: "fq",
     label: "flow queues",
-    summary: "flows in inner queues that are all alike, served in rounds",
+    summary: "flows in inner queues with the same settings, served in rounds",
     reference: "P. McKenney, 'Stochastic fairness queueing', INFOCOM 1990; M. Shreedhar and G. Varghese, 'Efficient fair queuing using deficit round-robin', IEEE/ACM ToN 4(3), 1996",
     shown: &["flows", "quantum"],
     ..Facts::OF_CLASSES
@@ -53,7 +53,7 @@ pub struct Params {
 /// Schedulers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Order {
-    /// A head leaves if its queue's deficit covers it (Shreedhar & Varghese 1996).
+    /// A head packet leaves if its queue's deficit covers it (Shreedhar & Varghese 1996).
     #[serde(rename = "drr")]
     Drr,
     /// A queue with a positive deficit sends; those that become active go first (Linux's sch_fq_codel; RFC 8290 §4.2).
@@ -103,7 +103,7 @@ impl Params {
         self.check_own()?;
         let only = config.classes.keys().all(|name| name == EACH) && !config.classes.is_empty();
         Impossible::unless(only, "class", || {
-            format!("flows are in queues that are all alike: write one table, class.{EACH}")
+            format!("the queues of all flows have the same settings: write one table, class.{EACH}")
         })?;
         let plain = config.classes.values().all(|class| class.member.is_default());
         Impossible::unless(plain, "class.each", || {
@@ -125,7 +125,7 @@ impl Params {
     }
 }
 
-/// Queues of flows for a discipline that names the law of each flow itself: FQ-CoDel, FQ-PIE.
+/// Flow queues of a discipline that fixes the law of each flow: FQ-CoDel, FQ-PIE.
 pub(crate) struct FlowQueues {
     /// The queues and their rounds.
     pub rounds: Params,
@@ -143,7 +143,7 @@ impl FlowQueues {
         self.law.check(config)
     }
 
-    /// The inner queues. Only all flows together have a limit.
+    /// The inner queues. Only the total of all flows is limited.
     pub fn layout(self, config: &Config) -> Layout {
         let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };
         self.rounds.layout_of(Config::new(self.law, common))

@@ -50,7 +50,7 @@ pub struct Params {
     /// CoDel's `interval` of each flow. Default 100 ms (RFC 8290 §5.2).
     #[serde(default = "default_interval")]
     pub interval: Dur,
-    /// CoDel's `mtu`: no flow is signalled while all hold no more than this. Default 1514 B (Linux).
+    /// CoDel's `mtu`: no flow is signalled while all flows together hold no more than this. Default 1514 B (Linux).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
     /// Computation of 1/√count in CoDel. Default `exact` (RFC 8289 §5.6).
@@ -59,7 +59,7 @@ pub struct Params {
     /// Time unit of CoDel. Default `exact`.
     #[serde(default, skip_serializing_if = "codel::Clock::is_exact")]
     pub clock: codel::Clock,
-    /// Sojourn above which ECN-capable packets are marked, independent of CoDel's state. Default: none are.
+    /// Sojourn above which ECN-capable packets are marked, independent of CoDel's state. Default: no such marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
 }
@@ -78,7 +78,7 @@ fn default_mtu() -> Bytes {
 }
 
 impl Params {
-    /// The rounds without the law.
+    /// The round-robin settings, without the law.
     fn rounds(&self) -> fq::Params {
         let Params { flows, salt, quantum, memory, drop_batch, .. } = *self;
         fq::Params { flows, salt, quantum, memory: Some(memory), drop_batch, rounds: fq::Order::DrrPlus }

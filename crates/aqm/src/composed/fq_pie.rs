@@ -82,7 +82,7 @@ fn default_mtu() -> Bytes {
 }
 
 impl Params {
-    /// The rounds without the law.
+    /// The round-robin settings, without the law.
     fn rounds(&self) -> fq::Params {
         let Params { flows, salt, quantum, .. } = *self;
         fq::Params { flows, salt, quantum, rounds: fq::Order::DrrPlus, ..fq::Params::default() }
@@ -113,7 +113,7 @@ impl Params {
     /// Checks the values; the error names the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
         Impossible::unless(self.ecn_prob <= 100, "ecn_prob", || {
-            format!("{} is no share of 100: write 0 to 100", self.ecn_prob)
+            format!("{} is not a percentage: write 0 to 100", self.ecn_prob)
         })?;
         self.queues().check(config)
     }

@@ -1,4 +1,4 @@
-//! Hierarchical token bucket: classes with a rate that they have and a ceiling up to which they borrow (Linux's
+//! Hierarchical token bucket: classes with a guaranteed rate and a ceiling up to which they borrow (Linux's
 //! net/sched/sch_htb.c).
 
 use std::collections::BTreeMap;
@@ -43,15 +43,15 @@ pub struct Share {
     /// The class from which it borrows. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Rate that it has of its own; at most the link's.
+    /// Its guaranteed rate; at most the link's.
     pub rate: Rate,
     /// Rate up to which it borrows: at least `rate`, at most the link's. Default: `rate`, so that it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceil: Option<Rate>,
-    /// Bytes that it may send of its own after a pause. Default 1600 B (iproute2).
+    /// Bytes that it may send without borrowing after an idle time. Default 1600 B (iproute2).
     #[serde(default = "default_burst")]
     pub burst: Bytes,
-    /// Bytes that it may send at the link's rate, borrowed or not, after a pause. Default 1600 B (iproute2).
+    /// Bytes that it may send at the link's rate, borrowed or not, after an idle time. Default 1600 B (iproute2).
     #[serde(default = "default_burst")]
     pub cburst: Bytes,
     /// 0 to 7: classes with the lowest number are served first. Default 0.
@@ -96,7 +96,7 @@ impl Share {
         })?;
         for (key, bytes) in [("burst", self.burst), ("cburst", self.cburst)] {
             Impossible::unless(bytes.0 > 0, &at(key), || {
-                "0 B would let nothing go: write at least a packet, such as 1600 B".to_owned()
+                "with 0 B no packet could be sent: write at least a packet, such as 1600 B".to_owned()
             })?;
         }
         self.quantum.map_or(Ok(()), |quantum| Impossible::unless_quantum(quantum, 256, &at("quantum")))
@@ -147,7 +147,7 @@ enum Mode {
     CanSend,
 }
 
-/// The hierarchy at work, as Linux's sch_htb.c keeps it: leaves are at level 0, the others at 7 (of no parent) and below.
+/// State of the hierarchy, as in Linux's sch_htb.c: leaves are at level 0, the others at 7 (no parent) and below.
 ///
 /// A class keeps its mode until its time has come and it is accessed. Classes that can send and have packets,
 /// themselves or in descendants that borrow from them, are in the row of their level; borrowing classes are in the feed
@@ -159,7 +159,7 @@ struct Tree {
     rows: [[Turns; PRIORITIES]; DEPTH],
     /// By level: classes that cannot send by themselves, and the times at which their mode may change, in order.
     waiting: [Vec<(Time, usize)>; DEPTH],
-    /// The leaf that was named last, and the level of the class that lends to it.
+    /// The leaf returned last, and the level of the class that lends to it.
     named: (usize, usize),
 }
 
@@ -174,17 +174,17 @@ struct Class {
     /// Remaining quantum, by the level of the lender.
     deficits: [i64; DEPTH],
     mode: Mode,
-    /// A bit for each priority of which it has packets, or others below it that borrow.
+    /// A bit for each priority with packets of its own, or of descendants that borrow.
     active: u8,
     /// By priority: classes that borrow from it.
     feeds: [Turns; PRIORITIES],
 }
 
-/// Classes that take turns, in their order.
+/// Classes in round-robin order.
 #[derive(Clone, Debug, Default)]
 struct Turns {
     members: Vec<usize>,
-    /// Whose turn it is; `None` past the last.
+    /// The class that is next; `None` past the last.
     next: Option<usize>,
     /// The class that left during its turn: the turn passes to its successor, or back to it.
     left: Option<usize>,
@@ -256,7 +256,7 @@ impl Tree {
         Tree { classes, rows: Default::default(), waiting: Default::default(), named: (0, 0) }
     }
 
-    /// Class `i`, which is active and not [`Mode::CantSend`], enters the feeds and the row where its packets are sent from.
+    /// Inserts class `i`, which is active and not [`Mode::CantSend`], into the feeds and the row that its packets use.
     fn activate(&mut self, mut i: usize) {
         let mut active = self.classes[i].active;
         while self.classes[i].mode == Mode::MayBorrow && active != 0 {
@@ -277,7 +277,7 @@ impl Tree {
         }
     }
 
-    /// Class `i` leaves them.
+    /// Removes class `i` from them.
     fn deactivate(&mut self, mut i: usize) {
         let mut active = self.classes[i].active;
         while self.classes[i].mode == Mode::MayBorrow && active != 0 {
@@ -307,13 +307,13 @@ impl Tree {
         }
     }
 
-    /// Leaf `i` has no packets any more.
+    /// Handles leaf `i` becoming empty.
     fn stop(&mut self, i: usize) {
         self.deactivate(i);
         self.classes[i].active = 0;
     }
 
-    /// Brings the mode of class `i` up to `now`.
+    /// Updates the mode of class `i` to `now`.
     fn update(&mut self, i: usize, now: Time) {
         let mode = self.classes[i].mode(now);
         if mode == self.classes[i].mode {
@@ -328,7 +328,7 @@ impl Tree {
         }
     }
 
-    /// Brings the modes of those classes of `level` up to `now` whose time has come.
+    /// Updates to `now` the modes of those classes of `level` whose time has come.
     fn wake(&mut self, level: usize, now: Time) {
         while let Some(&(_, i)) = self.waiting[level].first().filter(|(at, _)| *at <= now) {
             self.waiting[level].remove(0);
@@ -339,7 +339,7 @@ impl Tree {
         }
     }
 
-    /// Class `i` has been charged.
+    /// Updates class `i` after a charge.
     fn settle(&mut self, i: usize, now: Time) {
         let old = self.classes[i].mode;
         self.update(i, now);
@@ -361,7 +361,7 @@ impl Tree {
         waiting.insert(waiting.partition_point(|(other, _)| *other <= at), (at, i));
     }
 
-    /// The turns of those that borrow from `lender`, or, if it is none, of those that lend at `level`.
+    /// Returns the round-robin order of the borrowers of `lender`, or, if it is `None`, of the lenders at `level`.
     fn turns(&mut self, lender: Option<usize>, level: usize, priority: usize) -> &mut Turns {
         match lender {
             Some(lender) => &mut self.classes[lender].feeds[priority],
@@ -392,7 +392,7 @@ impl Tree {
     }
 }
 
-/// The priorities whose bits are set.
+/// Iterates over the priorities whose bits are set.
 fn priorities(mask: u8) -> impl Iterator<Item = usize> {
     (0..PRIORITIES).filter(move |priority| mask & 1 << priority != 0)
 }

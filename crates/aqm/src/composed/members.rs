@@ -13,11 +13,14 @@ pub(crate) fn check(config: &Config) -> Result<(), Impossible> {
     let rest: Vec<&str> = classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
     Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
         [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
-        several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
+        several => format!(
+            "{} all take the remaining packets: write codepoints, dscp or groups in all but one",
+            several.join(", ")
+        ),
     })
 }
 
-/// Finds the class of a packet of these flow groups.
+/// Returns the classifier of packets for these flow groups.
 pub(crate) fn classifier(config: &Config, groups: &[String]) -> Classifier {
     let classes = in_order(config);
     let place = |name: &String| groups.iter().position(|group| group == name);

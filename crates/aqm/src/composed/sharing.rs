@@ -1,4 +1,4 @@
-//! Link-sharing (Floyd & Van Jacobson 1995): classes with rates in a hierarchy, of which the leaves are inner queues.
+//! Link-sharing (Floyd & Van Jacobson 1995): a hierarchy of classes with rates, whose leaves are inner queues.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::contract::shape::Shape;
 use crate::machine::scheduler::Scheduler;
 use crate::{Config, Impossible};
 
-/// The deepest hierarchy (Linux's TC_HTB_MAXDEPTH and TC_CBQ_MAXLEVEL).
+/// Maximum depth of the hierarchy (Linux's TC_HTB_MAXDEPTH and TC_CBQ_MAXLEVEL).
 pub(crate) const DEPTH: usize = 8;
 /// Number of priorities (Linux's TC_HTB_NUMPRIO and TC_CBQ_MAXPRIO).
 pub(crate) const PRIORITIES: usize = 8;
@@ -29,12 +29,12 @@ pub(crate) trait Share {
 pub(crate) struct Hierarchy<'a, S> {
     /// The tables.
     pub shares: Vec<&'a S>,
-    /// The place of each one's parent.
+    /// The index of each class's parent.
     pub parents: Vec<Option<usize>>,
 }
 
 impl<'a, S: Share> Hierarchy<'a, S> {
-    /// The hierarchy of `config`, which has passed [`check`].
+    /// Creates the hierarchy of `config`, which has passed [`check`].
     pub fn of(shares: &'a BTreeMap<String, S>, config: &Config) -> Hierarchy<'a, S> {
         let leaves: Vec<&str> = members::in_order(config).into_iter().map(|(name, _)| name).collect();
         let inner = shares.keys().map(String::as_str).filter(|name| !leaves.contains(name));
@@ -45,7 +45,7 @@ impl<'a, S: Share> Hierarchy<'a, S> {
         Hierarchy { shares: known, parents }
     }
 
-    /// The place of the class and those of its ancestors, from the class on.
+    /// Iterates over the indices of the class and its ancestors, starting with the class.
     pub fn depth(&self, place: usize) -> usize {
         std::iter::successors(Some(place), |i| self.parents[*i]).count()
     }
@@ -117,6 +117,6 @@ fn check_place<S: Share>(
     })?;
     let ancestors = std::iter::successors(Some(name), |name| shares.get(*name).and_then(S::parent));
     Impossible::unless(ancestors.take(DEPTH + 1).count() <= DEPTH, &at("parent"), || {
-        format!("its ancestors are more than {}, or it is one of them: write a shorter line", DEPTH - 1)
+        format!("it has more than {} ancestors, or is its own ancestor: write a shorter chain", DEPTH - 1)
     })
 }

@@ -1,4 +1,4 @@
-//! A token bucket filter: one inner queue, whose packets leave as tokens allow (Linux's net/sched/sch_tbf.c).
+//! Token bucket filter: one inner queue, whose packets leave when enough tokens are available (Linux's net/sched/sch_tbf.c).
 //!
 //! With an empty bucket it is a virtual clock (Zhang 1990), like the shaper of Linux's net/sched/sch_cake.c.
 
@@ -32,13 +32,13 @@ pub const FACTS: Facts = Facts {
 pub struct Params {
     /// Rate at which the bucket fills; below the rate of every link that uses the queue.
     pub rate: Rate,
-    /// Bytes that the bucket holds. `"0 B"`: a virtual clock, whose packets leave one by one, each when the time that those
-    /// before it take at `rate` is over.
+    /// Depth of the bucket in bytes. `"0 B"`: a virtual clock, whose packets leave one by one, each after the transmission
+    /// time of the packets before it at `rate`.
     pub burst: Bytes,
-    /// Rate at which a burst leaves; above `rate` and below the link's. Default: the link's.
+    /// Maximum rate of a burst; above `rate` and below the link's. Default: the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peakrate: Option<Rate>,
-    /// Bytes that the bucket of `peakrate` holds, at least a packet. Default 1514 B.
+    /// Depth of the bucket of `peakrate` in bytes, at least a packet. Default 1514 B.
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
 }
@@ -105,7 +105,7 @@ impl Compose for Tbf {
     }
 }
 
-/// Lets a packet go when all buckets hold as much.
+/// Releases a packet when all buckets hold enough tokens.
 #[derive(Clone, Debug)]
 struct Gate {
     bucket: Bucket,

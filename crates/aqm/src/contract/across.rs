@@ -29,7 +29,7 @@ impl InnerView {
 pub struct AcrossView<'a> {
     /// The inner queues, in the order in which the discipline lists them.
     pub queues: &'a [InnerView],
-    /// The place of the packet's queue among them.
+    /// The index of the packet's queue.
     pub of: usize,
     /// The time.
     pub now: Time,
@@ -49,18 +49,18 @@ impl AcrossView<'_> {
 /// Decision of a law across inner queues on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Let it through.
+    /// Accept the packet.
     Pass,
-    /// Tell its sender of congestion: CE for this reason where the packet is ECN-capable, a drop where it is not.
+    /// Signal congestion: mark CE for this reason if the packet is ECN-capable, else drop.
     Signal(MarkReason),
-    /// Tell its sender by a drop, ECN-capable or not.
+    /// Signal by a drop, ECN-capable or not.
     SignalByDrop,
 }
 
 /// The hooks of [`Across`], each with its default. `$then!` gets the list.
 macro_rules! across_hooks {
     ($then:ident $($with:tt)*) => { $then! { $($with)*
-        /// Whether [`Across::place`] is ever another queue than the packet's own. Constant.
+        /// Whether [`Across::place`] may return another queue than the packet's own. Constant.
         fn redirects(&self) -> bool {
             false
         }
@@ -72,7 +72,7 @@ macro_rules! across_hooks {
         fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
             Decision::Pass
         }
-        /// The decision on a packet about to leave.
+        /// Returns the decision on a departing packet.
         fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
             Decision::Pass
         }
@@ -102,7 +102,7 @@ pub(crate) use across_hooks;
 /// A law across inner queues. It decides and the queue acts, as for [`crate::Aqm`]. It is called in addition to the
 /// inner queue's own law: on arrival before that law, on departure after it.
 ///
-/// The queue calls it with non-decreasing times. All of it is deterministic: its only chance is `rng`.
+/// The queue calls it with non-decreasing times. It must be deterministic: `rng` is the only source of random numbers.
 #[allow(unused_variables, reason = "a default ignores what it is shown")]
 pub trait Across {
     across_hooks! { declare }

@@ -13,13 +13,13 @@ pub struct Facts {
     pub label: &'static str,
     /// One-line summary.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Its source: paper, RFC or code.
     pub reference: &'static str,
     /// Columns that it records.
     pub columns: Columns,
     /// Paths of its keys in the summary line of a queue: `*` matches every name of a table.
     pub shown: &'static [&'static str],
-    /// Values below the time that a packet takes on a slow link are worth a warning.
+    /// Thresholds for which a warning is due if they are below the transmission time of a packet.
     pub acts_above: &'static [ActsAbove],
     /// Key that enables source quenches, if there is one.
     pub quenches: Option<&'static str>,
@@ -29,11 +29,11 @@ pub struct Facts {
     pub defaults: &'static [(&'static str, &'static str)],
     /// Whether it is made of inner queues: tables `class.CLASS` with the keys of a queue.
     pub inner: bool,
-    /// Its signals may be marks. Otherwise a queue with ECN enabled is rejected.
+    /// Whether its signals may be marks. If not, a queue with ECN enabled is rejected.
     pub marks: bool,
     /// Whether the key `ecn` has an effect.
     pub uses_ecn: bool,
-    /// Whether [`crate::Aqm::on_dequeue`] has anything to say. Laws of arrivals alone pay nothing for departures.
+    /// Whether [`crate::Aqm::on_dequeue`] decides. It is not called for laws that decide only on arrivals.
     pub judges_departures: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A kind of law lists its hooks once, in a macro; these make the trait and the dispatch from the list.
+//! Macros that generate the trait of a kind of law, and its dispatch, from one list of hooks.
 
 /// The hooks as a trait declares them.
 macro_rules! declare {

@@ -1,13 +1,13 @@
-//! The refusal of a value that a queue cannot have.
+//! Errors for invalid values of a queue.
 
 use ecnlab_base::{Bytes, Dur};
 
-/// Between two steps of a law by the clock, which an idle queue takes too: 100,000 a second.
+/// Minimum interval of a law's timer steps, which an idle queue runs too: 100,000 steps a second.
 const LEAST_INTERVAL: Dur = Dur::from_us(10);
 /// Maximum bytes per round, so that deficits and their sums fit in 64 bits.
 const MOST_QUANTUM: Bytes = Bytes(1_000_000_000);
 
-/// A value that cannot be, and its key.
+/// An invalid value and its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {message}")]
 pub struct Impossible {
@@ -23,11 +23,11 @@ impl Impossible {
         if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
     }
 
-    /// Rejects an interval of a law's steps that is too short for any run.
+    /// Rejects an interval of timer steps below the minimum.
     pub(crate) fn unless_interval(interval: Dur, key: &str) -> Result<(), Impossible> {
         Impossible::unless(interval >= LEAST_INTERVAL, key, || {
             format!(
-                "{interval} is less than {LEAST_INTERVAL}, so that the law's steps would take all the time: write 10 ms or so"
+                "{interval} is less than {LEAST_INTERVAL}, at which the law's steps would dominate the run time: write such as 10 ms"
             )
         })
     }
@@ -35,10 +35,10 @@ impl Impossible {
     /// Rejects bytes per round that are invalid for schedulers, or less than `least`.
     pub(crate) fn unless_quantum(bytes: Bytes, least: u64, key: &str) -> Result<(), Impossible> {
         Impossible::unless(bytes.0 >= least, key, || {
-            format!("{bytes} is less than {least} B, so that a packet would take many rounds: write 1514 B or so")
+            format!("{bytes} is less than {least} B, so that a packet would need many rounds: write such as 1514 B")
         })?;
         Impossible::unless(bytes <= MOST_QUANTUM, key, || {
-            format!("{bytes} is above {MOST_QUANTUM}, the most bytes a round: write 1514 B or so")
+            format!("{bytes} is above {MOST_QUANTUM}, the maximum bytes per round: write such as 1514 B")
         })
     }
 

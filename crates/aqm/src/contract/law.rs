@@ -65,21 +65,21 @@ macro_rules! aqm_hooks {
         /// Sets the limit of the queue; called once, before the first packet.
         fn limited(&mut self, limit: Length) {}
 
-        /// The verdict on an arriving packet; `view` does not hold it yet.
+        /// Returns the verdict on an arriving packet; `view` does not include it yet.
         #[inline(always)]
         fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
             Verdict::Pass
         }
-        /// The verdict on an arriving packet after [`Verdict::Compare`], if it is of another flow than the packet drawn.
+        /// Returns the verdict on an arriving packet after [`Verdict::Compare`], if the drawn packet is of another flow.
         fn on_unlike(&mut self, packet: &PacketView, view: &View, rng: &mut Rng) -> Verdict {
             Verdict::Pass
         }
-        /// The verdict on a packet about to leave; `view` no longer holds it.
+        /// Returns the verdict on a departing packet; `view` no longer includes it.
         #[inline]
         fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
             Verdict::Pass
         }
-        /// A packet that the discipline let through found no room.
+        /// Handles the drop of a packet that the discipline accepted, because the queue is full.
         fn on_full(&mut self) {}
         /// Handles packets dropped from the head to make room for packets of other queues.
         fn on_shed(&mut self, packets: u32) {}
@@ -94,14 +94,14 @@ macro_rules! aqm_hooks {
             true
         }
 
-        /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
+        /// Whether it is indifferent: every packet passes, and no call changes its state.
         fn is_indifferent(&self) -> bool {
             false
         }
 
         /// Its source quench settings. Whether it has any is constant: `None` never changes.
         ///
-        /// Only a law that marks and drops on arrival can: departures are replayed late, when it is too late to speak.
+        /// Only a law that marks and drops on arrival can have them: departures are replayed later, too late to send a quench.
         fn speaks_back(&self) -> Option<SpeaksBack> {
             None
         }
@@ -109,8 +109,8 @@ macro_rules! aqm_hooks {
         /// Interval of [`Aqm::on_tick`], if it is used. Constant, and never zero.
         ///
         /// Ticks are lazy: the queue runs those that are due, in order of time, before each enqueue,
-        /// dequeue or observation. Nothing a discipline sees changes in between, so it cannot tell
-        /// them from a timer, and the engine needs none.
+        /// dequeue or observation. The state visible to a discipline does not change in between, so it cannot distinguish
+        /// them from a timer, and the engine needs no timer.
         fn tick(&self) -> Option<Dur> {
             None
         }
@@ -138,7 +138,7 @@ pub(crate) use aqm_hooks;
 
 /// A queue discipline. It decides; [`crate::Queue`] acts.
 ///
-/// The queue calls it with non-decreasing `now`. All of it is deterministic: its only chance is `rng`.
+/// The queue calls it with non-decreasing `now`. It must be deterministic: `rng` is the only source of random numbers.
 #[allow(unused_variables, reason = "a default ignores what it is shown")]
 pub trait Aqm: fmt::Debug + Send {
     aqm_hooks! { declare }

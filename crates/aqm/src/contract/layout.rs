@@ -12,7 +12,7 @@ pub(crate) trait Compose {
     /// Its keys in a scenario.
     type Params;
 
-    /// The flow groups that `params` tell apart by name, each with the key that names it.
+    /// Returns the flow groups that `params` refer to by name, each with its key.
     fn groups(_params: &Self::Params) -> Vec<(&'static str, &str)> {
         Vec::new()
     }
@@ -28,7 +28,7 @@ pub(crate) trait Compose {
         params.clone()
     }
 
-    /// The rate to which it holds all packets, if it does.
+    /// The rate to which it limits all packets, if it does.
     fn rate(_params: &Self::Params) -> Option<Rate> {
         None
     }
@@ -44,7 +44,7 @@ pub(crate) trait Compose {
 pub(crate) struct Layout {
     /// Assignment of packets to inner queues.
     pub classifier: Classifier,
-    /// Which is next.
+    /// The scheduler.
     pub scheduler: Scheduler,
     /// The inner queues.
     pub queues: Inner,
@@ -99,7 +99,7 @@ impl Rule {
 }
 
 impl Classifier {
-    /// Which of `queues` inner queues has `packet`.
+    /// Returns the index, among `queues` inner queues, of the queue of `packet`.
     pub fn place(&self, packet: &impl Item, queues: usize) -> usize {
         match self {
             Classifier::Rules(rules) => rules.iter().find(|(_, rule)| rule.matches(packet)).map_or(0, |(i, _)| *i),
@@ -116,7 +116,7 @@ pub(crate) fn mixed(key: u64) -> u64 {
     key ^ key >> 31
 }
 
-/// A hash as one of `n` places, each as likely (Linux's `reciprocal_scale`).
+/// Maps a hash to one of `n` places with equal probability (Linux's `reciprocal_scale`).
 fn scaled(hash: u64, n: usize) -> usize {
     ((u128::from(hash) * n as u128) >> 64) as usize
 }

@@ -20,11 +20,11 @@ pub trait LawParams {
     {
         self.clone()
     }
-    /// The user-defined law that they name, if they name one.
+    /// The name of the user-defined law, if there is one.
     fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
         None
     }
-    /// The same, to be supplied.
+    /// The same, as a mutable reference, so that it can be supplied.
     fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
         None
     }

@@ -7,7 +7,7 @@ use ecnlab_wire::Dscp;
 
 use crate::{Item, Tally};
 
-/// Bytes of the packet that an inner queue would give next, by the queue's place; `None` if it has none to give now.
+/// Bytes of the next packet of an inner queue, by the queue's index; `None` if no packet can leave now.
 pub(crate) type Heads<'a> = &'a dyn Fn(usize) -> Option<u32>;
 
 /// Properties of a packet as seen by a scheduler that classifies packets itself.
@@ -27,13 +27,13 @@ impl Header {
     }
 }
 
-/// A scheduler that shapes. It knows inner queues by their places.
+/// A shaping scheduler. It identifies inner queues by index.
 pub(crate) trait Shape: Debug + Send + Sync {
     /// Initialises the scheduler for a link of this rate; random values are drawn from `rng`. Called once, before all
     /// other methods.
     fn begin(&mut self, _link: Rate, _rng: &mut Rng) {}
 
-    /// The rate at which queue `i` drains in the long run where others want theirs.
+    /// The long-term rate at which queue `i` drains while all others have packets.
     fn rate(&self, i: usize) -> Rate;
 
     /// Returns whether it needs the length of the packet, so that the inner queue's law decides before the packet
@@ -45,7 +45,7 @@ pub(crate) trait Shape: Debug + Send + Sync {
     /// Handles an arrival at queue `i`.
     fn arrived(&mut self, _i: usize, _now: Time) {}
 
-    /// The queue that may send now.
+    /// Returns the queue that may send now.
     fn next(&mut self, heads: Heads<'_>, now: Time) -> Option<usize>;
 
     /// The inner queue that a packet with this header belongs to, where the scheduler decides and no classifier.
@@ -53,7 +53,7 @@ pub(crate) trait Shape: Debug + Send + Sync {
         None
     }
 
-    /// [`Shape::place`] of a packet that arrives: from now on the queue is that of its flow.
+    /// [`Shape::place`] of an arriving packet: assigns the queue to its flow.
     fn claim(&mut self, header: &Header) -> Option<usize> {
         self.place(header)
     }
@@ -65,16 +65,16 @@ pub(crate) trait Shape: Debug + Send + Sync {
         None
     }
 
-    /// The law of queue `i` dropped a packet of `len` bytes as it was to leave.
+    /// Handles a packet of `len` bytes that the law of queue `i` dropped on departure.
     fn lost(&mut self, _i: usize, _len: u32, _now: Time) {}
 
     /// Handles packets of queue `i` that were dropped to make room.
     fn shed(&mut self, _i: usize, _gone: Tally, _now: Time) {}
 
-    /// Queue `i`, which [`Shape::next`] named, was empty, and its law [at rest](crate::Aqm::is_at_rest) or not.
+    /// Handles an empty queue `i`, returned by [`Shape::next`], whose law is [at rest](crate::Aqm::is_at_rest) or not.
     fn found_empty(&mut self, _i: usize, _at_rest: bool) {}
 
-    /// Queue `i`, which [`Shape::next`] named, gave a packet of `len` bytes.
+    /// Handles a packet of `len` bytes sent by queue `i`, returned by [`Shape::next`].
     fn sent(&mut self, i: usize, len: u32, heads: Heads<'_>, now: Time);
 
     /// Time at which one of these queues may send: later than the time at which [`Shape::next`] has just returned none.

@@ -3,7 +3,7 @@
 
 use crate::{Aqm, LinkContext};
 
-/// Makes the objects of a law, one for each queue.
+/// Creates the objects of a law, one per queue.
 pub trait Supply: Send + Sync {
     /// The law on a queue that feeds `link`.
     fn object(&self, link: LinkContext) -> Box<dyn Aqm>;

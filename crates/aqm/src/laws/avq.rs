@@ -17,7 +17,7 @@ use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 pub const FACTS: Facts = Facts {
     name: "avq",
     label: "AVQ",
-    summary: "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue",
+    summary: "adaptive virtual queue (Kunniyur & Srikant 2001): signals packets that would overflow a slower virtual queue",
     reference: "S. Kunniyur and R. Srikant, 'Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue management', SIGCOMM 2001; ns-2.35, queue/vq.cc",
     columns: Columns {
         values: &[Column::new("avq_capacity_bps", "bit/s", "AVQ's virtual capacity")],
@@ -32,7 +32,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The wanted utilisation of the link, above 0 and at most 1. Default 0.98 (ns-2.35: `gamma_`).
+    /// Target utilisation of the link, above 0 and at most 1. Default 0.98 (ns-2.35: `gamma_`).
     pub gamma: f64,
     /// Gain of the capacity's adaptation, per second, above 0 and at most 1000. Default 0.15 (ns-2.35: `alpha2`, a
     /// constant of the code).
@@ -56,13 +56,13 @@ impl Params {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(self.gamma > 0.0 && self.gamma <= 1.0, "gamma", || {
-            format!("{} is no utilisation: it must be above 0 and at most 1", self.gamma)
+            format!("{} is not a utilisation: it must be above 0 and at most 1", self.gamma)
         })?;
         Impossible::unless(self.alpha > 0.0 && self.alpha <= 1000.0, "alpha", || {
-            format!("{} is no gain: write such as 0.15, above 0 and at most 1000", self.alpha)
+            format!("{} is not a valid gain: write such as 0.15, above 0 and at most 1000", self.alpha)
         })?;
         Impossible::unless((0.0..=1.0).contains(&self.initial), "initial", || {
-            format!("{} is no part of the link's rate: write 0 to 1", self.initial)
+            format!("{} is not a fraction of the link's rate: write 0 to 1", self.initial)
         })?;
         let (Length::Packets(buffer) | Length::Bytes(buffer)) = self.buffer.unwrap_or(Length::Packets(1.0));
         Impossible::unless(buffer > 0.0, "buffer", || "0 would signal every packet: leave it out".to_owned())?;

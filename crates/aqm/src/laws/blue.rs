@@ -31,7 +31,7 @@ pub struct Params {
     pub increment: f64,
     /// Decrement of the probability on an idle link, above 0 and at most 1. Default 0.00025.
     pub decrement: f64,
-    /// The probability changes once in longer than this, above 0 s. Default 100 ms.
+    /// Minimum time between changes of the probability, above 0 s. Default 100 ms.
     pub freeze_time: Dur,
 }
 
@@ -46,7 +46,7 @@ impl Params {
     pub fn check(&self) -> Result<(), Impossible> {
         for (key, step) in [("increment", self.increment), ("decrement", self.decrement)] {
             Impossible::unless(step > 0.0 && step <= 1.0, key, || {
-                format!("{step} is no step of a probability: it must be above 0 and at most 1")
+                format!("{step} is not a valid step of a probability: it must be above 0 and at most 1")
             })?;
         }
         Impossible::unless(!self.freeze_time.is_zero(), "freeze_time", || {

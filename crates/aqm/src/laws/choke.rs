@@ -25,7 +25,7 @@ pub const FACTS: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// CHOKe's keys in `[queue.NAME]`: RED's, of which Linux has a choice.
+/// CHOKe's keys in `[queue.NAME]`: the subset of RED's that Linux has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {

@@ -34,13 +34,13 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The sojourn that is accepted, and the time between two steps of BLUE. Default 5 ms (`cake_config_init`).
+    /// Target sojourn time, and the time between two steps of BLUE. Default 5 ms (`cake_config_init`).
     #[serde(default = "default_target")]
     pub target: Dur,
     /// The time between the first two signals; at most 4.294967295 s. Default 100 ms (`cake_config_init`).
     #[serde(default = "default_interval")]
     pub interval: Dur,
-    /// The time that the longest packet takes on the link: no sojourn of up to four is above. Default 0 s, as CAKE
+    /// Transmission time of the longest packet: sojourn times of up to four of these are acceptable. Default 0 s, as CAKE
     /// without a rate.
     #[serde(default)]
     pub mtu_time: Dur,
@@ -92,13 +92,13 @@ impl Params {
             format!("{target} is above the interval, {interval}: write less, such as a twentieth of it")
         })?;
         for (key, p) in [("p_inc", p_inc), ("p_dec", p_dec)] {
-            Impossible::unless((0.0..=1.0).contains(&p), key, || format!("{p} is no probability: write 0 to 1"))?;
+            Impossible::unless((0.0..=1.0).contains(&p), key, || format!("{p} is not a probability: write 0 to 1"))?;
         }
         Ok(())
     }
 }
 
-/// Nanoseconds that lie before all others: "never yet".
+/// A time before all others, in nanoseconds: "never yet".
 const LONG_AGO: i64 = i64::MIN / 2;
 
 /// COBALT on one queue.
@@ -129,7 +129,7 @@ pub struct Cobalt {
     average: Average,
 }
 
-/// CoDel's decision on a packet.
+/// Returns CoDel's decision on a packet.
 struct Judgement {
     signal: bool,
     /// Nanoseconds since the signal that is next was due.
@@ -169,7 +169,7 @@ impl Cobalt {
         sojourn > self.target && sojourn > self.mtu_time * flows * 2 && sojourn > self.mtu_time * 4
     }
 
-    /// A signal more or one less. How late the next one is.
+    /// Sets `count` and advances `drop_next`. Returns the time since then in ns, negative if it is in the future.
     fn step(&mut self, count: u32, now: i64) -> i64 {
         self.count = count;
         self.root = next_root(self.root, count);

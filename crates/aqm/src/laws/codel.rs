@@ -1,4 +1,4 @@
-//! CoDel: "Controlled Delay Active Queue Management", RFC 8289. A packet's own time in the queue decides, as it leaves.
+//! CoDel: "Controlled Delay Active Queue Management", RFC 8289. It decides on departure, by the packet's own sojourn time.
 //!
 //! Differences in Linux (include/net/codel_impl.h) are documented in `docs/laws/codel.md`.
 
@@ -15,7 +15,7 @@ use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 pub const FACTS: Facts = Facts {
     name: "codel",
     label: "CoDel",
-    summary: "Controlled Delay (RFC 8289): signals by the time that packets wait",
+    summary: "Controlled Delay (RFC 8289): signals by the packets' sojourn time",
     reference: "RFC 8289; Linux, include/net/codel_impl.h",
     columns: Columns {
         values: &[Column::new("codel_count", "count", "CoDel's count while it is dropping, else 0").with_fractions()],
@@ -30,7 +30,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The sojourn that is accepted. Default 5 ms (RFC 8289 §5.3).
+    /// Target sojourn time. Default 5 ms (RFC 8289 §5.3).
     #[serde(default = "default_target")]
     pub target: Dur,
     /// Time for which sojourn times must stay at or above the target before the first signal: the RTT of most flows.
@@ -46,7 +46,7 @@ pub struct Params {
     /// Time unit. Default `exact`.
     #[serde(default, skip_serializing_if = "Clock::is_exact")]
     pub clock: Clock,
-    /// Sojourn above which ECN-capable packets are marked, independent of the law's state. Default: none are.
+    /// Sojourn above which ECN-capable packets are marked, independent of the law's state. Default: no such marks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
 }
@@ -85,7 +85,7 @@ impl Clock {
         Dur::from_ps(self.floor(dur.ps()))
     }
 
-    /// The time between the packet's arrival and `now`, both read from this clock.
+    /// Returns the time between the packet's arrival and `now`, both in this clock's resolution.
     fn sojourn(self, sojourn: Dur, now: Time) -> Dur {
         match self {
             Clock::Exact => sojourn,
@@ -155,9 +155,9 @@ pub struct Codel {
     drop_next: Time,
     /// Number of signals since `dropping` started, and its initial value.
     count: u32,
-    /// `count` as `dropping` last began.
+    /// `count` at the start of the last `dropping`.
     last_count: u32,
-    /// 1/√count in units of 2^-16, if it is found as Linux does.
+    /// 1/√count in units of 2^-16, if computed as in Linux.
     root: u16,
     /// Treatment of the packet after a dropped one.
     behind: Behind,
@@ -172,7 +172,7 @@ enum Behind {
     Nothing,
     /// The first drop: the packet passes.
     Entry,
-    /// A later drop: the packet puts `drop_next` forward, or ends the dropping.
+    /// A later drop: the packet advances `drop_next`, or ends the dropping.
     Drop,
 }
 

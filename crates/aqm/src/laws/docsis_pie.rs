@@ -1,4 +1,4 @@
-//! DOCSIS-PIE: PIE as cable modems have it, RFC 8034.
+//! DOCSIS-PIE: the PIE variant of cable modems, RFC 8034.
 //!
 //! Its differences from RFC 8033 are in §4, the pseudo-code in appendix A. All parameters except the target are fixed
 //! there.
@@ -15,7 +15,7 @@ use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View, 
 pub const FACTS: Facts = Facts {
     name: "docsis_pie",
     label: "DOCSIS-PIE",
-    summary: "DOCSIS-PIE (RFC 8034): PIE as cable modems have it",
+    summary: "DOCSIS-PIE (RFC 8034): the PIE variant of cable modems",
     reference: "RFC 8034",
     columns: pie::FACTS.columns,
     shown: &["target"],
@@ -38,7 +38,7 @@ pub struct Params {
     /// `PEAK_RATE`, at which bytes leave while there are tokens. Default: `msr`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rate: Option<Rate>,
-    /// The maximum traffic burst: the most tokens that `msr` saves up. Default 0 B.
+    /// The maximum traffic burst: the maximum number of tokens accumulated at `msr`. Default 0 B.
     #[serde(default = "default_burst")]
     pub burst: Bytes,
 }
@@ -60,7 +60,7 @@ impl Params {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(!self.target.is_zero(), "target", || {
-            "0 s would be exceeded by every packet that waits: write the delay that is accepted".to_owned()
+            "every queued packet would exceed 0 s: write the target delay".to_owned()
         })?;
         for (key, rate) in [("msr", self.msr), ("peak_rate", self.peak_rate)] {
             Impossible::unless(rate.is_none_or(|rate| rate.bps() > 0), key, || {
@@ -75,15 +75,15 @@ impl Params {
 const GAINS: [f64; 2] = [0.25, 2.5];
 /// Between two updates.
 const INTERVAL: Dur = Dur::from_ms(16);
-/// A queue that has been quiet for longer is inactive.
+/// A queue that has been idle for longer is inactive.
 const BURST_RESET_TIMEOUT: Dur = Dur::from_s(1);
 /// Duration of the burst allowance after the first drop: 150 ms minus half an interval.
 const MAX_BURST: Dur = Dur::from_ms(142);
 const MEAN_PKTSIZE: u64 = 1024;
 const MIN_PKTSIZE: u64 = 64;
-/// The sum below which none is dropped, and the most for one packet.
+/// The sum below which no packet is dropped, and the maximum probability of one packet.
 const PROB_LOW: f64 = 0.85;
-/// The sum from which all are dropped.
+/// The sum from which all packets are dropped.
 const PROB_HIGH: f64 = 8.5;
 /// Below it the probability decays.
 const LATENCY_LOW: Dur = Dur::from_ms(5);
@@ -112,7 +112,7 @@ pub struct DocsisPie {
 /// `aqm_state_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// The queue has stayed below a third of the buffer: none is dropped.
+    /// The queue has stayed below a third of the buffer: no packet is dropped.
     Inactive,
     /// The next drop starts a burst allowance.
     Quiescent,
@@ -139,20 +139,20 @@ impl Shaper {
         Shaper { msr, peak_rate, burst, tokens: burst, since: Time::ZERO, next: Time::ZERO + INTERVAL }
     }
 
-    /// The tokens of `now`.
+    /// Returns the tokens at `now`.
     fn fill(&mut self, now: Time) {
         let earned = now.since(self.since).as_secs() * self.msr.bps() as f64 / 8.0;
         self.tokens = libm::fmin(self.tokens + earned, self.burst);
         self.since = now;
     }
 
-    /// `size` bytes leave.
+    /// Accounts for the departure of `size` bytes.
     fn spend(&mut self, size: u32, now: Time) {
         self.fill(now);
         self.tokens = libm::fmax(self.tokens - f64::from(size), 0.0);
     }
 
-    /// Returns the time that `bytes` will take, at an update.
+    /// Returns the predicted time to send `bytes`, at an update.
     fn delay(&mut self, bytes: u64) -> Dur {
         self.fill(self.next);
         self.next = self.next.saturating_add(INTERVAL);
@@ -193,7 +193,7 @@ impl DocsisPie {
         delay * 2 < self.target
     }
 
-    /// `calculate_drop_prob` while no burst is let through.
+    /// `calculate_drop_prob` outside a burst allowance.
     fn next_p(&self, delay: Dur) -> f64 {
         let [now, target, old] = [delay, self.target, self.old].map(Dur::as_secs);
         let mut step = (GAINS[0] * (now - target) + GAINS[1] * (now - old)) / scale(self.p);

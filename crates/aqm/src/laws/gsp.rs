@@ -1,7 +1,7 @@
 //! GSP, Global Synchronization Protection: Lautenschlaeger and Francini, "Global synchronization protection for bandwidth
 //! sharing TCP flows in high-speed links", HPSR 2015; Lautenschlaeger, draft-lauten-aqm-gsp-03.
 //!
-//! The first packet over a threshold is signalled, and then none for an interval, however many are over it.
+//! The first packet over a threshold is signalled, and no other packet for an interval after it.
 
 use ecnlab_base::{Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
@@ -69,13 +69,13 @@ impl Params {
             Threshold::Length(Length::Packets(n) | Length::Bytes(n)) => n >= 0.0,
             Threshold::Sojourn(_) => true,
         };
-        Impossible::unless(possible, "threshold", || format!("{} is no length", self.threshold))?;
+        Impossible::unless(possible, "threshold", || format!("{} is not a valid length", self.threshold))?;
         Impossible::unless(!self.interval.is_zero(), "interval", || {
             "0 s would signal every packet over the threshold: write such as 200 ms, or take \"step\"".to_owned()
         })?;
-        Impossible::unless(!self.tau.is_zero(), "tau", || "0 s is no time constant: write such as 1 s".to_owned())?;
+        Impossible::unless(!self.tau.is_zero(), "tau", || "0 s is not a time constant: write such as 1 s".to_owned())?;
         Impossible::unless(self.alpha > 0.0 && self.alpha <= 1000.0, "alpha", || {
-            format!("{} is no weight: write such as 2, above 0 and at most 1000", self.alpha)
+            format!("{} is not a valid weight: write such as 2, above 0 and at most 1000", self.alpha)
         })
     }
 }
@@ -86,7 +86,7 @@ pub struct Gsp {
     params: Params,
     /// End of the interval without signals.
     expiry: Time,
-    /// Seconds that the time above the threshold, times alpha, is ahead of that below.
+    /// Time above the threshold times alpha, minus the time below, in seconds.
     ahead: f64,
     /// Time of the last update.
     seen: Time,
@@ -114,7 +114,7 @@ impl Gsp {
         }
     }
 
-    /// The queue has been above the threshold, or not, since it was last looked at.
+    /// Accounts for the time above or below the threshold since the last update.
     fn gather(&mut self, above: bool, now: Time) {
         let time = now.since(std::mem::replace(&mut self.seen, now)).as_secs();
         if above {

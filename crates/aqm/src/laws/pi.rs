@@ -1,7 +1,7 @@
 //! The PI controller: Hollot, Misra, Towsley and Gong, "On designing improved controllers for AQM routers supporting TCP
 //! flows", INFOCOM 2001, as ns-2.35 has it (`queue/pi.cc`).
 //!
-//! A controller makes a probability from the queue's length, and arriving packets are signalled with it.
+//! A controller computes a probability from the queue's length; arriving packets are signalled with it.
 
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub struct Params {
     pub b: f64,
     /// Samples a second, at most 100,000. Default 170 (ns-2.35).
     pub frequency: f64,
-    /// Bytes of a packet, if `q_ref` is in bytes: `a` and `b` are of packets. Default 500 B (ns-2.35).
+    /// Packet size in bytes, if `q_ref` is in bytes: `a` and `b` are per packet. Default 500 B (ns-2.35).
     pub mean_packet: Bytes,
 }
 
@@ -51,15 +51,15 @@ impl Params {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let (Length::Packets(q_ref) | Length::Bytes(q_ref)) = self.q_ref;
-        Impossible::unless(q_ref >= 0.0, "q_ref", || format!("{} is no length to aim at", self.q_ref))?;
+        Impossible::unless(q_ref >= 0.0, "q_ref", || format!("{} is not a valid target length", self.q_ref))?;
         Impossible::unless(self.a > 0.0 && self.a <= 1.0, "a", || {
-            format!("{} is no gain: write such as 1.822e-5, above 0 and at most 1", self.a)
+            format!("{} is not a valid gain: write such as 1.822e-5, above 0 and at most 1", self.a)
         })?;
         Impossible::unless(self.b > 0.0 && self.b < self.a, "b", || {
             format!("{} must be above 0 and less than a, {}, or the probability never settles at q_ref", self.b, self.a)
         })?;
         Impossible::unless(self.frequency > 0.0, "frequency", || {
-            format!("{} samples a second are none: write such as 170", self.frequency)
+            format!("{} samples per second are not possible: write such as 170", self.frequency)
         })?;
         Impossible::unless_interval(self.interval(), "frequency")?;
         Impossible::unless(self.mean_packet.0 > 0, "mean_packet", || "a packet has at least one byte".to_owned())

@@ -26,7 +26,7 @@ pub const FACTS: Facts = Facts {
     columns: Columns {
         values: &[
             Column::new("pie_p", "ratio", "PIE's drop probability"),
-            Column::new("pie_delay_s", "s", "delay that PIE's last update saw"),
+            Column::new("pie_delay_s", "s", "delay at PIE's last update"),
         ],
         means: &[Column::new("mean_pie_p", "ratio", "time average of PIE's drop probability")],
     },
@@ -41,7 +41,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Whose form of the law it is. Default `linux`.
+    /// Variant of the law. Default `linux`.
     #[serde(default)]
     pub profile: Profile,
     /// Target delay of the controller. Default 15 ms (RFC 8033 §4.2, Linux).
@@ -51,23 +51,23 @@ pub struct Params {
     /// (RFC 8033 §4.2, Linux).
     #[serde(default = "default_tupdate")]
     pub tupdate: Dur,
-    /// The integral gain, in Hz, up to 1000; of `linux` a multiple of 1/16. Default 1/8 (RFC 8033 A, Linux).
+    /// The integral gain, in Hz, up to 1000; with `linux` a multiple of 1/16. Default 1/8 (RFC 8033 A, Linux).
     #[serde(default = "default_alpha")]
     pub alpha: f64,
-    /// The proportional gain, in Hz, up to 1000; of `linux` a multiple of 1/16. Default 5/4 (RFC 8033 A, Linux).
+    /// The proportional gain, in Hz, up to 1000; with `linux` a multiple of 1/16. Default 5/4 (RFC 8033 A, Linux).
     #[serde(default = "default_beta")]
     pub beta: f64,
-    /// Whether the delay is the backlog over a measured departure rate; if not, it is that of the packet that last left.
+    /// Whether the delay is the backlog divided by a measured departure rate; if not, the sojourn time of the last departure.
     /// Default false (Linux; RFC 8033 §4.3 has both).
     #[serde(default)]
     pub dq_rate_estimator: bool,
     /// Up to this drop probability ECN-capable packets are marked, above it they are dropped. Default 0.1 (RFC 8033 §5.1, Linux).
     #[serde(default = "default_mark_ecnth")]
     pub mark_ecnth: f64,
-    /// Only `rfc8033`: so long a burst is let through. Default 150 ms (RFC 8033 §4.4).
+    /// Only `rfc8033`: burst allowance. Default 150 ms (RFC 8033 §4.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Dur>,
-    /// Only `rfc8033`: none is signalled while no more than twice this is held. Default 1024 B (RFC 8034 A.1; RFC 8033 has no
+    /// Only `rfc8033`: no packet is signalled while at most twice this is held. Default 1024 B (RFC 8034 A.1; RFC 8033 has no
     /// value).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_pktsize: Option<Bytes>,
@@ -79,13 +79,13 @@ pub struct Params {
     /// false (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytemode: Option<bool>,
-    /// Only `linux`: none is signalled while less than twice this, 1 B to 1 MiB, is held. Default 1514 B (an Ethernet
+    /// Only `linux`: no packet is signalled while less than twice this, 1 B to 1 MiB, is held. Default 1514 B (an Ethernet
     /// frame: Linux's `psched_mtu`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
 }
 
-/// Whose form of the law it is.
+/// Variant of the law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "PieProfile")]
@@ -141,13 +141,13 @@ impl Params {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(!self.target.is_zero(), "target", || {
-            "0 s would be exceeded by every packet that waits: write the delay that is accepted".to_owned()
+            "every queued packet would exceed 0 s: write the target delay".to_owned()
         })?;
         Impossible::unless_interval(self.tupdate, "tupdate")?;
         self.check_gain(self.alpha, "alpha", "0.125")?;
         self.check_gain(self.beta, "beta", "1.25")?;
         Impossible::unless((0.0..=1.0).contains(&self.mark_ecnth), "mark_ecnth", || {
-            format!("{} is no probability: write 0 to 1", self.mark_ecnth)
+            format!("{} is not a probability: write 0 to 1", self.mark_ecnth)
         })?;
         let threshold = match self.active_threshold {
             Some(Length::Packets(n) | Length::Bytes(n)) => n,
@@ -158,22 +158,24 @@ impl Params {
         })?;
         let mtu = self.mtu();
         Impossible::unless((Bytes(1)..=MOST_MTU).contains(&mtu), "mtu", || {
-            format!("{mtu} is no packet that Linux knows: write 1 B to {MOST_MTU}")
+            format!("{mtu} is not a packet size in Linux: write 1 B to {MOST_MTU}")
         })?;
         self.check_profile()
     }
 
     fn check_gain(&self, hz: f64, key: &str, such: &str) -> Result<(), Impossible> {
         Impossible::unless(hz > 0.0 && hz <= MOST_GAIN, key, || {
-            format!("{hz} is no gain of the controller: write such as {such}, in Hz, up to {MOST_GAIN}")
+            format!("{hz} is not a valid gain of the controller: write such as {such}, in Hz, up to {MOST_GAIN}")
         })?;
         let whole = linux::sixteenths(hz) * linux::SIXTEENTH == hz;
         Impossible::unless(whole || self.profile != Profile::Linux, key, || {
-            format!("Linux counts gains in sixteenths of a Hz, and {hz} is no multiple of 1/16: write such as {such}")
+            format!(
+                "Linux counts gains in sixteenths of a Hz, and {hz} is not a multiple of 1/16: write such as {such}"
+            )
         })
     }
 
-    /// A key of the other profile would have no effect.
+    /// Rejects keys of the other profile, which would have no effect.
     fn check_profile(&self) -> Result<(), Impossible> {
         let of_rfc = [
             ("max_burst", self.max_burst.is_some()),
@@ -214,7 +216,7 @@ pub struct Pie {
     average: Average,
 }
 
-/// The law in one of its forms.
+/// The law in the chosen variant.
 #[derive(Clone, Debug)]
 enum Form {
     Rfc8033(Rfc8033),
@@ -229,7 +231,7 @@ impl Form {
             Form::Linux(linux) => linux.p(),
         }
     }
-    /// The delay that the last update saw.
+    /// The delay at the last update.
     fn delay(&self) -> Dur {
         match self {
             Form::Rfc8033(rfc) => rfc.last_delay(),

@@ -1,5 +1,5 @@
 //! Random Early Detection: Floyd & Jacobson, "Random Early Detection gateways for congestion
-//! avoidance", IEEE/ACM ToN 1(4), 1993 (FJ93), and the variants of it that papers ran.
+//! avoidance", IEEE/ACM ToN 1(4), 1993 (FJ93), and the variants used in papers.
 //!
 //! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values of ns-2. This file has the order
 //! of the decision; its parts are in the modules: `average` the moving average, `curve` the probability, `spacing` the
@@ -66,7 +66,7 @@ pub const FACTS: Facts = Facts {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The average from which packets are signalled, such as "5 packets", "15 kB", or automatic. Its unit is that of
-    /// the average that counts. An automatic one is half of the packets that the link sends in `target_delay`, at
+    /// the average in use. An automatic one is half of the packets that the link sends in `target_delay`, at
     /// least 5.
     pub min_th: Threshold,
     /// The average from which all packets are signalled or dropped (with `gentle`: twice this), in the unit of
@@ -106,7 +106,7 @@ pub struct Params {
     /// (ns-2). Default false (FJ93).
     #[serde(default)]
     pub spare_short: bool,
-    /// Past `max_th` the probability rises on to 1 at twice `max_th` (Floyd 2000). Default false (FJ93).
+    /// Above `max_th` the probability rises linearly to 1 at twice `max_th` (Floyd 2000). Default false (FJ93).
     #[serde(default)]
     pub gentle: bool,
     /// Treatment of packets when the probability has reached 1. Default `drop` (RFC 2884 §1).
@@ -116,16 +116,16 @@ pub struct Params {
     /// Default: at none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_p: Option<f64>,
-    /// The queueing delay for which an automatic `min_th` is found. Default 5 ms (Floyd, Gummadi & Shenker 2001).
+    /// The queueing delay from which an automatic `min_th` is computed. Default 5 ms (Floyd, Gummadi & Shenker 2001).
     #[serde(default = "default_target_delay")]
     pub target_delay: Dur,
-    /// Moves `max_p` by Floyd, Gummadi & Shenker 2001. Default: off.
+    /// Adapts `max_p` as in Floyd, Gummadi & Shenker 2001. Default: off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Floyd>,
-    /// Moves `max_p` by Feng et al. 1999. Default: off.
+    /// Adapts `max_p` as in Feng et al. 1999. Default: off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feng: Option<Feng>,
-    /// The gentle slope keeps the `max_p` of the start while `max_p` moves (ns-2). Default false.
+    /// The gentle slope keeps the initial `max_p` while `max_p` is adapted (ns-2). Default false.
     #[serde(default)]
     pub frozen_gentle: bool,
     /// Also notify senders by source quench (Akujobi et al. 2003). Default: off.
@@ -155,7 +155,7 @@ fn default_target_delay() -> Dur {
 }
 
 impl Params {
-    /// FJ93 with these thresholds.
+    /// Returns FJ93's parameters with these thresholds.
     pub fn new(min_th: Threshold, max_th: Threshold) -> Params {
         Params {
             min_th,
@@ -187,7 +187,7 @@ impl Params {
         self.weight.check()?;
         let max_p = self.max_p;
         Impossible::unless(max_p > 0.0 && max_p <= 1.0, "max_p", || {
-            format!("{max_p} is no probability to aim at: it must be above 0 and at most 1")
+            format!("{max_p} is not a valid probability: it must be above 0 and at most 1")
         })?;
         Impossible::unless(self.mean_packet.0 > 0, "mean_packet", || "a packet has at least one byte".to_owned())?;
         let mark_p = self.mark_p.unwrap_or(1.0);
@@ -239,7 +239,7 @@ pub struct Red {
     crossed: bool,
 }
 
-/// The parameters that are decisions of the law's own order.
+/// The parameters used by the decision itself.
 #[derive(Clone, Copy, Debug)]
 struct Switches {
     unit: Unit,
@@ -264,7 +264,7 @@ impl Red {
         }
     }
 
-    /// Where the average lies against the thresholds.
+    /// The region of the average relative to the thresholds.
     #[inline]
     fn region(&self) -> Region {
         let avg = self.avg();
@@ -304,7 +304,7 @@ impl Red {
         self.avg() >= self.curve.min_th()
     }
 
-    /// The verdict on the packet that has arrived.
+    /// Returns the verdict on the arriving packet.
     #[inline(always)]
     pub(crate) fn decide(&mut self, size: u32, view: &View, rng: &mut Rng) -> Verdict {
         let avg = self.avg();
@@ -327,7 +327,7 @@ impl Red {
         self.draw(avg, size, rng)
     }
 
-    /// The verdict where nothing is left to chance.
+    /// Returns the verdict where no random number is needed.
     fn force(&mut self, size: u32) -> Verdict {
         coverage_mark!("red.forced_drop");
         match self.switches.count_reset {

@@ -30,7 +30,7 @@ pub const FACTS: Facts = Facts {
 pub struct Params {
     /// Target length of the price (b*). Default 20 packets (ns-2.35: `pbo_`).
     pub target: Length,
-    /// The step of the price for a packet in excess, above 0 and at most 1000. Default 0.001 (ns-2.35: `gamma_`).
+    /// Step of the price per excess packet, above 0 and at most 1000. Default 0.001 (ns-2.35: `gamma_`).
     pub gamma: f64,
     /// Weight of a queued packet relative to an arriving one, above 0 and at most 1000. Default 0.1 (ns-2.35: a
     /// constant of the code).
@@ -66,10 +66,10 @@ impl Params {
     /// Checks the values; the error names the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let (Length::Packets(target) | Length::Bytes(target)) = self.target;
-        Impossible::unless(target >= 0.0, "target", || format!("{} is no length to aim at", self.target))?;
+        Impossible::unless(target >= 0.0, "target", || format!("{} is not a valid target length", self.target))?;
         let gain = |value: f64, key: &str, such: &str| {
             Impossible::unless(value > 0.0 && value <= 1000.0, key, || {
-                format!("{value} is no gain: write such as {such}, above 0 and at most 1000")
+                format!("{value} is not a valid gain: write such as {such}, above 0 and at most 1000")
             })
         };
         gain(self.gamma, "gamma", "0.001")?;

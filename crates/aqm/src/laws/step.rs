@@ -36,7 +36,7 @@ pub struct Params {
 pub enum Threshold {
     /// `"20 packets"`, `"30 kB"`: the queue length found by an arriving packet, excluding that packet.
     Length(Length),
-    /// `"1 ms"`: so long a sojourn of a packet that leaves.
+    /// `"1 ms"`: the sojourn time of a departing packet.
     Sojourn(Dur),
 }
 
@@ -48,12 +48,12 @@ impl Params {
             Threshold::Sojourn(time) => !time.is_zero(),
         };
         Impossible::unless(possible, "threshold", || {
-            format!("{} would signal every packet that waits: write what is accepted", self.threshold)
+            format!("{} would signal every queued packet: write the accepted length or delay", self.threshold)
         })
     }
 }
 
-/// The step on one queue. It remembers nothing.
+/// The step on one queue. It has no state.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     threshold: Threshold,

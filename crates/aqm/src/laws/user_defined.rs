@@ -12,7 +12,7 @@ use crate::{Aqm, Impossible, LawParams, LinkContext};
 pub const FACTS: Facts = Facts {
     name: "user-defined",
     label: "a user-defined law",
-    summary: "a class in a file of Python, which has the methods of a law over one FIFO",
+    summary: "a Python class with the methods of a law over one FIFO",
     shown: &["python"],
     named_by: Some("python"),
     ..Facts::PLAIN

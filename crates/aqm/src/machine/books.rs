@@ -1,4 +1,4 @@
-//! The one place where a packet is marked, dropped and counted, and a source quench with it.
+//! Marks, drops and counts packets, and issues source quenches; no other code does.
 
 use ecnlab_base::{Dur, Rng, Time};
 use ecnlab_wire::{Ecn, QuenchCause};
@@ -13,13 +13,13 @@ pub(crate) struct Books {
     pub counters: Counters,
     /// Held by all inner queues together.
     pub held: Tally,
-    /// Bytes held by the queues of all flows, while something is done to one of them.
+    /// Bytes held by the queues of all flows, during an operation on one of them.
     pub flows: Option<u64>,
-    /// Until when the link is busy with the last packet that left several queues.
+    /// End of the transmission of the last packet that left a queue with inner queues.
     pub busy_until: Time,
     /// Number of times that the link has found several queues all empty, as seen by an arrival.
     pub idles: u64,
-    /// The chance of all laws and evictions.
+    /// Random numbers of all laws and evictions.
     pub rng: Rng,
 }
 
@@ -35,7 +35,7 @@ impl Books {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
     }
 
-    /// `packet` is held from now on.
+    /// Counts `packet` as held.
     #[inline]
     pub fn took_in(&mut self, packet: &impl Item) {
         self.held.packets += 1;
@@ -43,7 +43,7 @@ impl Books {
         self.flows = self.flows.map(|bytes| bytes + u64::from(packet.wire_len()));
     }
 
-    /// `packet` is held no more.
+    /// Counts `packet` as no longer held.
     #[inline]
     pub fn took_out(&mut self, packet: &impl Item) {
         self.held.packets -= 1;
@@ -51,7 +51,7 @@ impl Books {
         self.flows = self.flows.map(|bytes| bytes - u64::from(packet.wire_len()));
     }
 
-    /// `packet` leaves for the wire.
+    /// Counts the departure of `packet` to the wire.
     #[inline]
     pub fn departed<P: Item>(&mut self, packet: &P, watch: &mut impl Watch<P>) {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).departed(packet.wire_len());
@@ -89,7 +89,7 @@ impl Books {
         watch.marked(packet, why);
     }
 
-    /// The effect on the way back of a mark or a drop, if the law speaks back.
+    /// Issues the source quench for a mark or a drop, if the law sends them.
     fn speak_back<P: Item>(&mut self, packet: &P, cause: QuenchCause, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
         if let Some(SpeaksBack { wire_len, now: true }) = law.speaks_back() {
             self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();

@@ -12,7 +12,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A bucket of `burst` that fills at `rate`.
+    /// Creates a bucket of `burst` that fills at `rate`.
     pub fn new(rate: Rate, burst: Bytes) -> Bucket {
         Bucket { rate, depth: rate.time_for(burst.0), full_at: Time::ZERO }
     }
@@ -29,7 +29,7 @@ impl Bucket {
         Time::from_ps(self.full_at.ps().saturating_sub((self.depth - need).ps()))
     }
 
-    /// Takes `len` bytes out at `now`, where need be more than there are.
+    /// Takes `len` bytes out at `now`, going into debt if necessary.
     #[inline(never)]
     pub fn spend(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.rate.time_for(u64::from(len));

@@ -32,7 +32,7 @@ impl Coupling {
         }
     }
 
-    /// The inner queue at place `i` is as `now` shown.
+    /// Updates the state shown of the inner queue `i`.
     pub fn show(&mut self, i: usize, now: InnerView) {
         self.queues[i] = now;
     }
@@ -42,7 +42,7 @@ impl Coupling {
         (self.next_tick <= now).then_some(self.next_tick)
     }
 
-    /// The tick that is due.
+    /// Runs the tick that is due.
     pub fn on_tick(&mut self) {
         self.law.on_tick(&self.queues, self.next_tick);
         self.next_tick = self.next_tick.saturating_add(self.tick);
@@ -90,7 +90,7 @@ impl Coupling {
     }
 }
 
-/// Carries out a decision on `packet`. Whether the packet is still there.
+/// Executes a decision on `packet`. Returns whether the packet is still there.
 fn act<P: Item>(
     decision: Decision,
     seen: &PacketView,

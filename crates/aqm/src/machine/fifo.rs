@@ -1,4 +1,4 @@
-//! A FIFO with its law: the whole of most queues, and a leaf of those that are trees.
+//! A FIFO with its law: either the whole queue, or a leaf of a tree of queues.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Fifo<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
-    /// Until when the last packet that left is in transmission.
+    /// End of the transmission of the last departed packet.
     busy_until: Time,
     /// Cached length and transmission time: the next packet often has the same length, and a division is slow.
     transmission: (u32, Dur),
@@ -32,7 +32,7 @@ pub(crate) struct Fifo<P> {
     /// [`Aqm::JUDGES_DEPARTURES`](crate::Aqm::JUDGES_DEPARTURES): the law is called on every departure.
     judges_departures: bool,
     gauge: Gauge,
-    /// Whether the law has let the head go already, which waits for a shaper.
+    /// Whether the law has already released the head, which waits for a shaper.
     judged: bool,
     /// Number of times that the link had found all queues empty at the last arrival.
     idles: u64,
@@ -100,7 +100,7 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
+    /// Handles an arriving `packet`: it is admitted, marked or dropped, or another packet is dropped to make room.
     #[inline(always)]
     pub fn enqueue<W: Watch<P> + ?Sized>(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut W) {
         if self.admits(&mut packet, now, books, watch) {
@@ -230,7 +230,7 @@ impl<P: Item> Fifo<P> {
         false
     }
 
-    /// Brings ticks and statistics up to `now`.
+    /// Updates ticks and statistics to `now`.
     #[inline(always)]
     pub fn observe(&mut self, now: Time, books: &Books) {
         if self.next_tick <= now {
@@ -368,7 +368,7 @@ impl<P: Item> Fifo<P> {
         judged.into_iter().for_each(|held| self.put_back(held, books));
     }
 
-    /// Carries out a forced drop. Whether it took the arriving packet.
+    /// Executes a forced drop. Returns whether the arriving packet was dropped.
     fn force<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
         match self.common.forced {
             Forced::Arriving => {
@@ -400,7 +400,7 @@ impl<P: Item> Fifo<P> {
         self.room.has_room(self.held(), packet.wire_len())
     }
 
-    /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
+    /// Drops the packet selected by [`Full`] among those held and the arriving one. Returns whether it was the latter.
     fn evict<W: Watch<P> + ?Sized>(&mut self, arriving: &P, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
         let held = self.ring.len();
         let victim = match self.common.full {
@@ -425,7 +425,7 @@ impl<P: Item> Fifo<P> {
         true
     }
 
-    /// Draws one of those held, each as likely. If it is of the flow of the arriving packet, both are dropped.
+    /// Draws a held packet with equal probability. If it is of the arriving packet's flow, both are dropped.
     fn drops_pair<W: Watch<P> + ?Sized>(&mut self, arriving: &P, books: &mut Books, watch: &mut W) -> bool {
         if self.ring.is_empty() {
             return false;

@@ -32,7 +32,7 @@ macro_rules! make {
                     $(Params::$Across(params) => params.check(config),)+
                 }
             }
-            /// The rate to which all packets are held, if they are.
+            /// The rate to which all packets are limited, if there is one.
             pub(crate) fn rate(&self) -> Option<Rate> {
                 match self {
                     $(Params::$Law(_) => None,)+
@@ -65,7 +65,7 @@ macro_rules! make {
                     })+
                 }
             }
-            /// The parameters in force in a queue of `config` that feeds `link`.
+            /// The effective parameters in a queue of `config` that feeds `link`.
             fn in_force(&self, config: &Config, link: LinkContext) -> Params {
                 let limit = config.common.limit;
                 match self {
@@ -86,7 +86,7 @@ macro_rules! make {
                     })+
                 }
             }
-            /// The flow groups that the discipline's own keys name, each with its key.
+            /// The flow groups named by the discipline's own keys, each with its key.
             pub(crate) fn groups(&self) -> Vec<(&'static str, &str)> {
                 match self {
                     $(Params::$Law(_) => Vec::new(),)+

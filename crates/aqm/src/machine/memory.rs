@@ -9,7 +9,7 @@ use crate::{Config, Item, Queue};
 const SCHEDULED: u64 = 26;
 /// Bytes of an object of Python with some attributes.
 const OBJECT: u64 = 1000;
-/// The key of a discipline with inner queues that are all alike, which states how many there are.
+/// The key of the number of inner queues, in a discipline whose inner queues have the same settings.
 const FLOWS: &str = "flows";
 
 impl<P: Item> Queue<P> {
@@ -58,7 +58,7 @@ fn hit(n: usize, flows: f64) -> f64 {
 }
 
 impl Config {
-    /// The key that states how many inner queues there are, of all disciplines in this queue that which has the most.
+    /// Returns the key of the number of inner queues of the discipline with the most of them in this queue.
     pub fn inner_key(&self) -> Option<String> {
         self.most_inner().map(|(_, key)| key)
     }

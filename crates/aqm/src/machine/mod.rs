@@ -1,4 +1,4 @@
-//! The queue that carries out verdicts: FIFO, tree, scheduler, room and books.
+//! The queue that executes verdicts: FIFO, tree, scheduler, capacity and counters.
 
 pub(crate) mod books;
 pub(crate) mod bucket;

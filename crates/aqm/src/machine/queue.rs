@@ -16,7 +16,7 @@ use crate::{Aqm, ClassReading, ClassSample, Config, Counters, Item, LinkContext,
 #[derive(Debug)]
 pub struct Queue<P> {
     is_open: bool,
-    /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
+    /// Packets that passed an empty queue directly since the last cut of the statistics; their sojourn times are zero.
     passed: u64,
     link: LinkContext,
     books: Books,
@@ -40,7 +40,7 @@ impl<P: Item> Queue<P> {
         Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, node }
     }
 
-    /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
+    /// Handles an arriving `packet`: it is admitted, marked or dropped, or another packet is dropped to make room.
     pub fn enqueue(&mut self, packet: P, now: Time, watch: &mut impl Watch<P>) {
         self.books.arrived(&packet);
         match &mut self.node {
@@ -53,7 +53,7 @@ impl<P: Item> Queue<P> {
         }
     }
 
-    /// The next packet, at the start of its transmission; packets that a law drops here go before it. `None` if the queue
+    /// Returns the next packet, at the start of its transmission, after drops by laws. `None` if the queue
     /// is empty, or none may leave before [`Queue::ready`].
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
         let packet = match &mut self.node {
@@ -88,7 +88,7 @@ impl<P: Item> Queue<P> {
         self.passed += packets.packets;
     }
 
-    /// Brings ticks and statistics up to `now`.
+    /// Updates ticks and statistics to `now`.
     #[inline]
     pub fn observe(&mut self, now: Time) {
         self.node.observe(now, &self.books);
@@ -120,7 +120,7 @@ impl<P: Item> Queue<P> {
         whole.into_iter().chain(self.node.class_samples(columns)).collect()
     }
 
-    /// The places of the inner queues that `packet` would go to, from the outermost on; empty for one FIFO.
+    /// Returns the indices of the inner queues of `packet`, from the outermost; empty for one FIFO.
     pub fn place(&mut self, packet: &P) -> Vec<usize> {
         self.node.place(packet, &mut self.books)
     }
@@ -134,7 +134,7 @@ impl<P: Item> Queue<P> {
     pub fn ready(&self) -> Time {
         self.node.ready()
     }
-    /// Whether source quenches are ever to be expected.
+    /// Whether source quenches are possible.
     pub fn speaks_back(&self) -> bool {
         self.node.speaks_back()
     }

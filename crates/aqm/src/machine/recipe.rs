@@ -3,7 +3,7 @@
 use crate::contract::layout::Layout;
 use crate::{Config, LinkContext};
 
-/// All that it takes to make one.
+/// The components needed to create one.
 #[derive(Debug)]
 pub(crate) struct Recipe {
     pub layout: Layout,

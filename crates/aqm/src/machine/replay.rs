@@ -1,4 +1,4 @@
-//! A queue before a line of known speed, packet by packet: arrivals in, fates out.
+//! Replay of arrivals through a queue in front of a link of fixed rate: returns the fate of each packet.
 //!
 //! It is used to compare a queue with another one, such as the kernel's (`ecnlab agree --packets`).
 
@@ -10,7 +10,7 @@ use crate::{Config, Item, LinkContext, Queue};
 /// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// Arrival time.
     pub at: Time,
     /// Bytes on the wire.
     pub len: u32,
@@ -87,7 +87,7 @@ pub fn replay(config: &Config, link: LinkContext, groups: &[String], rng: Rng, a
     line.fates
 }
 
-/// For how long a packet of `len` bytes keeps the line of `link` busy.
+/// Returns the transmission time of a packet of `len` bytes on `link`.
 pub fn transmission(link: LinkContext, len: u32) -> Dur {
     Dur::from_ns(link.rate.time_for(u64::from(len)).ps().div_ceil(1000))
 }

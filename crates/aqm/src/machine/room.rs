@@ -1,4 +1,4 @@
-//! Whether a queue has room: its limit and how it admits, in whole packets or bytes.
+//! Admission to a queue: its limit and condition, in whole packets or bytes.
 
 use ecnlab_base::Length;
 

@@ -1,4 +1,4 @@
-//! Which of several inner queues is next.
+//! Schedulers of inner queues.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -18,14 +18,14 @@ pub(crate) trait Backlog {
     fn head_since(&self) -> Option<Time>;
 }
 
-/// Chooses among inner queues, which it knows by their places.
+/// Selects an inner queue, identified by its index.
 #[derive(Clone, Debug)]
 pub(crate) enum Scheduler {
     /// The queue whose head arrived first; among equal ones the first.
     Fifo,
     /// The first that holds a packet.
     Strict,
-    /// Each in turn.
+    /// Round robin.
     Rounds(Rounds),
     /// By a credit per queue.
     Credit(Credit),
@@ -46,7 +46,7 @@ impl Scheduler {
         }
     }
 
-    /// The queue to ask next; `None` if none is worth it now.
+    /// Returns the queue to poll next; `None` if no queue can send now.
     pub fn next(&mut self, queues: &[impl Backlog], now: Time) -> Option<usize> {
         match self {
             Scheduler::Fifo => {
@@ -64,7 +64,7 @@ impl Scheduler {
         }
     }
 
-    /// Queue `i` gave a packet of `len` bytes.
+    /// Handles a packet of `len` bytes sent by queue `i`.
     pub fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog], now: Time) {
         match self {
             Scheduler::Fifo | Scheduler::Strict | Scheduler::TimeShifted(_) => {}
@@ -74,7 +74,7 @@ impl Scheduler {
         }
     }
 
-    /// Queue `i` had no packet to give, and its law is at rest or not.
+    /// Handles a poll of queue `i` without a packet; its law is at rest or not.
     pub fn found_empty(&mut self, i: usize, at_rest: bool) {
         match self {
             Scheduler::Rounds(rounds) => rounds.found_empty(i),
@@ -176,7 +176,7 @@ impl Rounds {
         if was_new && !self.old.is_empty() { self.old.push_back(i) } else { self.listed[i] = false }
     }
 
-    /// Each queue in turn is found empty, and leaves.
+    /// Removes all queues, each found empty in turn.
     fn found_all_empty(&mut self) {
         for i in self.new.drain(..).chain(self.old.drain(..)) {
             self.listed[i] = false;

@@ -65,17 +65,17 @@ struct Class<P> {
     asleep: bool,
 }
 
-/// A queue, within another or the whole.
+/// An inner queue or a whole queue.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "most queues are one FIFO: a box would lie on each packet's way")]
 pub(crate) enum Node<P> {
     /// A FIFO.
     Leaf(Fifo<P>),
-    /// Several.
+    /// A tree of several queues.
     Tree(Tree<P>),
 }
 
-/// A queue of several, made at its first packet so that only those in use take memory. Until then it is as it would be at
+/// A tree, created at its first packet to save memory. Before that it behaves as at
 /// time zero.
 #[derive(Debug)]
 pub(crate) enum Tree<P> {
@@ -248,7 +248,7 @@ impl<P: Item> Branch<P> {
     }
 }
 
-/// Counts the packets of an inner queue and notifies the observer of the whole queue.
+/// Observer that counts the packets of an inner queue and notifies the observer of the whole queue.
 struct Counting<'a, P> {
     counts: &'a mut Group,
     outer: &'a mut dyn Watch<P>,

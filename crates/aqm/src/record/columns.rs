@@ -1,9 +1,9 @@
-//! Columns that a law records, under names of its own, in the tables of all queues.
+//! Columns that a law adds to the tables of queues.
 
 use ecnlab_base::Dur;
 use ecnlab_base::facts::Column;
 
-/// The columns of one law. Laws that keep the same give it the same name.
+/// The columns of one law. Laws that record the same quantity use the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Sampled values: columns of `queue_series`.
@@ -13,7 +13,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Columns of a law that records nothing.
+    /// Columns of a law without records.
     pub const NONE: Columns = Columns { values: &[], means: &[] };
 }
 
@@ -27,7 +27,7 @@ pub enum Integral {
 }
 
 impl Integral {
-    /// This and the `later` one, of the same column, as one.
+    /// Returns the sum of this and the `later` integral of the same column.
     pub fn plus(self, later: Integral) -> Integral {
         match (self, later) {
             (Integral::Time(a), Integral::Time(b)) => Integral::Time(a + b),

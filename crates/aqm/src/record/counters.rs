@@ -13,26 +13,26 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// The fates of one kind of packet.
+/// Counts of packets by fate, for one ECN class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind {
     /// Packets that arrived at the queue, including dropped ones.
     pub arrived: Tally,
-    /// Left it for the wire.
+    /// Packets that left for the wire.
     pub departed: Tally,
-    /// Were signalled by CE; also where they carried it already.
+    /// Packets signalled by CE, including those that carried CE already.
     pub marks: Tally,
     /// Marks by a threshold above which all ECN-capable packets are marked.
     pub threshold: Tally,
     /// Marks caused by the congestion of another queue, through a law across inner queues.
     pub coupled: Tally,
-    /// Were signalled by a drop. Of ECN-capable packets: with `ecn` off, or past RED's `mark_p`.
+    /// Packets signalled by a drop. ECN-capable packets only with `ecn` off or above RED's `mark_p`.
     pub early: Tally,
     /// Packets dropped by the law, ECN-capable or not.
     pub forced: Tally,
-    /// Were dropped for want of room.
+    /// Packets dropped because the queue was full.
     pub tail: Tally,
-    /// Source quenches sent about them; only about ECN-capable ones, and not counted in bytes of theirs.
+    /// Number of source quenches sent for these packets; only for ECN-capable ones.
     pub quenches: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A log-linear histogram: quantiles of times to better than 1 %, at any scale.
+//! Log-linear histogram: quantiles of times with an error below 1 % at any scale.
 
 /// The bits of a value that a bin keeps after the leading one: 128 bins for each doubling, 0.8 % wide at most.
 const BITS: u32 = 7;

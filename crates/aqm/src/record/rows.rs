@@ -49,7 +49,7 @@ impl Rows {
         }
     }
 
-    /// Brings the statistics up to `now`.
+    /// Updates the statistics to `now`.
     #[inline]
     pub fn observe(&mut self, now: Time) {
         for row in &mut self.rows {

@@ -88,7 +88,7 @@ impl Sojourns {
     pub fn mean_s(&self) -> f64 {
         self.sum as f64 / self.packets as f64 * 1e-12
     }
-    /// The time that the share `q` of them did not exceed, to 0.4 %; NaN if none left.
+    /// Returns quantile `q` of their sojourn times in seconds, to 0.4 %; NaN if none left.
     pub fn quantile_s(&self, q: f64) -> f64 {
         quantile_s(&self.histogram, q)
     }
@@ -96,7 +96,7 @@ impl Sojourns {
     pub const fn max(&self) -> Dur {
         Dur::from_ps(self.max)
     }
-    /// Times that follow each other, less than 0.8 % apart but below 128 ps: from when, to before when, and of how many packets.
+    /// Iterates over bins of sojourn times, at most 0.8 % wide from 128 ps on: lower bound, exclusive upper bound, packets.
     pub fn bins(&self) -> impl Iterator<Item = (Dur, Dur, u64)> {
         bins(&self.histogram)
     }
@@ -111,7 +111,7 @@ fn bins(histogram: &Histogram) -> impl Iterator<Item = (Dur, Dur, u64)> {
 }
 
 impl Stats {
-    /// These and the `later` ones as one span.
+    /// Returns the statistics of this and the `later` span combined.
     pub fn plus(&self, later: &Stats) -> Stats {
         Stats {
             span: self.span + later.span,
@@ -127,7 +127,7 @@ impl Stats {
         }
     }
 
-    /// The span of time seen.
+    /// The length of the time span.
     pub const fn span(&self) -> Dur {
         Dur::from_ps(self.span)
     }
@@ -178,7 +178,7 @@ impl Stats {
     }
 }
 
-/// A [`Stats`] being gathered, and the instant up to which it is.
+/// A [`Stats`] being collected, and the time up to which it is complete.
 #[derive(Clone, Debug)]
 pub(crate) struct Gauge {
     stats: Stats,

@@ -3,9 +3,9 @@
 //! greatest delivery rate and the least RTT, paces by the first and bounds the data in flight by the product of both. A loss
 //! or a mark does not make it slower.
 //!
-//! Here is what the law hears, and the order in which it takes it in; its parts are in the modules: `bandwidth` the kernel's
+//! This module has the law's inputs and the order of processing; its parts are in the modules: `bandwidth` the kernel's
 //! fixed point, `max_filter` the greatest of ten rounds, `min_rtt` the least of ten seconds, `pipe` the end of Startup, `cycle`
-//! the phases of ProbeBW, `long_term` policers, `aggregation` what ACKs bring at once, `recovery` the window in recovery, `window`
+//! the phases of ProbeBW, `long_term` policers, `aggregation` the excess of aggregated ACKs, `recovery` the window in recovery, `window`
 //! the window, `rate` pacing and bursts.
 
 mod aggregation;
@@ -41,7 +41,7 @@ use super::{
 use crate::facts::Facts;
 use crate::invalid::Invalid;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "bbr",
     label: "BBR",

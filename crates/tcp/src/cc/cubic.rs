@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438): after a reduction the window follows a cubic function of time, flat near the window of the last
 //! congestion, and is never below what Reno would have at the same loss rate. Slow start, floors and rounding are Reno's.
-//! `docs/laws/cubic.md` has what the two profiles do differently.
+//! `docs/laws/cubic.md` lists the differences of the two profiles.
 
 mod linux;
 
@@ -15,7 +15,7 @@ use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
 use linux::Bictcp;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "cubic",
     label: "CUBIC",
@@ -29,24 +29,24 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Whose CUBIC it is; `linux` has no `beta`, `beta_ecn` and `c`. Default `rfc9438`.
+    /// Variant of CUBIC; `linux` has no `beta`, `beta_ecn` and `c`. Default `rfc9438`.
     #[serde(skip_serializing_if = "Profile::is_default")]
     pub profile: Profile,
-    /// Part of the window that is kept on congestion. Default 0.7 (§4.6).
+    /// Factor of the window reduction on congestion. Default 0.7 (§4.6).
     pub beta: f64,
-    /// Part that is kept on ECN-Echo in congestion avoidance: 0.85 with ABE (RFC 8511 §3.1). Default: as `beta`.
+    /// Factor of the reduction on ECN-Echo in congestion avoidance: 0.85 with ABE (RFC 8511 §3.1). Default: as `beta`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta_ecn: Option<f64>,
-    /// How fast the cubic function grows, in segments per cubic second. Default 0.4 (§5.1).
+    /// Growth of the cubic function, in segments per cubic second. Default 0.4 (§5.1).
     pub c: f64,
-    /// A flow whose window shrinks from one congestion to the next gives way faster. Default true (§4.7).
+    /// Fast convergence: a flow whose window shrinks from one congestion to the next reduces more. Default true (§4.7).
     pub fast_convergence: bool,
     /// Segments leave at twice the window in a round trip while it is below half of ssthresh, else at 1.2 times the
     /// window; the initial window leaves at once. Default false (true is Linux: tcp_update_pacing_rate).
     pub paced: bool,
 }
 
-/// Whose CUBIC it is.
+/// Variant of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -108,14 +108,14 @@ pub struct Cubic {
     curve: Curve,
     /// The curve of the profile `linux`, in place of the others.
     linux: Option<Bictcp>,
-    /// The curve before the last reduction, in case that was for nothing.
+    /// The curve before the last reduction, in case the reduction was spurious.
     before: Curve,
-    /// When an ACK was last heard of, and the smoothed RTT then.
+    /// Time of the last ACK, and the smoothed RTT at that time.
     heard: Time,
     srtt: Dur,
 }
 
-/// Where the window goes in congestion avoidance.
+/// State of the window's curve in congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Curve {
     /// When this congestion avoidance began (t_epoch); none before its first ACK.
@@ -124,7 +124,7 @@ struct Curve {
     w_max: f64,
     /// Seconds from the epoch to the plateau (K).
     k: f64,
-    /// What Reno's window would be (W_est).
+    /// Estimate of Reno's window (W_est).
     w_est: f64,
     /// The window at the last congestion (cwnd_prior).
     prior: f64,

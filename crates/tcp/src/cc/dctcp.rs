@@ -1,5 +1,5 @@
-//! DCTCP's window (RFC 8257 §3.3 to §3.5): a mark costs as much as marks are many. Growth, losses, floors and rounding are
-//! Reno's. `docs/laws/dctcp.md` has what the two profiles do differently.
+//! DCTCP's window (RFC 8257 §3.3 to §3.5): the reduction on marks is proportional to the marked fraction. Growth, losses,
+//! floors and rounding are Reno's. `docs/laws/dctcp.md` lists the differences of the two profiles.
 
 mod linux;
 
@@ -16,19 +16,19 @@ use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
 use linux::{Alpha, MAX_SHIFT};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "dctcp",
     label: "DCTCP",
     summary: "Reno that on ECN-Echo gives up half of the part of its data that is marked.",
     reference: "RFC 8257; Linux, net/ipv4/tcp_dctcp.c",
-    columns: &[Column::new("alpha", "ratio", "DCTCP's estimate of the marked part of its data")],
+    columns: &[Column::new("alpha", "ratio", "DCTCP's estimate of the marked fraction of its data")],
     samples: true,
     waits_at_one_segment: false,
     ..Facts::PLAIN
 };
 
-/// Segments that a mark leaves at least, as in Linux (dctcp_ssthresh) and FreeBSD (dctcp_cong_signal). RFC 8257 names no least
+/// Minimum window after a mark, in segments, as in Linux (dctcp_ssthresh) and FreeBSD (dctcp_cong_signal). RFC 8257 names no least
 /// window. One segment would wait for the delayed ACK, and RFC 3168 §6.1.2 has its timer there.
 const LEAST: u64 = 2;
 
@@ -41,9 +41,9 @@ pub struct Params {
     pub profile: Option<Profile>,
     /// Weight of the last window of data in the estimate of marks; in `linux` a power of 1/2. Default 1/16 (§4.2).
     pub g: f64,
-    /// The estimate at the beginning. Default 1 (§3.3).
+    /// Initial value of the estimate. Default 1 (§3.3).
     pub alpha: f64,
-    /// What packets say that may be marked: "ect0", or "ect1" for queues that mark DCTCP's packets apart, such as
+    /// Codepoint of ECN-capable packets: "ect0", or "ect1" for queues that mark DCTCP's packets separately, such as
     /// those of L4S (RFC 9331 §4.1). Default `ect0` (RFC 3168 §5).
     pub codepoint: Codepoint,
 }

@@ -1,6 +1,6 @@
-//! ECN(alpha, beta): a mark costs less than a loss, and the window grows more slowly after it (Kwon & Fahmy,
+//! ECN(alpha, beta): the reduction on a mark is smaller than on a loss, and the window grows more slowly after it (Kwon & Fahmy,
 //! "TCP Increase/Decrease Behavior with Explicit Congestion Notification", ICC 2002). Alternative Backoff with
-//! ECN (RFC 8511) is the same reaction with other numbers.
+//! ECN (RFC 8511) is the same response with other numbers.
 
 use ecnlab_base::coverage_mark;
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::{Congestion, CongestionControl, CongestionEvent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "ecn-alpha-beta",
     label: "ECN(α, β)",
@@ -19,7 +19,7 @@ pub const FACTS: Facts = Facts {
     reference: "M. Kwon and S. Fahmy, 'TCP increase/decrease behavior with explicit congestion notification (ECN)', ICC 2002",
     ..Facts::PLAIN
 };
-/// What there is to know of ABE.
+/// Static properties of ABE.
 pub const ABE: Facts = Facts {
     name: "abe",
     label: "ABE",
@@ -32,9 +32,9 @@ pub const ABE: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Segments that a round trip of congestion avoidance adds after a mark. Default 0.2 (slide 11).
+    /// Growth per RTT of congestion avoidance after a mark, in segments. Default 0.2 (slide 11).
     pub alpha: f64,
-    /// Part of the window that is kept on a mark. Default 0.875 (slide 11).
+    /// Factor of the window reduction on a mark. Default 0.875 (slide 11).
     pub beta: f64,
 }
 
@@ -48,7 +48,7 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AbeParams {
-    /// Part of the window that is kept on a mark in congestion avoidance. Default 0.8 (RFC 8511 §3.1, which names 0.7
+    /// Factor of the window reduction on a mark in congestion avoidance. Default 0.8 (RFC 8511 §3.1, which names 0.7
     /// to 0.85 as useful with NewReno).
     pub beta: f64,
 }
@@ -93,15 +93,15 @@ fn check_beta(beta: f64) -> Result<(), Invalid> {
     ensure(beta > 0.0 && beta < 1.0, "congestion.beta", || format!("must be above 0 and below 1, not {beta}"))
 }
 
-/// Reno with a reaction of its own to ECN-Echo.
+/// Reno with a different response to ECN-Echo.
 #[derive(Clone, Debug)]
 pub struct EcnAlphaBeta {
     reno: Reno,
-    /// Segments a round trip that congestion avoidance adds now.
+    /// Current growth per RTT of congestion avoidance, in segments.
     slope: f64,
     alpha: f64,
     beta: f64,
-    /// In slow start too a mark keeps beta, not half.
+    /// A mark reduces by beta in slow start too, not by half.
     in_slow_start: bool,
 }
 

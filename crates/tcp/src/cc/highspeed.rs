@@ -1,5 +1,5 @@
-//! HighSpeed TCP (RFC 3649): from 38 segments on, the larger the window, the more a round trip adds and the less congestion
-//! takes. Slow start, floors and rounding are Reno's.
+//! HighSpeed TCP (RFC 3649): from 38 segments on, growth per RTT increases with the window, and the relative reduction on
+//! congestion decreases. Slow start, floors and rounding are Reno's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{CongestionControl, CongestionEvent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::Invalid;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "highspeed",
     label: "HighSpeed TCP",
@@ -21,7 +21,7 @@ pub const FACTS: Facts = Facts {
 /// Windows of the response function, in segments (§5: Low_Window, High_Window).
 const LOW_WINDOW: f64 = 38.0;
 const HIGH_WINDOW: f64 = 83_000.0;
-/// Part of the window that congestion takes at `HIGH_WINDOW` (§7: High_Decrease).
+/// Relative reduction on congestion at `HIGH_WINDOW` (§7: High_Decrease).
 const HIGH_DECREASE: f64 = 0.1;
 
 /// HighSpeed TCP has no parameters: §5 and §7 have one set.
@@ -50,13 +50,13 @@ pub struct HighSpeed {
     mss: f64,
 }
 
-/// b(w), §7: part of a window of `w` segments that congestion takes.
+/// b(w), §7: relative reduction on congestion at a window of `w` segments.
 fn decrease(w: f64) -> f64 {
     let part = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
     0.5 + (HIGH_DECREASE - 0.5) * part.clamp(0.0, 1.0)
 }
 
-/// a(w), §7: segments that a round trip adds to a window of `w` segments. Up to `LOW_WINDOW` the formula is below 1.
+/// a(w), §7: growth per RTT, in segments, at a window of `w` segments. Up to `LOW_WINDOW` the formula is below 1.
 fn increase(w: f64) -> f64 {
     let (p, b) = (0.078 / libm::pow(w, 1.2), decrease(w));
     (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)

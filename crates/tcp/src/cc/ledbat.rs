@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "ledbat",
     label: "LEDBAT",
@@ -23,12 +23,12 @@ pub const FACTS: Facts = Facts {
 
 /// The greatest target (§2.5).
 const MAX_TARGET: Dur = Dur::from_ms(100);
-/// Minutes of which the least delays are kept (§2.5).
+/// Number of minutes whose minimum delays are kept (§2.5).
 const BASE_HISTORY: usize = 10;
 const MINUTE: Dur = Dur::from_s(60);
-/// Last delays of which the least is the current one.
+/// Number of recent delays whose minimum is the current delay.
 const CURRENT_FILTER: usize = 4;
-/// Segments by which the window may be above what was in flight, and of which it has two at least (§2.5).
+/// Segments by which the window may exceed the data in flight; its minimum is two segments (§2.5).
 const ALLOWED_INCREASE: f64 = 1.0;
 const MIN_CWND: f64 = 2.0;
 
@@ -38,7 +38,7 @@ const MIN_CWND: f64 = 2.0;
 pub struct Params {
     /// The queueing delay at which the window neither grows nor shrinks: at most 100 ms. Default 100 ms (§2.5).
     pub target: Dur,
-    /// Segments that a round trip without queueing adds: at most 1. Default 1 (§2.5).
+    /// Growth per RTT without queueing, in segments: at most 1. Default 1 (§2.5).
     pub gain: f64,
 }
 

@@ -49,10 +49,10 @@ use crate::invalid::Invalid;
 pub use crate::rules::{Rules, Start};
 pub use crate::window::{CcState, Window};
 
-/// Why a law is told to slow down.
+/// Reason of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// A loss that duplicate ACKs or SACKs told of.
+    /// A loss detected by duplicate ACKs or SACKs.
     Loss,
     /// ECN-Echo.
     Ecn,
@@ -60,10 +60,10 @@ pub enum Congestion {
     Timeout,
 }
 
-/// Congestion, at most once for each window of data.
+/// A congestion event, at most once per window of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionEvent {
-    /// What told of it.
+    /// The signal.
     pub why: Congestion,
     /// When.
     pub now: Time,
@@ -71,12 +71,12 @@ pub struct CongestionEvent {
     pub in_flight: u64,
 }
 
-/// How fast segments may leave.
+/// Pacing of segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    /// Bytes of payload a second.
+    /// Rate in bytes of payload per second.
     pub rate: u64,
-    /// Bytes that may leave at once.
+    /// Maximum burst in bytes.
     pub quantum: u64,
 }
 
@@ -91,14 +91,14 @@ impl Pacing {
     }
 }
 
-/// The codepoint of packets that may be marked.
+/// The codepoint of ECN-capable packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Codepoint {
-    /// ECT(0): a mark means what a loss means (RFC 3168 §5).
+    /// ECT(0): a mark is equivalent to a loss (RFC 3168 §5).
     #[default]
     Ect0,
-    /// ECT(1): marks come early and often (L4S, RFC 9331 §4.1).
+    /// ECT(1): marks are early and frequent (L4S, RFC 9331 §4.1).
     Ect1,
 }
 
@@ -116,32 +116,32 @@ macro_rules! window_hooks {
     ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
         hot {}
         required {
-            /// Window and threshold, which are the law's own.
+            /// Returns the law's window and threshold.
             fn window(&self) -> &Window;
             /// The same, for recovery to set.
             fn window_mut(&mut self) -> &mut Window;
-            /// An ACK of `acked` new bytes may open the window: no recovery, no ECN-Echo and no idle window forbids it.
+            /// Handles an ACK of `acked` new bytes that may open the window: not in recovery or with ECN-Echo, and cwnd-limited.
             fn grow(&mut self, acked: u64);
             /// Congestion.
             fn on_congestion(&mut self, event: &CongestionEvent);
         }
         provided {
-            /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
+            /// Handles a loss without a reduction: ECN or an earlier timeout has reduced the window for this window of data.
             fn on_further_loss(&mut self) {}
-            /// A loss is found while the window goes down for a mark, with recoveries that have Linux's states. Returns
+            /// Handles a loss detected during the reduction for a mark, in recovery schemes with Linux's states. Returns
             /// whether the law has set another threshold for it.
             fn on_loss_after_mark(&mut self) -> bool {
                 false
             }
-            /// Data may flow.
+            /// Called when the connection is established.
             fn on_established(&mut self, established: &Established) {}
-            /// Each ACK, in every state, before recovery looks at it: losses and recovery are as the ACK before left
-            /// them.
+            /// Called for each ACK, in every state, before loss recovery: losses and recovery are as the previous ACK
+            /// left them.
             fn on_feedback(&mut self, sample: &AckSample) {}
-            /// Each ACK, in every state, when recovery has decided; [`grow`](Self::grow) follows if the window may
+            /// Called for each ACK, in every state, after loss recovery; [`grow`](Self::grow) follows if the window may
             /// open.
             fn on_ack(&mut self, sample: &AckSample) {}
-            /// Each segment that leaves.
+            /// Called for each segment sent.
             fn on_sent(&mut self, sent: &Sent) {}
             /// The codepoint of the packets that the feedback scheme makes ECN-capable. If the ends agree on feedback
             /// that does not count marks, it is ECT(0) whatever the law (RFC 9331 §4.2).
@@ -149,26 +149,26 @@ macro_rules! window_hooks {
             fn codepoint(&self) -> Codepoint {
                 Codepoint::Ect0
             }
-            /// At which rate segments leave; none sends what the window admits at once. Only with [`Facts::samples`].
+            /// Returns the pacing; `None` sends all that the window admits at once. Only with [`Facts::samples`].
             fn pacing(&self) -> Option<Pacing> {
                 None
             }
-            /// Whether the law has kept its window below what it takes the path to carry, so that what is delivered of
-            /// the data now in flight does not tell the rate of the path. Asked after [`on_ack`](Self::on_ack) of laws
+            /// Returns whether the law has kept its window below its estimate of the path's capacity, so that delivery
+            /// rates of the data now in flight do not measure the path. Called after [`on_ack`](Self::on_ack) for laws
             /// with [`Facts::rates`].
             fn limits_rate(&self) -> bool {
                 false
             }
-            /// A reduction was for nothing: before it the window was `before`. The window does not fall.
+            /// Undoes a spurious reduction: before it the window was `before`. The window never decreases here.
             fn on_undo(&mut self, before: CcState) {
                 self.window_mut().undo(before);
             }
-            /// Sending begins again after more than one retransmission timeout of silence: the window is `restart` at
+            /// Called when sending resumes after an idle time of more than one RTO: the window becomes `restart` at
             /// most (RFC 5681 §4.1).
             fn on_idle_restart(&mut self, restart: u64) {
                 self.window_mut().restart(restart);
             }
-            /// What [`Facts::columns`] names, in that order.
+            /// Returns the values of [`Facts::columns`], in that order.
             fn values(&self) -> Vec<f64> {
                 Vec::new()
             }
@@ -183,15 +183,15 @@ macro_rules! window_hooks {
             fn state(&self) -> CcState {
                 self.window().state()
             }
-            /// Recovery sets the window and leaves ssthresh alone.
+            /// Sets the window during recovery without changing ssthresh.
             fn set_cwnd(&mut self, cwnd: u64) {
                 self.window_mut().set_cwnd(cwnd);
             }
-            /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
+            /// Deflates the window by `bytes` in recovery, down to one segment (RFC 6582 §3.2 step 3).
             fn deflate(&mut self, bytes: u64) {
                 self.window_mut().deflate(bytes);
             }
-            /// Recovery, and the peer's first window, set the slow-start threshold.
+            /// Sets the slow-start threshold; called by recovery and for the peer's first window.
             fn set_ssthresh(&mut self, ssthresh: u64) {
                 self.window_mut().set_ssthresh(ssthresh);
             }
@@ -207,7 +207,7 @@ window_hooks! { law_trait! { {
     pub trait CongestionControl: fmt::Debug + Send
 } } }
 
-/// Makes the objects of a user-defined law, one for each endpoint.
+/// Creates the objects of a user-defined law, one per endpoint.
 pub trait Supply: Send + Sync {
     /// The law at the beginning of a connection; `window` is its initial window.
     fn object(&self, window: Window) -> Box<dyn CongestionControl>;
@@ -217,25 +217,25 @@ pub trait Supply: Send + Sync {
 pub(crate) trait Params {
     /// The law as [`crate::law::Law`] holds it: the law's own type, or a boxed [`CongestionControl`].
     type Law;
-    /// What the law begins with: [`Start`] if it counts by the host's rules, as a law does that is built on another which
-    /// does; [`Window`] if it does not, so that it cannot have them.
+    /// The law's initial state: [`Start`] if it, or a law that it is built on, follows the host's rules of counting;
+    /// [`Window`] if not, which gives no access to the rules.
     type Start;
     /// Whether there are any.
     const ANY: bool = true;
 
-    /// Refuses what the law cannot do.
+    /// Rejects settings that the law does not support.
     fn check(&self) -> Result<(), Invalid>;
     /// The key that asks for feedback with a count of marks ([`Facts::counts_marks`](crate::Facts::counts_marks)), if one does.
     fn needs_count(&self) -> Option<&'static str> {
         None
     }
-    /// Sets what was left out and depends on the TCP profile.
+    /// Sets omitted parameters that depend on the TCP profile.
     fn settle(&mut self, _profile: &str) {}
-    /// The law's name and object, if it stands in a file of the user's.
+    /// The name and object of a user-defined law, if it is one.
     fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
         None
     }
-    /// The same, to be supplied.
+    /// The same, as a mutable reference, so that it can be supplied.
     fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
         None
     }

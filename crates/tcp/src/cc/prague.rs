@@ -1,11 +1,10 @@
 //! Prague: DCTCP's response to marks for the Internet (De Schepper, Tilmans, Briscoe and Goel,
 //! draft-briscoe-iccrg-prague-congestion-control-04; the authors' tcp_prague.c for Linux, versions 0.6 and 0.7; RFC 9331
-//! §4.3). Its window has a fraction, grows on each segment that comes without a mark, whatever else goes on, and gives up half
-//! of the marked share once in a virtual round trip, which is 25 ms at least. What leaves is paced, so that a window below a
-//! segment is one, too.
+//! §4.3). Its window has a fraction, grows on each segment delivered without a mark, in every state, and is reduced by half
+//! of the marked fraction once per virtual RTT, which is at least 25 ms. Segments are paced, so that a window below one
+//! segment works, too.
 //!
-//! The rules are those of the authors' code; docs/laws/prague.md has what differs. `virtual_rtt` is what a round trip
-//! counts as.
+//! The rules are those of the authors' code; docs/laws/prague.md lists the differences. `virtual_rtt` defines the virtual RTT.
 
 #[cfg(test)]
 mod tests;
@@ -24,14 +23,14 @@ use crate::invalid::{Invalid, ensure};
 use crate::window::MAX_CWND;
 pub use virtual_rtt::RttControl;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "prague",
     label: "Prague",
     summary: "A paced window with a fraction, which marks reduce by half of their share once in 25 ms or a round trip, for L4S (Prague).",
     reference: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331, section 4.3; tcp_prague.c of its authors",
     columns: &[
-        Column::new("prague_alpha", "ratio", "Prague's estimate of the marked part of its segments"),
+        Column::new("prague_alpha", "ratio", "Prague's estimate of the marked fraction of its segments"),
         Column::new("prague_cwnd_segments", "segments", "Prague's window with its fraction"),
     ],
     samples: true,
@@ -57,7 +56,7 @@ pub struct Params {
     pub g: f64,
     /// The estimate until the first mark. Default 1 (`prague_init` of tcp_prague.c 0.6).
     pub alpha: f64,
-    /// What a short round trip counts as. Default `rate` (`prague_rtt_scaling` of 0.6).
+    /// Definition of the virtual RTT. Default `rate` (`prague_rtt_scaling` of 0.6).
     pub rtt_control: RttControl,
     /// The round trip that a shorter one counts as. Default 25 ms (`prague_rtt_target`; RTT_VIRT_MIN of the draft).
     pub rtt_target: Dur,

@@ -13,7 +13,7 @@ use crate::invalid::Invalid;
 use crate::rules::{Growth, LossWindow, Rounding};
 use crate::window::{FRACTION, MAX_CWND};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "reno",
     label: "Reno",

@@ -10,7 +10,7 @@ use super::{CongestionControl, CongestionEvent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "scalable",
     label: "Scalable TCP",

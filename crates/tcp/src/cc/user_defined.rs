@@ -8,7 +8,7 @@ use super::{CongestionControl, CongestionEvent, Supply, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "user-defined",
     label: "a user-defined law",

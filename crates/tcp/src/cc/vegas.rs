@@ -11,7 +11,7 @@ use super::{AckSample, CongestionControl, CongestionEvent, Sent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "vegas",
     label: "Vegas",

@@ -1,4 +1,4 @@
-//! More accurate ECN feedback (AccECN, RFC 9768): the receiver counts marked packets, and tells the count modulo 8 in three
+//! More accurate ECN feedback (AccECN, RFC 9768): the receiver counts marked packets, and reports the count modulo 8 in three
 //! flags of every segment (the ACE field), and bytes of each codepoint in an option.
 
 mod counters;
@@ -15,7 +15,7 @@ use crate::registry::EcnKind;
 use counters::{Received, Told};
 use traversal::Traversal;
 
-/// What there is to know of both variants.
+/// Static properties common to both variants.
 const SHARED: Facts = Facts {
     counts_marks: true,
     // Only some segments have the option, but any may, as in Linux.
@@ -24,7 +24,7 @@ const SHARED: Facts = Facts {
     wants_last_ack: true,
     ..Facts::PLAIN
 };
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "accecn",
     label: "AccECN",
@@ -32,7 +32,7 @@ pub const FACTS: Facts = Facts {
     reference: "RFC 9768",
     ..SHARED
 };
-/// What there is to know of AccECN as in Linux.
+/// Static properties of AccECN as in Linux.
 pub const LINUX: Facts = Facts {
     name: "accecn-linux",
     label: "AccECN as in Linux",
@@ -64,36 +64,36 @@ pub struct Counted<const LINUX: bool> {
     /// This end sends nothing ECN-capable: the path has changed codepoints, or a server has met with a SYN or SYN-ACK without
     /// AccECN (§3.1.5, §3.2.2.3, §3.2.2.4).
     not_ect: bool,
-    /// The peer's ACE field does not get through: what it tells is ignored (§3.2.2.4).
+    /// The path changes the peer's ACE field: its feedback is ignored (§3.2.2.4).
     deaf: bool,
-    /// The peer's option has come.
+    /// The peer's option has been received.
     option_seen: bool,
-    /// It came with a counter at zero, where it begins at one: something on the path writes over it (§3.2.3.2.4).
+    /// It arrived with a counter at zero, although counters start at one: the path overwrites it (§3.2.3.2.4).
     option_broken: bool,
-    /// What became of the own.
+    /// State of the end's own option.
     traversal: Traversal,
     /// The first data are still to carry it though no counter has moved (§3.2.3.2.1).
     option_due: bool,
 }
 
-/// What is remembered of the handshake.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
     /// The end that opens: SYNs that timed out. The other: SYN-ACKs that were sent.
     sent: u8,
-    /// A SYN no longer asks for AccECN, or a SYN-ACK no longer agrees.
+    /// A SYN no longer requests AccECN, or a SYN-ACK no longer agrees.
     plain: bool,
     /// The SYN-ACK that is sent next answers a SYN; others time out.
     asked: bool,
-    /// The peer has said that the SYN or SYN-ACK came with CE.
+    /// The peer has reported that the SYN or SYN-ACK arrived with CE.
     marked: bool,
-    /// The codepoint of the SYN that came last.
+    /// The codepoint of the latest SYN.
     syn: Ecn,
     /// That of the SYN-ACK, until the ACK that reflects it has left.
     syn_ack: Option<Ecn>,
-    /// The end that answers: nothing has come since the SYN.
+    /// Passive end: no segment has arrived since the SYN.
     awaits_ack: bool,
-    /// The end that has opened: nothing has come since the SYN-ACK.
+    /// Active end: no segment has arrived since the SYN-ACK.
     awaits_count: bool,
 }
 
@@ -107,7 +107,7 @@ const fn flags_of(ace: u8) -> Flags {
     EcnFlags::count(ace).in_header()
 }
 
-/// How SYN-ACK and last ACK say with which codepoint the packet before them came (§3.1.1 table 2, §3.2.2.1 table 3).
+/// Returns the field with which SYN-ACK and last ACK reflect a codepoint (§3.1.1 table 2, §3.2.2.1 table 3).
 fn reflection(ecn: Ecn) -> Flags {
     flags_of(match ecn {
         Ecn::NotEct => 0b010,
@@ -117,7 +117,7 @@ fn reflection(ecn: Ecn) -> Flags {
     })
 }
 
-/// What a SYN asks for (§3.1.1 table 2, §3.1.3). Whatever else it says, it is from a host that knows of AccECN.
+/// Returns the feedback that a SYN requests (§3.1.1 table 2, §3.1.3). Reserved flags are treated as AccECN.
 fn asked(syn: &Segment) -> Agreed {
     match ace_of(syn.flags) {
         0b000 => Agreed::Nothing,

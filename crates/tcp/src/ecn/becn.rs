@@ -1,9 +1,9 @@
-//! Backward ECN: the router tells the sender itself, by ICMP source quench. Historic: RFC 6633 forbids routers to send
-//! it and hosts to listen. F. Akujobi et al., "Congestion Control in TCP/IP Networks: A Combined ECN and BECN Approach",
+//! Backward ECN: the router notifies the sender directly, by ICMP source quench. Historic: RFC 6633 forbids routers to send
+//! it and hosts to respond to it. F. Akujobi et al., "Congestion Control in TCP/IP Networks: A Combined ECN and BECN Approach",
 //! 2003 (§IV-B), and J. Hadi Salim et al., draft-salim-jhsbnns-ecn-00, June 1998 (BECN alone).
 //!
-//! The sender's reaction, which is that to ECN-Echo, is in `sender/quench.rs`. These schemes say when it is due, and keep
-//! what outlasts it.
+//! The sender's response, the same as to ECN-Echo, is in `sender/quench.rs`. These schemes decide when it is due, and keep
+//! the state that outlasts it.
 
 use super::rfc2481::Rfc2481;
 use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, QuenchCause, Segment};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "becn",
     label: "BECN",
@@ -19,7 +19,7 @@ pub const FACTS: Facts = Facts {
     reference: "draft-salim-jhsbnns-ecn-00",
     ..Facts::PLAIN
 };
-/// What there is to know of ECN+BECN.
+/// Static properties of ECN+BECN.
 pub const ECN_BECN: Facts = Facts {
     name: "ecn-becn",
     label: "ECN+BECN",
@@ -27,7 +27,7 @@ pub const ECN_BECN: Facts = Facts {
     reference: "F. Akujobi, I. Lambadaris, R. Makkar, N. Seddigh and B. Nandy, 'Congestion control in TCP/IP networks: a combined ECN and BECN approach', 2003",
     ..Facts::PLAIN
 };
-/// What there is to know of ECN+BECN (both).
+/// Static properties of ECN+BECN (both).
 pub const ECN_BECN_BOTH: Facts = Facts {
     name: "ecn-becn-both",
     label: "ECN+BECN (both)",
@@ -36,12 +36,12 @@ pub const ECN_BECN_BOTH: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// What a sender keeps of source quenches. Offsets of its stream.
+/// A sender's state of source quenches. Values are offsets of its stream.
 #[derive(Clone, Debug, Default)]
 struct Quenches {
     /// The window does not grow on ACKs up to here.
     quiet_until: u64,
-    /// ECN-Echo on ACKs up to here tells of congestion that a source quench has told.
+    /// ECN-Echo on ACKs up to here reports congestion that a source quench has already reported.
     echo_until: u64,
 }
 

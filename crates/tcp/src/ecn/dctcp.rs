@@ -1,12 +1,12 @@
-//! The feedback of DCTCP (RFC 8257 §3.2): each ACK tells whether the packets that it acknowledges were marked, so that the
-//! sender can count them. What a sender makes of the count is its window law's.
+//! The feedback of DCTCP (RFC 8257 §3.2): each ACK reports whether the packets that it acknowledges were marked, so that the
+//! sender can count them. The response is up to the window law.
 
 use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "dctcp",
     label: "DCTCP's feedback",
@@ -21,7 +21,7 @@ pub const FACTS: Facts = Facts {
 pub struct Dctcp {
     /// Receiver: the last data came with CE (DCTCP.CE).
     ce: bool,
-    /// Sender: the window was reduced and the receiver has not been told.
+    /// Sender: the window was reduced and CWR has not been sent yet.
     cwr_due: bool,
 }
 

@@ -1,4 +1,4 @@
-//! ECN feedback: what a receiver tells of marks, and when a sender listens. One scheme per file.
+//! ECN feedback: how a receiver reports marks, and how a sender interprets the reports. One scheme per file.
 
 pub mod accecn;
 pub mod becn;
@@ -14,7 +14,7 @@ pub use crate::ecn_flags::EcnFlags;
 use crate::hooks::{dispatch, law_trait};
 use crate::registry::{EcnKind, ecn_schemes};
 
-/// What kind of packet is sent, for what it may carry.
+/// Kind of a packet, which determines its codepoint and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// SYN of the end that opens.
@@ -27,7 +27,7 @@ pub enum PacketKind {
     Ack,
     /// Data sent for the first time, with or without FIN.
     Data,
-    /// Data sent again.
+    /// Retransmitted data.
     Retransmission,
     /// A byte that probes a closed window.
     Probe,
@@ -37,7 +37,7 @@ pub enum PacketKind {
     Rst,
 }
 
-/// What a packet carries of a scheme.
+/// The flags and codepoint that a scheme sets in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Flags, added to those that the packet has anyway.
@@ -57,7 +57,7 @@ impl Stamp {
     }
 }
 
-/// What an end uses after the handshake, or after a SYN without answer.
+/// The scheme of an end after the handshake, or after a SYN without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreed {
     /// The scheme itself.
@@ -70,15 +70,16 @@ pub enum Agreed {
     Nothing,
 }
 
-/// What an ACK tells of the own stream.
+/// Data acknowledged and delivered by an ACK, in the end's own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
     /// First offset that was not acknowledged before.
     pub from: u64,
     /// First offset that is not acknowledged now.
     pub to: u64,
-    /// Bytes newly delivered: acknowledged, reported by SACK, or, without SACK, a segment for each duplicate ACK. They are
-    /// counted for laws with samples and schemes with [`Facts::counts_marks`](crate::Facts::counts_marks); else this is what the number acknowledges.
+    /// Bytes newly delivered: acknowledged, reported by SACK, or, without SACK, one segment per duplicate ACK. They are
+    /// counted for laws with samples and schemes with [`Facts::counts_marks`](crate::Facts::counts_marks); for others
+    /// these are the bytes acknowledged by the number.
     pub delivered: u64,
     /// SACK reports something for the first time.
     pub new_sack: bool,
@@ -87,42 +88,42 @@ pub struct Acked {
 }
 
 impl Acked {
-    /// What the number acknowledges, in packets that were all full but the last; a FIN is one byte.
+    /// Packets acknowledged by the number, assuming full segments except the last; a FIN is one byte.
     pub fn amount(&self) -> Amount {
         Amount::of(self.to - self.from, self.mss)
     }
 
-    /// What is newly delivered, in the same way.
+    /// Packets newly delivered, computed in the same way.
     pub fn newly(&self) -> Amount {
         Amount::of(self.delivered, self.mss)
     }
 }
 
-/// What an ACK says of marks.
+/// Feedback of an ACK about marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// It reports congestion, to which a sender answers once for each window of data (RFC 3168 §6.1.2).
+    /// It reports congestion, to which a sender responds once per window of data (RFC 3168 §6.1.2).
     pub echo: bool,
-    /// How many marks it tells of.
+    /// Number of marks that it reports.
     pub marks: Marks,
-    /// The window does not grow on it, whatever else it says.
+    /// The window does not grow on it, whatever its other contents.
     pub no_growth: bool,
 }
 
-/// How many marks an ACK tells of.
+/// Number of marks reported by an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Marks {
     /// None.
     #[default]
     None,
-    /// It has one bit for all that it tells of, and the bit is set: one packet at least, all of them at most. All count.
+    /// One bit for all data that the ACK covers, and the bit is set: at least one packet is marked. All of them are counted.
     All,
-    /// So much of what is newly delivered.
+    /// An amount of the newly delivered data.
     Counted(Amount),
 }
 
 impl Marks {
-    /// What counts as marked of what an ACK has `told` of.
+    /// Returns the marked part of the data that an ACK has `told` of.
     pub fn of(self, told: Amount) -> Amount {
         match self {
             Marks::None => Amount::default(),
@@ -132,18 +133,18 @@ impl Marks {
     }
 }
 
-/// A source quench about data on its way, beside what its sender has done before. Offsets of the own stream.
+/// A source quench for data in flight, with the sender's previous reduction. Values are offsets of its own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuenchSeen {
-    /// What became of the packet.
+    /// Fate of the packet.
     pub cause: QuenchCause,
     /// First offset not acknowledged.
     pub una: u64,
     /// One past the highest offset sent.
     pub max: u64,
-    /// While `una` is not past it, the last reduction answers what is told.
+    /// Until `una` passes it, the last reduction already covers the reported congestion.
     pub reduced: u64,
-    /// Where a round trip that begins now ends.
+    /// End of a round trip that begins now.
     pub round: u64,
 }
 
@@ -157,20 +158,20 @@ macro_rules! feedback_hooks {
             fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool;
         }
         required {
-            /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
+            /// Returns the flags and codepoint of a packet to be sent. Called for all packets, in the order of sending.
             fn stamp(&mut self, kind: PacketKind) -> Stamp;
 
             // ---- the handshake ----
 
-            /// A SYN has come, for the first time or again. What this end then uses; [`PacketKind::SynAck`] says so.
+            /// Handles a SYN, first or repeated. Returns the scheme that this end then uses; [`PacketKind::SynAck`] announces it.
             fn answer(&mut self, syn: &Segment) -> Agreed;
-            /// The SYN-ACK has come. What this end then uses.
+            /// Handles the SYN-ACK. Returns the scheme that this end then uses.
             fn agree(&mut self, syn_ack: &Segment) -> Agreed;
 
             // ---- the sender of data ----
 
-            /// What the acceptable `ack` says, which acknowledges `acked`, with its `flags` as [`Feedback::read`] reads
-            /// them.
+            /// Returns the feedback of the acceptable `ack`, which acknowledges `acked`; `flags` are its flags as
+            /// [`Feedback::read`] reads them.
             fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard;
             /// The congestion window was reduced, whatever the reason.
             fn on_reduction(&mut self);
@@ -200,11 +201,11 @@ macro_rules! feedback_hooks {
 
             // ---- the handshake ----
 
-            /// Whether the peer has said that the own SYN or SYN-ACK came with CE.
+            /// Whether the peer has reported that this end's SYN or SYN-ACK arrived with CE.
             fn handshake_was_marked(&self) -> bool {
                 false
             }
-            /// No answer to a SYN. What the next one offers.
+            /// Handles a SYN without an answer. Returns what the next one offers.
             fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
                 Agreed::This
             }
@@ -218,16 +219,16 @@ macro_rules! feedback_hooks {
             fn flushes_ack(&self, segment: &Segment) -> bool {
                 false
             }
-            /// A segment has come of which nothing is new, and which ends where the last ACK sent does or beyond.
+            /// Handles a segment without new data that ends at or beyond the last ACK sent.
             fn on_duplicate(&mut self, segment: &Segment) {}
-            /// An ACK that waits is to tell of no mark that has come so far.
+            /// Forgets marks received so far, so that a delayed ACK does not report them.
             fn forget_waiting(&mut self) {}
 
             // ---- the sender of data ----
 
             /// The retransmission timer has fired with data outstanding.
             fn on_timeout(&mut self) {}
-            /// A source quench has come outside recovery. Whether the sender reduces its window. RFC 9293 §3.9.2.2: a
+            /// Handles a source quench outside recovery. Returns whether the sender reduces its window. RFC 9293 §3.9.2.2: a
             /// host ignores it.
             fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
                 false
@@ -348,7 +349,7 @@ impl Scheme {
         if EcnFlags::are_clear(flags) { EcnFlags::NONE } else { self.read(flags) }
     }
 
-    /// Goes over to what was agreed. Whether that is something else, or is offered no more.
+    /// Changes to the agreed scheme. Returns whether it is another one, or is no longer offered.
     pub fn settle(&mut self, agreed: Agreed) -> bool {
         let kind = match agreed {
             Agreed::This => return false,
@@ -361,25 +362,25 @@ impl Scheme {
     }
 }
 
-/// What RFC 2481 and RFC 3168 share, under the same section numbers: negotiation, echo and answer. What one end
-/// remembers of marks.
+/// State of marks at one end, common to RFC 2481 and RFC 3168, which have the same section numbers: negotiation, echo
+/// and response.
 #[derive(Clone, Debug, Default)]
 pub struct Echo {
-    /// Receiver: a mark has come that the sender has not yet answered.
+    /// Receiver: a mark has arrived to which the sender has not yet responded.
     echo: bool,
-    /// Receiver: a mark has come since the last ACK was sent.
+    /// Receiver: a mark has arrived since the last ACK was sent.
     marked: bool,
-    /// Sender: the window was reduced and the receiver has not been told.
+    /// Sender: the window was reduced and CWR has not been sent yet.
     cwr_due: bool,
 }
 
 impl Echo {
-    /// A SYN that asks for ECN: its flags say that the host takes part as sender and receiver (RFC 3168 §6.1.1).
+    /// An ECN-setup SYN: its flags show that the host participates as sender and receiver (RFC 3168 §6.1.1).
     pub const SYN: Stamp = Stamp::flags(Flags::ECE.union(Flags::CWR));
     /// A SYN-ACK that agrees. RFC 3168 §6.1.1: ECE alone, so that a host that reflects reserved bits is not believed.
     pub const SYN_ACK: Stamp = Stamp::flags(Flags::ECE);
 
-    /// Whether a SYN asks for ECN.
+    /// Whether a SYN requests ECN.
     pub fn answer(syn: &Segment) -> Agreed {
         if syn.flags.contains(Echo::SYN.flags) { Agreed::This } else { Agreed::Nothing }
     }
@@ -389,17 +390,17 @@ impl Echo {
         if syn_ack.flags & Echo::SYN.flags == Echo::SYN_ACK.flags { Agreed::This } else { Agreed::Nothing }
     }
 
-    /// RFC 3168 §6.1.1.1: a middlebox may drop SYNs that ask for ECN.
+    /// RFC 3168 §6.1.1.1: a middlebox may drop ECN-setup SYNs.
     pub fn on_syn_timeout(config: &Config) -> Agreed {
         if config.ecn_syn_fallback { Agreed::Nothing } else { Agreed::This }
     }
 
-    /// RFC 3168 §6.1.2: an ACK with ECN-Echo. How many packets were marked it does not say.
+    /// RFC 3168 §6.1.2: an ACK with ECN-Echo, which does not report the number of marked packets.
     pub fn decode(flags: EcnFlags) -> Heard {
         if flags.echo() { Heard { echo: true, marks: Marks::All, no_growth: false } } else { Heard::default() }
     }
 
-    /// CWR, if the receiver is still to be told of a reduction; it then has been.
+    /// Returns CWR if a reduction has not been reported yet, and records that it has.
     pub fn take_cwr(&mut self) -> Flags {
         if std::mem::take(&mut self.cwr_due) { Flags::CWR } else { Flags::empty() }
     }
@@ -420,7 +421,7 @@ impl Echo {
         self.marked |= marked;
     }
 
-    /// An ACK that waits is to tell of no mark that has come so far.
+    /// Forgets marks received so far, so that a delayed ACK does not report them.
     pub fn forget_waiting(&mut self) {
         self.marked = false;
     }

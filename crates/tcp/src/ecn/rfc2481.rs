@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "rfc2481",
     label: "ECN (RFC 2481)",

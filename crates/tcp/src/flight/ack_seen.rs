@@ -1,8 +1,8 @@
-//! What an ACK says to the sender.
+//! Contents of an ACK, as seen by the sender.
 
 use crate::ecn::Marks;
 
-/// What an acceptable ACK says.
+/// Contents of an acceptable ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSeen {
     /// Offset it acknowledges, at most `max`.
@@ -11,13 +11,13 @@ pub(crate) struct AckSeen {
     pub delivered: u64,
     /// It reports congestion by ECN.
     pub echo: bool,
-    /// How many marks it tells of.
+    /// Number of marks that it reports.
     pub marks: Marks,
-    /// The window does not grow on it, says the feedback scheme.
+    /// The feedback scheme reports that the window does not grow on it.
     pub no_growth: bool,
     /// It has what a duplicate ACK must have, but for its number (RFC 5681 §2).
     pub bare: bool,
-    /// Its SACK blocks told of bytes not known before.
+    /// Its SACK blocks report bytes not known before.
     pub new_sack: bool,
     /// The timestamp it echoes, where timestamps are in use.
     pub echoed: Option<u32>,

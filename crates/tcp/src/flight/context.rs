@@ -1,4 +1,4 @@
-//! What surrounds the sender: configuration, clock, counters and feedback scheme.
+//! Context of the sender: configuration, clock, counters and feedback scheme.
 
 use ecnlab_base::Time;
 
@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn;
 
-/// What surrounds the sender while it works.
+/// Context of the sender's methods.
 pub(crate) struct Cx<'a> {
     pub config: &'a Config,
     pub now: Time,

@@ -9,7 +9,7 @@ use super::{AckSeen, Cx, Flight};
 use crate::cc::{AckSample, Amount, CongestionControl, Sent};
 use crate::config::RttSampling;
 
-/// What a recovery scheme knows of an ACK before it decides.
+/// Data about an ACK that a recovery scheme has before it decides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// [`AckSample::in_recovery`] and [`AckSample::lost_total`], as the ACK before left them.

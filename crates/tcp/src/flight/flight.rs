@@ -1,4 +1,4 @@
-//! What a sender has outstanding, its window and its timer: all that recovery schemes work on.
+//! A sender's outstanding data, window and timer: the state that recovery schemes work on.
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;

@@ -1,4 +1,4 @@
-//! What a sender has outstanding, its window, its timer and the state of its recovery: all that recovery schemes work on.
+//! A sender's outstanding data, window, timer and recovery state: the state that recovery schemes work on.
 
 mod ack_seen;
 mod chunk;

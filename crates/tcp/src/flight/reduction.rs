@@ -9,7 +9,7 @@ use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
 
 impl Flight {
-    /// What is halved.
+    /// The value that is halved.
     pub fn reduction_base(&self, config: &Config) -> u64 {
         match config.reduce_from {
             // RFC 5681 §3.2: limited transmit's data is not counted.

@@ -1,4 +1,4 @@
-//! What the samples of ACKs need from ACK to ACK.
+//! State of ACK samples that persists between ACKs.
 
 use ecnlab_base::Dur;
 

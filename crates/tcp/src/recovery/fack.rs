@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "fack",
     label: "FACK",

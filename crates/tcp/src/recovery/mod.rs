@@ -30,7 +30,7 @@ macro_rules! recovery_hooks {
             fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
                 tx.next_in_window(config)
             }
-            /// Data may flow. The handshake took `rtt`, if it was timed.
+            /// Called when the connection is established. The handshake took `rtt`, if it was timed.
             fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {}
             /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
             fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {}
@@ -133,11 +133,12 @@ macro_rules! recovery_hooks {
 pub(crate) use recovery_hooks;
 
 recovery_hooks! { law_trait! { {
-    /// What a scheme decides. All schemes share the flight's [`Recovery`](crate::flight::Recovery); what one keeps for itself is in its own value.
+    /// The decisions of a scheme. All schemes share the flight's [`Recovery`](crate::flight::Recovery); a scheme's own
+    /// state is in its own value.
     ///
     /// An ACK goes through [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
-    /// ([`crate::sender`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
-    /// after them mean; Linux's decide for themselves.
+    /// ([`crate::sender`]). The RFCs' schemes leave these to the sender, and define the handling of duplicate ACKs and of
+    /// the ACKs after them; Linux's decide for themselves.
     #[expect(unused_variables, reason = "most defaults do nothing")]
     pub(crate) trait Scheme
 } } }

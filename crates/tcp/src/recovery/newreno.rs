@@ -7,7 +7,7 @@ use crate::config::{Config, ExitWindow};
 use crate::facts::Facts;
 use crate::flight::{Cx, Flight};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "newreno",
     label: "NewReno",

@@ -5,7 +5,7 @@ use super::{Progress, Scheme};
 use crate::facts::Facts;
 use crate::flight::{Cx, DUP_THRESH, Flight};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "reno",
     label: "Reno",

@@ -6,7 +6,7 @@ use crate::config::{Config, SackRule};
 use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "sack",
     label: "SACK",

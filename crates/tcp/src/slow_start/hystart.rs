@@ -7,11 +7,11 @@ use super::{Opening, SlowStartExit};
 use crate::cc::{AckSample, Pacing};
 use crate::facts::Facts;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "hystart",
     label: "HyStart",
-    summary: "Slow start also ends where ACKs come in a train of half the least RTT, or the RTT has grown by an eighth (Linux).",
+    summary: "Slow start also ends when an ACK train lasts half the minimum RTT, or the RTT has grown by an eighth (Linux).",
     reference: "S. Ha and I. Rhee, 'Taming the elephants: new TCP slow start', Computer Networks 55, 2011; Linux, net/ipv4/tcp_cubic.c",
     ..Facts::PLAIN
 };

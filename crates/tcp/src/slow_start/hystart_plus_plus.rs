@@ -8,11 +8,11 @@ use crate::cc::AckSample;
 use crate::facts::Facts;
 use crate::window::FRACTION;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "hystart++",
     label: "HyStart++",
-    summary: "Where the RTT has grown by an eighth, slow start goes on at a quarter of its pace, and ends after five round trips.",
+    summary: "When the RTT has grown by an eighth, slow start continues at a quarter of its rate, and ends after five RTTs.",
     reference: "RFC 9406",
     // §4.3: later slow starts have a threshold, which ends them.
     only_without_threshold: true,

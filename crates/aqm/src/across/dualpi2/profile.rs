@@ -133,7 +133,7 @@ impl Linux {
         coupled
     }
 
-    /// Whether `packet` of L gets no signal but in overload.
+    /// Whether `packet` of L is signalled only in overload.
     fn spares(&self, packet: &PacketView) -> bool {
         self.nqb && !packet.ecn.is_capable()
     }
@@ -179,7 +179,7 @@ fn squared(prob: u32, rng: &mut Rng) -> bool {
     roll(prob, rng) && roll(prob, rng)
 }
 
-/// `dualpi2_roll`: whether a draw is at most `prob`.
+/// `dualpi2_roll`: whether a random number is at most `prob`.
 pub(crate) fn roll(prob: u32, rng: &mut Rng) -> bool {
     (rng.u64() >> 32) as u32 <= prob
 }

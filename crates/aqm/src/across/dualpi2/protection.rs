@@ -15,14 +15,14 @@ pub struct Params {
     /// The delay of L above which packets may be redirected (CRITICALqL). Default: `max_th`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical_ql: Option<Dur>,
-    /// The score above which they are, at a delay of `critical_ql` (CRITICALqLSCORE). Default 4 ms.
+    /// The score above which they are redirected, at a delay of `critical_ql` (CRITICALqLSCORE). Default 4 ms.
     pub critical_ql_score: Dur,
     /// The score of a flow falls by 2^(`lg_aging` - 30) B/ns (LG_AGING), 1 to 30. By this conversion of the RFC 19 is
     /// 488,281 B/s; its text says 2^19 B/s. Default 19.
     pub lg_aging: u8,
     /// The delay of L from which a packet adds its whole size to the score (MAXTH). Default 1 ms.
     pub max_th: Dur,
-    /// The share that it adds grows from 0 to 1 over 2^`lg_range` ns below that (LG_RANGE), 1 to 30. Default 19.
+    /// The fraction added grows from 0 to 1 over 2^`lg_range` ns below that (LG_RANGE), 1 to 30. Default 19.
     pub lg_range: u8,
 }
 
@@ -52,7 +52,7 @@ impl Params {
     pub fn check(&self) -> Result<(), Impossible> {
         for (key, exponent) in [("protection.lg_aging", self.lg_aging), ("protection.lg_range", self.lg_range)] {
             Impossible::unless((1..=30).contains(&exponent), key, || {
-                format!("{exponent} is no exponent that a score has: write 1 to 30")
+                format!("{exponent} is not a valid exponent of a score: write 1 to 30")
             })?;
         }
         Ok(())
@@ -79,7 +79,7 @@ pub struct Protection {
     byte: u64,
     min_th: Dur,
     range: Dur,
-    /// The last one is shared by flows that find no other: the dregs.
+    /// The last one, the dregs, is shared by flows that find no other.
     buckets: [Bucket; BUCKETS + 1],
     sanctioned: u64,
 }
@@ -92,7 +92,7 @@ struct Bucket {
 }
 
 impl Protection {
-    /// No flow has a score yet; L is in front of a link of rate `rate`.
+    /// Starts without scores; L is in front of a link of rate `rate`.
     pub fn new(params: &Params, rate: Rate) -> Protection {
         let range = Dur::from_ns(1 << params.lg_range);
         let floor = rate.time_for(2 * MAX_FRAME);
@@ -122,13 +122,13 @@ impl Protection {
         sanctioned
     }
 
-    /// `calcProbNative`: the share of a packet's size that is held against its flow at a `delay` of L.
+    /// `calcProbNative`: the fraction of a packet's size that is added to its flow's score at a `delay` of L.
     fn share(&self, delay: Dur) -> f64 {
         let past = delay.saturating_sub(self.min_th);
         if past >= self.range { 1.0 } else { past.ps() as f64 / self.range.ps() as f64 }
     }
 
-    /// `pick_bucket`: the bucket of `flow`, with a score of nothing if it was expired.
+    /// `pick_bucket`: the bucket of `flow`, with score zero if it had expired.
     fn pick(&mut self, flow: u64, now: Time) -> usize {
         let hash = mixed(flow);
         let tried = (0..ATTEMPTS).map(|attempt| (hash >> (BI_SIZE * attempt)) as usize % BUCKETS);
@@ -139,7 +139,7 @@ impl Protection {
         i
     }
 
-    /// `fill_bucket`: the score of bucket `i` with a packet more, of which the `share` counts.
+    /// `fill_bucket`: the score of bucket `i` after another packet, of which the fraction `share` counts.
     fn fill(&mut self, i: usize, size: u32, share: f64, now: Time) -> Dur {
         let added = Dur::from_ps((share * (u64::from(size) * self.byte) as f64) as u64);
         let bucket = &mut self.buckets[i];

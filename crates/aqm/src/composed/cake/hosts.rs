@@ -1,4 +1,4 @@
-//! Hosts of a tin: how many bulk flows each has, so that it has no more than its share (`struct cake_host`).
+//! Hosts of a tin: the number of bulk flows of each, which limits it to its share (`struct cake_host`).
 
 use super::ways::Place;
 use super::{Isolation, QUEUES};
@@ -74,7 +74,7 @@ impl Hosts {
         Hosts { apart, sides: [side(0), side(1)] }
     }
 
-    /// The places of the hosts with these hashes, which are theirs from now on. All places of a set in use, the host shares.
+    /// Assigns and returns the places of the hosts with these hashes. If all places of a set are in use, the host shares one.
     pub fn claim(&mut self, hashes: [u32; 2]) -> [usize; 2] {
         let mut places = [0; 2];
         for side in (0..2).filter(|side| self.apart.counts(*side)) {
@@ -85,12 +85,12 @@ impl Hosts {
         places
     }
 
-    /// A flow of these hosts is bulk now.
+    /// Counts a new bulk flow of these hosts.
     pub fn add(&mut self, places: [usize; 2]) {
         self.each(places, |bulk| *bulk = (*bulk + 1).min(QUEUES as u32));
     }
 
-    /// A flow of these hosts is bulk no more.
+    /// Removes a bulk flow of these hosts.
     pub fn take(&mut self, places: [usize; 2]) {
         self.each(places, |bulk| *bulk = bulk.saturating_sub(1));
     }
@@ -101,7 +101,7 @@ impl Hosts {
         }
     }
 
-    /// Bulk flows of the host with more of them, at least one.
+    /// Returns the number of bulk flows of the host with more of them, at least one.
     pub fn load(&self, places: [usize; 2]) -> u32 {
         let counted = (0..2).filter(|side| self.apart.counts(*side));
         counted.map(|side| self.sides[side].bulk[places[side]]).fold(1, u32::max)

@@ -1,4 +1,4 @@
-//! The virtual clock: how long packets take at a rate, and when the next one may go (`cake_set_rate`,
+//! The virtual clock: transmission times of packets at a rate, and the time of the next departure (`cake_set_rate`,
 //! `cake_advance_shaper`). Times are nanoseconds.
 
 use super::{Framing, Params};
@@ -8,7 +8,7 @@ const LEAST_RATE: u64 = 64;
 /// Maximum bits of the nanoseconds per byte.
 const BITS: u32 = 34;
 
-/// A rate as the time that a byte takes, in fixed point.
+/// A rate as the transmission time of a byte, in fixed point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     /// In units of 2^-`shift` ns; 0 for no rate.
@@ -17,7 +17,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// No rate: nothing takes any time.
+    /// No rate: transmission times are zero.
     pub const NONE: Pace = Pace { per_byte: 0, shift: 0 };
 
     /// Creates the pace of `rate` bytes per second.
@@ -29,7 +29,7 @@ impl Pace {
         pace
     }
 
-    /// Returns the time that `bytes` take, in nanoseconds.
+    /// Returns the transmission time of `bytes`, in nanoseconds.
     pub fn time(&self, bytes: u64) -> u64 {
         (bytes * self.per_byte) >> self.shift
     }
@@ -53,7 +53,7 @@ impl Wire {
         Wire { overhead, mpu, framing }
     }
 
-    /// The bytes that an IP packet of `len` bytes takes.
+    /// Returns the bytes on the wire of an IP packet of `len` bytes.
     pub fn len(&self, len: u32) -> u64 {
         let len = (i64::from(len) + i64::from(self.overhead)).max(i64::from(self.mpu)).max(0) as u64;
         match self.framing {
@@ -64,7 +64,7 @@ impl Wire {
     }
 }
 
-/// The clock of all tins: when the next packet may go.
+/// The clock of all tins: the time of the next departure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     pace: Pace,

@@ -1,5 +1,5 @@
 //! The flows of a tin and their rounds: DRR++ with quanta that hosts share, and a third list of flows that are empty and
-//! whose COBALT has not come to rest (`cake_hash`, `cake_dequeue`).
+//! whose COBALT still has state (`cake_hash`, `cake_dequeue`).
 
 use ecnlab_base::Rng;
 
@@ -13,7 +13,7 @@ const NONE: u16 = u16::MAX;
 /// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Nothing: it is in no list.
+    /// In no list.
     Out,
     /// New, and within its first quantum.
     Sparse,
@@ -21,7 +21,7 @@ enum Kind {
     Waiting,
     /// Past its first quantum.
     Bulk,
-    /// Empty, with a COBALT that remembers.
+    /// Empty, while its COBALT still has state.
     Decaying,
 }
 
@@ -39,7 +39,7 @@ struct Flow {
     deficit: i64,
     packets: u32,
     hosts: [usize; 2],
-    /// Where it is, and between whom.
+    /// The list that it is in, and its neighbours there.
     list: List,
     before: u16,
     behind: u16,
@@ -103,7 +103,7 @@ impl Rounds {
         hashes.queue.map_or(Place::Own(0), |queue| Place::of(queue, &self.keys, is_used))
     }
 
-    /// [`Rounds::place`] of a packet that arrives: from now on the queue is its flow's, and counted for its hosts.
+    /// [`Rounds::place`] of an arriving packet: assigns the queue to its flow, and counts it for its hosts.
     pub fn claim(&mut self, hashes: &Hashes) -> usize {
         let place = self.place(hashes);
         let i = place.index();
@@ -137,7 +137,7 @@ impl Rounds {
         }
     }
 
-    /// The flow that is next: a decaying one, if it may be, else by DRR++. `None` if no flow is listed.
+    /// Returns the next flow: a decaying one, if allowed, else by DRR++. `None` if no flow is listed.
     pub fn next(&mut self, may_decay: &mut bool, rng: &mut Rng) -> Option<usize> {
         loop {
             let i = self.head(std::mem::take(may_decay))?;
@@ -164,12 +164,12 @@ impl Rounds {
         self.flows[i].deficit -= bytes as i64;
     }
 
-    /// Flow `i` has a packet less.
+    /// Counts a packet of flow `i` less.
     pub fn took(&mut self, i: usize) {
         self.flows[i].packets -= 1;
     }
 
-    /// Flow `i`, which was next, is empty. It leaves the lists when its COBALT is at rest.
+    /// Handles flow `i`, which was next and is empty. It leaves the lists when its COBALT is at rest.
     pub fn found_empty(&mut self, i: usize, at_rest: bool) {
         if at_rest {
             self.count_as(i, Kind::Out);
@@ -206,7 +206,7 @@ impl Rounds {
         }
     }
 
-    /// Takes flow `i` out of its list, if it is in one, to the end of another.
+    /// Moves flow `i` from its list, if it is in one, to the end of another.
     fn put_last(&mut self, i: usize, list: List) {
         self.unlink(i);
         let ends = &mut self.lists[list as usize];

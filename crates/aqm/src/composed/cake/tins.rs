@@ -1,4 +1,4 @@
-//! The tins, and the whole as a scheduler that shapes: which tin, which of its flows, and when (`cake_dequeue`).
+//! The tins, and all of them as a shaping scheduler: selects the tin, the flow and the time (`cake_dequeue`).
 
 use ecnlab_base::{Rate, Rng, Time};
 use ecnlab_wire::Dscp;
@@ -54,7 +54,7 @@ impl Tin {
 }
 
 impl Diffserv {
-    /// The place of the tin of packets with this DSCP.
+    /// Returns the index of the tin of packets with this DSCP.
     fn tin(self, dscp: Dscp) -> usize {
         let dscp = dscp.bits();
         match self {
@@ -85,7 +85,7 @@ impl Diffserv {
     }
 }
 
-/// A tin at work.
+/// The state of a tin.
 #[derive(Clone, Debug)]
 struct Active {
     rounds: Rounds,
@@ -167,7 +167,7 @@ impl Tins {
         Some(tin * QUEUES + flow)
     }
 
-    /// The tin that is next. Packets are held.
+    /// Returns the next tin; some packet must be queued.
     fn tin(&mut self, now: i64) -> usize {
         if self.shaped { self.first_on_time(now) } else { self.in_turn() }
     }
@@ -198,7 +198,7 @@ impl Tins {
         }
     }
 
-    /// A packet of queue `i` is held no more.
+    /// Counts a packet of queue `i` less.
     fn took(&mut self, i: usize) {
         self.packets -= 1;
         self.tins[i / QUEUES].packets -= 1;

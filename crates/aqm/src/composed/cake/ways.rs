@@ -1,25 +1,25 @@
-//! A table of eight ways (`CAKE_SET_WAYS`): a key has a set of eight places, and is at home in one of them.
+//! An eight-way set-associative hash table (`CAKE_SET_WAYS`): a key has a set of eight places, one of them its home.
 
 use super::QUEUES;
 
 /// Places of a set.
 const WAYS: usize = 8;
 
-/// The places of a key's set, from its home on and round.
+/// The places of a key's set, starting at its home and wrapping around.
 pub(super) fn set(key: u32) -> impl Iterator<Item = usize> {
     let home = key as usize % QUEUES;
     let first = home - home % WAYS;
     (0..WAYS).map(move |i| first + (home + i) % WAYS)
 }
 
-/// Where a key is.
+/// Result of looking up a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// At a place that has this key.
+    /// A place that holds this key.
     Own(usize),
-    /// At one that nobody uses.
+    /// An unused place.
     Free(usize),
-    /// At home, with another: all places of the set are in use.
+    /// Its home, shared with another key: all places of the set are in use.
     Shared(usize),
 }
 
@@ -32,7 +32,7 @@ impl Place {
         own().or_else(free).unwrap_or(Place::Shared(home))
     }
 
-    /// Its number.
+    /// Its index.
     pub fn index(self) -> usize {
         let (Place::Own(place) | Place::Free(place) | Place::Shared(place)) = self;
         place

@@ -20,11 +20,11 @@ const TICKS_PER_SEC: u64 = 15_625_000;
 const MAX_PROB: u64 = u64::MAX >> 8;
 /// Bytes of a measurement of the departure rate.
 const QUEUE_THRESHOLD: u64 = 16_384;
-/// Rates are in units of 2^-8 bytes a tick.
+/// Rates are in units of 2^-8 bytes per tick.
 const SCALE: u32 = 8;
 /// Duration of the burst allowance.
 const BURST: Dur = Dur::from_ms(150);
-/// Above this delay the probability rises by 2 % more an update.
+/// Above this delay the probability rises by another 2 % per update.
 const HIGH: Dur = Dur::from_ms(250);
 
 /// PIE in whole numbers.
@@ -32,7 +32,7 @@ const HIGH: Dur = Dur::from_ms(250);
 pub struct Linux {
     target: u64,
     period: Dur,
-    /// Gains, in units of probability for each tick of delay.
+    /// Gains, in units of probability per tick of delay.
     alpha: u64,
     beta: u64,
     bytemode: bool,
@@ -53,7 +53,7 @@ struct Vars {
     cycle: Cycle,
 }
 
-/// State that is reset when the queue is calm (`pie_vars_init`).
+/// State that is reset when congestion is over (`pie_vars_init`).
 #[derive(Clone, Debug)]
 struct Cycle {
     burst_time: u64,
@@ -120,7 +120,7 @@ impl Linux {
     pub fn p(&self) -> f64 {
         self.vars.prob as f64 / MAX_PROB as f64
     }
-    /// The delay that the last update saw.
+    /// The delay at the last update.
     pub fn delay(&self) -> Dur {
         TICK.saturating_mul(if self.estimates { self.vars.qdelay } else { self.vars.qdelay_old })
     }
@@ -174,7 +174,7 @@ impl Linux {
         drop
     }
 
-    /// A packet found no room.
+    /// Handles a packet dropped because the queue is full.
     pub fn on_full(&mut self) {
         coverage_mark!("pie.linux_full");
         self.vars.cycle.accu_prob = 0;
@@ -209,7 +209,7 @@ impl Linux {
         }
     }
 
-    /// The delay is how long the backlog takes at the average rate.
+    /// Returns the delay: the time to send the backlog at the average rate.
     fn estimate(&mut self, backlog: u64) {
         let bytes = (backlog << SCALE) as u32;
         self.vars.qdelay_old = self.vars.qdelay;

@@ -5,7 +5,7 @@ use ecnlab_base::{Dur, Length, Rng, Time, coverage_mark};
 use super::{Params, scale};
 use crate::{PacketView, Verdict, View};
 
-/// Sums of probabilities below which none is signalled, and from which all are (§5.4).
+/// Sums of probabilities below which no packet is signalled, and from which all are (§5.4).
 const ACCU: [f64; 2] = [0.85, 8.5];
 /// Bytes of a measurement of the departure rate (appendix B, `DQ_THRESHOLD`).
 const DQ_THRESHOLD: u64 = 1 << 14;
@@ -17,7 +17,7 @@ const DECAY: f64 = 0.98;
 const MOST_STEP: f64 = 0.02;
 /// A probability below it may grow by more than [`MOST_STEP`] at once (§5.5).
 const LIGHT: f64 = 0.1;
-/// A probability below it signals none while the delay is short (§4.1).
+/// Below this probability no packet is signalled while the delay is short (§4.1).
 const LOW: f64 = 0.2;
 
 /// PIE in real numbers.
@@ -69,7 +69,7 @@ impl Rfc8033 {
     pub fn p(&self) -> f64 {
         self.p
     }
-    /// The delay that the last update saw.
+    /// The delay at the last update.
     pub fn last_delay(&self) -> Dur {
         self.old
     }
@@ -139,7 +139,7 @@ impl Rfc8033 {
         delay * 2 < self.target
     }
 
-    /// A packet found no room.
+    /// Handles a packet dropped because the queue is full.
     pub fn on_full(&mut self) {
         coverage_mark!("pie.rfc8033_full");
         self.accu = 0.0;
@@ -183,7 +183,7 @@ impl Rfc8033 {
     }
 }
 
-/// Whether as much as `threshold` is held.
+/// Whether at least `threshold` is held.
 fn reaches(view: &View, threshold: Length) -> bool {
     match threshold {
         Length::Packets(packets) => view.packets as f64 >= packets,
@@ -196,7 +196,7 @@ fn reaches(view: &View, threshold: Length) -> bool {
 struct Estimator {
     /// Start of the current measurement, and bytes since then.
     measurement: Option<(Time, u64)>,
-    /// `avg_dq_time_`: how long [`DQ_THRESHOLD`] bytes take; none before the first measurement.
+    /// `avg_dq_time_`: time to send [`DQ_THRESHOLD`] bytes; `None` before the first measurement.
     average: Dur,
 }
 

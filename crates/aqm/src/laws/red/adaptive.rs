@@ -24,10 +24,10 @@ pub struct Floyd {
     pub alpha: f64,
     /// Factor of a decrease, above 0 and below 1. Default 0.9 (the paper).
     pub beta: f64,
-    /// No increase from here; at most 1. Default 0.5 (the paper).
+    /// `max_p` is not increased from this value on; at most 1. Default 0.5 (the paper).
     pub top: f64,
-    /// No decrease from here; below `top`. Automatic is ns-2's `bottom_ 0`: 80000 bit/s divided by the rate of the
-    /// link, at most 0.01. Default 0.01 (the paper).
+    /// `max_p` is not decreased from this value on; below `top`. Automatic is ns-2's `bottom_ 0`: 80000 bit/s divided by
+    /// the rate of the link, at most 0.01. Default 0.01 (the paper).
     pub bottom: Bottom,
     /// Clock of the steps. Default `timer`.
     pub clock: Clock,
@@ -153,7 +153,7 @@ impl Bottom {
     }
 }
 
-/// Where the average was last seen, as [`Feng`] keeps it.
+/// Last region of the average, as stored by [`Feng`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Under `min_th`.
@@ -174,7 +174,7 @@ pub enum Adaptation {
     Floyd {
         /// Its parameters.
         law: Floyd,
-        /// Its bottom on this link.
+        /// Its lower bound on this link.
         bottom: f64,
         /// The last step that moved `max_p`, for [`Clock::Arrivals`].
         stepped: Time,
@@ -198,7 +198,7 @@ impl Adaptation {
         }
     }
 
-    /// An arrival has moved the average to `avg`.
+    /// Handles an arrival after which the average is `avg`.
     #[inline]
     pub fn on_average(&mut self, avg: f64, now: Time, curve: &mut Curve) {
         match self {
@@ -224,7 +224,7 @@ impl Adaptation {
         }
     }
 
-    /// The timer's interval has ended with the average at `avg`.
+    /// Handles the end of the timer's interval, with the average at `avg`.
     pub fn on_tick(&self, avg: f64, curve: &mut Curve) {
         if let Adaptation::Floyd { law, bottom, .. } = self
             && let Some(max_p) = law.step(*bottom, avg, curve)

@@ -1,4 +1,4 @@
-//! Parameters found from the link: ns-2's `thresh_ 0`, `maxthresh_ 0` and `q_weight_ 0, -1, -2`,
+//! Parameters computed from the link: ns-2's `thresh_ 0`, `maxthresh_ 0` and `q_weight_ 0, -1, -2`,
 //! which Floyd, Gummadi & Shenker ("Adaptive RED", 2001, §5) recommend.
 
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub enum Unit {
     Bytes,
 }
 
-/// A threshold: a length, or found from the link and expressed in a unit.
+/// A threshold: a length, or computed from the link and expressed in a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// `"5 packets"`, `"15 kB"`.
@@ -58,7 +58,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Both, as a scenario writes them.
+    /// Both, in the syntax of scenarios.
     pub fn lengths(self) -> (Length, Length) {
         let length = match self.unit {
             Unit::Packets => Length::Packets,
@@ -181,7 +181,7 @@ impl FromStr for Threshold {
         match text.trim() {
             "auto packets" => Ok(Threshold::Auto(Unit::Packets)),
             "auto bytes" => Ok(Threshold::Auto(Unit::Bytes)),
-            "auto" => Err("say in which unit: \"auto packets\" or \"auto bytes\"".to_owned()),
+            "auto" => Err("write the unit: \"auto packets\" or \"auto bytes\"".to_owned()),
             length => length.parse().map(Threshold::At).map_err(|e: ecnlab_base::ParseUnitError| e.to_string()),
         }
     }

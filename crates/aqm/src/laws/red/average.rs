@@ -21,7 +21,7 @@ pub enum Idle {
     Linux,
 }
 
-/// Linux's table, of which only the rule is kept.
+/// Linux's table, computed from its rule.
 #[derive(Clone, Copy, Debug)]
 struct Damping {
     /// Binary logarithm of an entry's microseconds (Scell_log).
@@ -63,17 +63,17 @@ pub struct Ewma {
     /// ln(1-w): the decay over one sample of zero.
     log_decay: f64,
     idle: Idle,
-    /// Transmissions of a mean packet that a second holds.
+    /// Mean packets transmitted per second.
     per_second: f64,
     damping: Damping,
     /// Whether the average counts as whole packets where it is compared, as in CHOKe on Linux.
     whole: bool,
-    /// The last arrival before an idle link. Idle time before it is in the average.
+    /// The last arrival before an idle link. Earlier idle time is already in the average.
     counted: Time,
 }
 
 impl Ewma {
-    /// An average of zero, on a link that sends `per_second` mean packets a second.
+    /// Starts with an average of zero, on a link that sends `per_second` mean packets a second.
     pub fn new(weight: f64, idle: Idle, per_second: f64) -> Ewma {
         let damping = Damping::new(weight, per_second);
         Ewma {
@@ -107,8 +107,8 @@ impl Ewma {
         libm::floor(self.packets)
     }
 
-    /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle. Idle time counts once: after a
-    /// packet that was dropped before an idle link, only the time since then.
+    /// Updates the average on an arrival that finds `view`: avg = (1-w)·avg + w·q, or the decay if the link was idle.
+    /// Idle time counts once: after a packet that was dropped before an idle link, only the time since then.
     #[inline]
     pub fn arrival(&mut self, view: &View, now: Time) {
         match view.idle {

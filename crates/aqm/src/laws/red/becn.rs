@@ -12,7 +12,7 @@ use crate::Impossible;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Becn {
-    /// The average from which the router speaks back: from `min_th` to `max_th`, in their unit (the paper's
+    /// The average from which the router sends source quenches: from `min_th` to `max_th`, in their unit (the paper's
     /// becnthresh).
     pub thresh: Length,
     /// Bytes of a source quench on the wire, 28 B to 1500 B. Default 40 B (the paper's equation 1; by RFC 792 it has
@@ -30,7 +30,9 @@ impl Becn {
     pub(super) fn check(&self, params: &Params) -> Result<(), Impossible> {
         let size = self.quench_size;
         Impossible::unless((28..=1500).contains(&size.0), "becn.quench_size", || {
-            format!("{size} is no length of an ICMP message with its IP header: it must be from 28 B to 1500 B")
+            format!(
+                "{size} is not a valid length of an ICMP message with its IP header: it must be from 28 B to 1500 B"
+            )
         })?;
         let (Threshold::At(min), Threshold::At(max)) = (params.min_th, params.max_th) else {
             return Err(Impossible {

@@ -1,4 +1,4 @@
-//! The probability as a function of the average, and nothing else.
+//! RED's signalling probability as a function of the average.
 
 /// p_b over the average: zero, a first slope from `min_th` to `max_th`, then 1 or the gentle slope.
 #[derive(Clone, Copy, Debug)]
@@ -6,14 +6,14 @@ pub struct Curve {
     min_th: f64,
     max_th: f64,
     max_p: f64,
-    /// The probability at which the gentle slope sets out from `max_th`.
+    /// The probability at which the gentle slope starts at `max_th`.
     gentle_from: f64,
     gentle: bool,
     frozen_gentle: bool,
 }
 
 impl Curve {
-    /// The curve with these corners. `min_th` is less than `max_th`.
+    /// Creates the curve with these corners. `min_th` must be less than `max_th`.
     pub fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool, frozen_gentle: bool) -> Curve {
         Curve { min_th, max_th, max_p, gentle_from: max_p, gentle, frozen_gentle }
     }
@@ -44,7 +44,7 @@ impl Curve {
     pub const fn min_th(&self) -> f64 {
         self.min_th
     }
-    /// Where the first slope ends.
+    /// The average at the end of the first slope.
     pub const fn max_th(&self) -> f64 {
         self.max_th
     }
@@ -52,7 +52,7 @@ impl Curve {
     pub const fn max_p(&self) -> f64 {
         self.max_p
     }
-    /// Moves `max_p`, and the gentle slope with it unless that is frozen.
+    /// Sets `max_p`, and adapts the gentle slope unless it is frozen.
     pub fn set_max_p(&mut self, max_p: f64) {
         self.max_p = max_p;
         if !self.frozen_gentle {

@@ -5,7 +5,7 @@ use ecnlab_base::Dur;
 use super::average::Ewma;
 use crate::record::columns::Integral;
 
-/// Where the average lies against its thresholds.
+/// The region of the average relative to its thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// Under `min_th`.
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The average has been as it is for `time`.
+    /// Accounts for `time` at the current average.
     #[inline]
     pub fn elapsed(&mut self, time: Dur, average: &Ewma, region: Region) {
         let dt = time.ps();

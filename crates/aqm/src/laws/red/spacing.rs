@@ -52,7 +52,7 @@ pub enum CountReset {
     All,
 }
 
-/// Spaces signals: counts since the last, and draws.
+/// Spaces signals: the counts since the last one, and random numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Spacer {
     spacing: Spacing,
@@ -68,7 +68,7 @@ pub struct Spacer {
 }
 
 impl Spacer {
-    /// A spacer that has counted nothing.
+    /// Starts with zero counts.
     pub fn new(params: &Params) -> Spacer {
         Spacer {
             spacing: params.spacing,
@@ -113,7 +113,7 @@ impl Spacer {
         self.bytes += u64::from(size);
     }
 
-    /// Counts from here.
+    /// Restarts the counts.
     #[inline]
     pub fn restart(&mut self) {
         self.packets = 0;

@@ -59,7 +59,7 @@ impl<P: Item> Node<P> {
 }
 
 impl<P: Item> Branch<P> {
-    /// The next packet that its queue lets go; those that laws drop go before it.
+    /// Returns the next packet released by its queue, after drops by laws.
     pub fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
         self.gather(now);
         self.wake(now);
@@ -119,7 +119,7 @@ impl<P: Item> Branch<P> {
         self.scheduler.shape().and_then(|shape| shape.among(i))
     }
 
-    /// The law of class `i` dropped a packet of `len` bytes, and the scheduler is to know.
+    /// Notifies the scheduler that the law of class `i` dropped a packet of `len` bytes.
     fn lost(&mut self, i: usize, len: u32, now: Time) {
         if let Some(shape) = self.scheduler.shape_mut() {
             shape.lost(i, len, now);
@@ -176,7 +176,7 @@ impl<P: Item> Branch<P> {
         self.heard(0, answer, now);
     }
 
-    /// Class `i` gave nothing.
+    /// Handles a poll of class `i` without a packet.
     fn found_empty(&mut self, i: usize) {
         self.peeked = None;
         self.classes[i].asleep = self.classes[i].node.held().packets > 0;
@@ -206,7 +206,7 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// The length of the packet that is next, if it has been looked at.
+    /// The length of the next packet, if it has been peeked.
     fn peeked_len(&self) -> Option<u32> {
         self.peeked.and_then(|i| self.classes[i].head_len())
     }

@@ -80,7 +80,7 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// The class that `packet`, which arrives, belongs to.
+    /// Returns the class of the arriving `packet`.
     fn claim(&mut self, packet: &P) -> usize {
         let claimed = self.scheduler.shape_mut().and_then(|shape| shape.claim(&Header::of(packet)));
         claimed.unwrap_or_else(|| self.classifier.place(packet, self.classes.len()))
@@ -135,7 +135,7 @@ impl<P: Item> Branch<P> {
     }
 }
 
-/// The memory that packets take.
+/// Returns the memory of the held packets, in bytes.
 fn memory(held: Tally) -> u64 {
     held.bytes + OVERHEAD * held.packets
 }

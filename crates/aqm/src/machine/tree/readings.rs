@@ -1,4 +1,4 @@
-//! Statistics of a queue of several, and readings of its inner queues.
+//! Statistics of a queue with inner queues, and readings of its inner queues.
 
 use ecnlab_base::Time;
 use ecnlab_base::facts::Column;
@@ -38,7 +38,7 @@ pub struct ClassSample {
 }
 
 impl<P: Item> Node<P> {
-    /// Brings ticks and statistics up to `now`.
+    /// Updates ticks and statistics to `now`.
     pub fn observe(&mut self, now: Time, books: &Books) {
         match self {
             Node::Leaf(fifo) => fifo.observe(now, books),
@@ -46,7 +46,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// Packets and bytes, counted one by one; `None` if any inner queue's books do not balance.
+    /// Packets and bytes, counted one by one; `None` if the counters of any inner queue do not balance.
     pub fn counted(&self) -> Option<Tally> {
         match self {
             Node::Leaf(fifo) => Some(fifo.counted()),
@@ -102,7 +102,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// Whether source quenches are ever to be expected.
+    /// Whether source quenches are possible.
     pub fn speaks_back(&self) -> bool {
         match self {
             Node::Leaf(fifo) => fifo.law().speaks_back().is_some(),
@@ -112,7 +112,7 @@ impl<P: Item> Node<P> {
 }
 
 impl<P: Item> Branch<P> {
-    /// Brings ticks and statistics up to `now`, those of inner queues too.
+    /// Updates ticks and statistics to `now`, including those of inner queues.
     pub fn observe(&mut self, now: Time, books: &Books) {
         self.gather(now);
         self.classes.iter_mut().for_each(|class| class.node.observe(now, books));
@@ -161,7 +161,7 @@ impl<P: Item> Branch<P> {
         (sum == self.held).then_some(sum)
     }
 
-    /// Whether source quenches are ever to be expected.
+    /// Whether source quenches are possible.
     pub fn speaks_back(&self) -> bool {
         self.classes.iter().any(|class| class.node.speaks_back())
     }

@@ -52,7 +52,7 @@ impl Aggregation {
         self.most[0] = self.most[0].max(excess);
     }
 
-    /// What the window needs besides, on a path of `bw`.
+    /// Returns the additional window on a path of `bw`.
     pub fn excess(&self, bw: Bandwidth) -> u64 {
         self.most[0].max(self.most[1]).min(bw.segments(MOST_US))
     }

@@ -17,7 +17,7 @@ const SAME_UNTIL: u64 = 500;
 /// Rounds for which the rate of a policer counts (bbr_lt_bw_max_rtts).
 const LASTS: u32 = 48;
 
-/// What the connection has come to.
+/// Progress of the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// Bytes delivered and lost in total, and when something was last delivered.
@@ -32,7 +32,7 @@ pub(super) struct Progress {
     pub probes_bandwidth: bool,
 }
 
-/// What has changed.
+/// Change of the state of the policer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A policer is found.

@@ -66,12 +66,12 @@ impl Rate {
         self.least_rtt = [self.least_rtt, rtt].into_iter().flatten().min();
     }
 
-    /// So many bytes of payload leave.
+    /// Accounts for bytes of payload sent.
     pub fn count_sent(&mut self, bytes: u64) {
         self.sent += u64::from(bytes > 0);
     }
 
-    /// What the pacer is to do.
+    /// Returns the pacing rate and burst.
     pub fn pacing(&self) -> Pacing {
         match UNPACED.saturating_sub(self.sent) {
             // As in Linux, no rate is no limit.

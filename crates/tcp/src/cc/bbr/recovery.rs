@@ -11,15 +11,15 @@ enum CaState {
     Open,
     /// Fast recovery.
     Recovery,
-    /// What follows a timeout.
+    /// The state after a timeout.
     Loss,
 }
 
-/// What recovery makes of the window.
+/// The effect of recovery on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Restored {
     pub cwnd: u64,
-    /// This is the last word: the window goes to no target.
+    /// The window is final: it is not grown towards the target.
     pub conserves: bool,
     /// A fast recovery has begun, and with it a round.
     pub begins: bool,

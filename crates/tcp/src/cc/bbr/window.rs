@@ -4,7 +4,7 @@ use super::bandwidth::{Bandwidth, UNIT};
 use super::recovery::Restored;
 use super::{AckSample, LEAST_CWND, Mode, State, us};
 
-/// What may be in flight where no RTT is known, and what may be delivered before the target counts (TCP_INIT_CWND).
+/// Segments in flight while no RTT is known, and segments delivered before the target applies (TCP_INIT_CWND).
 const INITIAL_CWND: u64 = 10;
 
 impl State {
@@ -42,14 +42,14 @@ impl State {
         if cwnd < target || begins { grown } else { cwnd }
     }
 
-    /// Where the window goes: what is to be in flight at its gain, and what ACKs bring at once.
+    /// Returns the target of the window: the data in flight at its gain plus the excess of ACK aggregation.
     fn target(&self) -> u64 {
         let bw = self.bw();
         let excess = if self.pipe.is_full() { self.aggregation.excess(bw) } else { 0 };
         self.with_budget(self.bdp(bw, self.cwnd_gain).saturating_add(excess))
     }
 
-    /// bbr_inflight: what is to be in flight at a gain.
+    /// bbr_inflight: the target of the data in flight at a gain.
     pub(super) fn inflight(&self, gain: u64) -> u64 {
         self.with_budget(self.bdp(self.max_bw.get(), gain))
     }

@@ -18,7 +18,7 @@ const CUBE: u64 = (1 << (10 + 3 * TIME_BITS)) / C;
 /// ACKs for a segment before the first congestion, at most: 5 % a round trip.
 const FIRST: u32 = 20;
 
-/// What a connection keeps (struct bictcp), and Linux's counter of ACKs (snd_cwnd_cnt).
+/// State of a connection (struct bictcp), and Linux's counter of ACKs (snd_cwnd_cnt).
 #[derive(Clone, Debug, Default)]
 pub struct Bictcp {
     /// ACKs for which the window grows by one.
@@ -32,7 +32,7 @@ pub struct Bictcp {
     delay_min: Option<Dur>,
     epoch: Option<u64>,
     ack_cnt: u32,
-    /// What Reno's window would be.
+    /// Estimate of Reno's window.
     tcp_cwnd: u32,
     /// ACKs counted towards the next segment.
     counted: u32,
@@ -62,7 +62,7 @@ impl Bictcp {
         self.sent = now;
     }
 
-    /// What a congestion leaves of `cwnd` segments (cubictcp_recalc_ssthresh).
+    /// Returns the window after congestion at `cwnd` segments (cubictcp_recalc_ssthresh).
     pub fn reduce(&mut self, cwnd: u64, fast_convergence: bool) -> u64 {
         let max = if cwnd < self.last_max.into() && fast_convergence {
             cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
@@ -73,7 +73,7 @@ impl Bictcp {
         cwnd * BETA / BETA_SCALE
     }
 
-    /// A timeout leaves nothing of the past (bictcp_reset).
+    /// Resets the state after a timeout (bictcp_reset).
     pub fn reset(&mut self) {
         *self = Bictcp { sent: self.sent, ..Bictcp::default() };
     }

@@ -8,7 +8,7 @@ const BITS: u32 = 10;
 /// Bits that dctcp_shift_g may be, at most.
 pub const MAX_SHIFT: u32 = BITS;
 
-/// What a connection keeps (struct dctcp). Offsets are bytes since data could flow.
+/// State of a connection (struct dctcp). Offsets are in bytes since the connection was established.
 #[derive(Clone, Copy, Debug)]
 pub struct Alpha {
     alpha: u32,
@@ -57,7 +57,7 @@ impl Alpha {
         (self.delivered, self.marked, self.next_seq) = (0, 0, self.nxt);
     }
 
-    /// Segments that a mark leaves of `cwnd` (dctcp_ssthresh), which are two at least.
+    /// Returns the window after a mark at `cwnd` segments (dctcp_ssthresh), at least two.
     pub fn after_mark(&self, cwnd: u64) -> u64 {
         cwnd - ((cwnd * u64::from(self.alpha)) >> (BITS + 1))
     }

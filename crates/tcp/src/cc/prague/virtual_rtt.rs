@@ -1,32 +1,32 @@
-//! The virtual round trip: a flow with a short round trip adds to its window, and answers marks, as if it were longer
+//! The virtual RTT: a flow with a short RTT grows its window, and responds to marks, as if its RTT were longer
 //! (RFC 9331 §4.3; the modes of tcp_prague.c 0.6, rtt_scaling_heuristics).
 
 use ecnlab_base::Dur;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The round trip at which the mode "scalable" adds a whole segment, and below which it adds an eighth
+/// The RTT from which the mode "scalable" adds a whole segment, and the RTT below which it adds an eighth
 /// (prague_scalable_ai_ack_increase: R0 = 2^14 us, R1 = 2^10 + 2^9 us).
 const SCALABLE_FULL: Dur = Dur::from_us(16_384);
 const SCALABLE_LEAST: Dur = Dur::from_us(1_536);
 
-/// What a short round trip counts as.
+/// Definition of the virtual RTT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RttControl {
-    /// As what it is (RTT_CONTROL_NONE).
+    /// The measured RTT (RTT_CONTROL_NONE).
     None,
-    /// As the target, in all: flows with shorter round trips have the same rate (RTT_CONTROL_RATE).
+    /// The target for growth and response: flows with shorter RTTs have the same rate (RTT_CONTROL_RATE).
     Rate,
-    /// As the target for the answer to marks; it adds an eighth of a segment at least for what it adds a part of
-    /// (RTT_CONTROL_SCALABLE).
+    /// The target for the response to marks; growth per RTT is RTT/R0 times a factor that rises with the RTT from 1/8, at
+    /// most 1 segment (RTT_CONTROL_SCALABLE).
     Scalable,
-    /// As the target and itself, also if it is longer than the target (RTT_CONTROL_ADDITIVE).
+    /// The target plus the measured RTT, also if that is longer than the target (RTT_CONTROL_ADDITIVE).
     Additive,
 }
 
 impl RttControl {
-    /// Between two answers to marks as much time passes at least, beside a round trip.
+    /// Minimum time between two responses to marks, in addition to one RTT.
     pub fn period(self, target: Dur, srtt: Dur) -> Dur {
         match self {
             RttControl::None => Dur::ZERO,
@@ -35,7 +35,7 @@ impl RttControl {
         }
     }
 
-    /// Segments that a round trip without marks adds.
+    /// Growth per RTT without marks, in segments.
     pub fn increase(self, target: Dur, srtt: Dur) -> f64 {
         let rtt = srtt.as_secs();
         match self {

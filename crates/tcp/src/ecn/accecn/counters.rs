@@ -1,4 +1,4 @@
-//! AccECN's counters (RFC 9768 §3.2.1): what a receiver counts of codepoints, and what a sender has been told of them.
+//! AccECN's counters (RFC 9768 §3.2.1): those of the receiver, by codepoint, and their copies at the sender.
 
 use std::cmp::Ordering;
 
@@ -35,20 +35,20 @@ impl Bytes {
 pub(super) struct Received {
     /// Packets with CE (r.cep).
     packets: u64,
-    /// r.e0b, r.ceb, r.e1b, and what of them the last option said.
+    /// r.e0b, r.ceb, r.e1b, and their values in the last option.
     bytes: Bytes,
     said: Bytes,
-    /// It is to be said once more, for an ACK may be lost or overtaken (Linux: accecn_opt_demand is 2).
+    /// The option must be repeated once, because an ACK may be lost or overtaken (Linux: accecn_opt_demand is 2).
     repeats: bool,
-    /// Packets with CE since a segment last told, and whether data have come since.
+    /// Packets with CE since the last segment sent, and whether data have arrived since.
     unsaid: u32,
     unacknowledged: bool,
     /// A SYN-ACK came with CE and was counted.
     syn_ack_counted: bool,
-    /// What the last packet came with, and whether one has come with another codepoint since a segment last told.
+    /// Codepoint of the last packet, and whether a different one has arrived since the last segment sent.
     last: Ecn,
     changed: bool,
-    /// The last data came with ECT(1): its counter stands first.
+    /// The last data arrived with ECT(1): its counter is first.
     ect1_first: bool,
 }
 
@@ -110,7 +110,7 @@ impl Received {
         self.changed
     }
 
-    /// ECT(1)'s counter stands first, whatever has come.
+    /// ECT(1)'s counter is always first.
     pub fn put_ect1_first(&mut self) {
         self.ect1_first = true;
     }
@@ -121,7 +121,7 @@ impl Received {
         (self.packets % 8) as u8
     }
 
-    /// Whether a counter of bytes has moved since an option told, or since the one before that.
+    /// Whether a byte counter has changed since the last option, or since the one before that.
     pub fn option_is_due(&self) -> bool {
         self.repeats || self.bytes != self.said
     }
@@ -141,7 +141,7 @@ impl Received {
     }
 }
 
-/// What a sender has been told.
+/// Counters reported to the sender.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
     /// Packets with CE (s.cep).
@@ -149,7 +149,7 @@ pub(super) struct Told {
     /// Bytes with CE by the last option (s.ceb); what was taken for marked since for want of one.
     ce: u32,
     estimated: Amount,
-    /// An option told of marked bytes, and the ACE field of no packet (§3.2.3.2.5).
+    /// An option reported marked bytes, but the ACE field no marked packet (§3.2.3.2.5).
     contradicts: bool,
     /// The latest timestamp of the peer's clock.
     latest: Option<u32>,
@@ -162,7 +162,7 @@ impl Default for Told {
 }
 
 impl Told {
-    /// The last ACK of the handshake says that the SYN-ACK came with CE (§3.2.2.1).
+    /// Handles a last ACK that reports that the SYN-ACK arrived with CE (§3.2.2.1).
     pub fn reflected_ce(&mut self) {
         self.packets = PACKETS + 1;
     }

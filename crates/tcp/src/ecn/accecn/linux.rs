@@ -12,7 +12,7 @@ const PRECISION: u32 = 6;
 /// With a mean above it ACKs are thinned, and long steps are no sign of lost ones (ACK_COMP_THRESH).
 const THINNED: u64 = 4;
 
-/// What a sender has been told.
+/// Counters reported to the sender.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
     /// Packets with CE.

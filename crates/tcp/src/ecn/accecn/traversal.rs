@@ -1,12 +1,11 @@
-//! Whether the AccECN option gets through to the peer (RFC 9768 §3.2.3.2.2): what an end remembers of the segments that had it
-//! and were lost.
+//! Detection of whether the AccECN option reaches the peer (RFC 9768 §3.2.3.2.2), from lost segments that carried it.
 
 use ecnlab_wire::{Segment, Seq};
 
 /// The same data come so often once more before the ACKs with the option count as lost. The RFC has no number.
 const TIMES: u8 = 2;
 
-/// What is known of the way of the option.
+/// Knowledge about the option's traversal of the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traversal {
     /// It gets through: the SYN-ACK that had it was acknowledged before it was sent without, or the first data were.

@@ -336,7 +336,7 @@ impl CongestionState {
         tx.reduced(cause, cx);
     }
 
-    /// What is halved. The flight is the one before the ACK that signals congestion.
+    /// The value that is halved. The flight is the one before the ACK that signals congestion.
     fn reduction_base(&self, tx: &Flight, config: &Config) -> u64 {
         match config.reduce_from {
             ReduceFrom::Flight => self.flight,

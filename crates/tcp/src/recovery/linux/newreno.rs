@@ -9,7 +9,7 @@ use super::{CaState, CongestionState, Delivery, FastRetransAlert, Linux, LossDet
 use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, Flight, How};
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "linux-newreno",
     label: "NewReno (Linux)",

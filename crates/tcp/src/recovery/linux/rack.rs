@@ -14,7 +14,7 @@ use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How, Outstanding, timestamp};
 use crate::wheel;
 
-/// What there is to know of it.
+/// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "rack",
     label: "RACK-TLP",
