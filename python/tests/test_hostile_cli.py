@@ -163,7 +163,7 @@ def test_a_typo_in_capture_names_the_nearest_place_once(monkeypatch, capsys, sce
 
 def test_another_run_says_what_differs(scenario, tmp_path, monkeypatch):
     run(scenario, out=tmp_path / "out")
-    with pytest.raises(FolderError, match=r"seed: 1 there, 2 asked for; choose another folder"):
+    with pytest.raises(FolderError, match=r"seed: 1 stored, 2 requested; choose another folder"):
         run(scenario, 2, out=tmp_path / "out")
     with monkeypatch.context() as newer, pytest.raises(FolderError, match="asked for; made by ecnlab"):
         newer.setattr("ecnlab.folder.manifest.__version__", "99")
@@ -375,7 +375,7 @@ def test_flows_that_fell_back_are_told(scenario, monkeypatch, capsys, tmp_path):
     code, out, _ = called(capsys, monkeypatch, "run", scenario, "--out", tmp_path / "o")
     assert code == 0
     assert "fell back" in out
-    assert "ECN fell back on 1 of 1 connections in marked: a SYN that asked for it had no answer in time" in out
+    assert "ECN fell back on 1 of 1 connections in marked: a SYN that asked for it was not answered in time" in out
 
 
 def test_mixed_groups_never_read_true():
