@@ -165,7 +165,7 @@ def test_another_run_says_what_differs(scenario, tmp_path, monkeypatch):
     run(scenario, out=tmp_path / "out")
     with pytest.raises(FolderError, match=r"seed: 1 stored, 2 requested; choose another folder"):
         run(scenario, 2, out=tmp_path / "out")
-    with monkeypatch.context() as newer, pytest.raises(FolderError, match="asked for; made by ecnlab"):
+    with monkeypatch.context() as newer, pytest.raises(FolderError, match="requested; made by ecnlab"):
         newer.setattr("ecnlab.folder.manifest.__version__", "99")
         run(scenario, 2, out=tmp_path / "out")
     scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
