@@ -73,7 +73,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
     for command in (["check", "x.toml"], ["run", "x.toml", "--out", "r"]):
         done = cli(*command)
         assert done.returncode in (1, 2)
-        assert "x.toml:3:11: `packets` asks for packets: about" in done.stderr
+        assert "x.toml:3:11: `packets` needs packets: about" in done.stderr
         assert size_limits.LIMIT in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "r").exists()
     text = LARGE.replace("packets = true\n", "")
@@ -94,7 +94,7 @@ def test_check_refuses_an_experiment_that_sweep_refuses(experiment, tmp_path):
     ecnlab.check(experiment)
     experiment.write_text(EXPERIMENT + 'all = { table = "packets", aggregate = "count" }\n')
     for refused in (ecnlab.check, lambda file: ecnlab.sweep(file, tmp_path / "out")):
-        with pytest.raises(ecnlab.SpecError, match=r"pipe.toml:\d+:\d+: `packets` asks for packets: about"):
+        with pytest.raises(ecnlab.SpecError, match=r"pipe.toml:\d+:\d+: `packets` needs packets: about"):
             refused(experiment)
     assert not (tmp_path / "out").exists()
 
@@ -112,7 +112,7 @@ def test_the_limit_is_a_choice(scenario, tmp_path, monkeypatch):
 
 def test_a_disk_too_small_is_told_before_the_run(scenario, tmp_path, monkeypatch):
     monkeypatch.setattr("ecnlab.folder.size_limits.free_at", lambda _folder: 1000)
-    with pytest.raises(ecnlab.SpecError, match="has room for 1 kB"):
+    with pytest.raises(ecnlab.SpecError, match="has 1 kB free"):
         ecnlab.run(scenario, out=tmp_path / "r")
 
 
