@@ -73,7 +73,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
     for command in (["check", "x.toml"], ["run", "x.toml", "--out", "r"]):
         done = cli(*command)
         assert done.returncode in (1, 2)
-        assert "x.toml:3:11: `packets` needs packets: about" in done.stderr
+        assert "x.toml:3:11: `packets` records packets: about" in done.stderr
         assert size_limits.LIMIT in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "r").exists()
     text = LARGE.replace("packets = true\n", "")
@@ -82,7 +82,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
     with pytest.raises(ecnlab.SpecError, match="`--events`"):
         ecnlab.run(tmp_path / "x.toml", events=True)
     (tmp_path / "x.toml").write_text(text.replace("[link", 'sample = "0.4 us"\n[link', 1))
-    with pytest.raises(ecnlab.SpecError, match=r"x.toml:4:10: `sample` asks for flow_series"):
+    with pytest.raises(ecnlab.SpecError, match=r"x.toml:4:10: `sample` records flow_series"):
         ecnlab.check(tmp_path / "x.toml")
 
 
@@ -94,7 +94,7 @@ def test_check_refuses_an_experiment_that_sweep_refuses(experiment, tmp_path):
     ecnlab.check(experiment)
     experiment.write_text(EXPERIMENT + 'all = { table = "packets", aggregate = "count" }\n')
     for refused in (ecnlab.check, lambda file: ecnlab.sweep(file, tmp_path / "out")):
-        with pytest.raises(ecnlab.SpecError, match=r"pipe.toml:\d+:\d+: `packets` needs packets: about"):
+        with pytest.raises(ecnlab.SpecError, match=r"pipe.toml:\d+:\d+: `packets` records packets: about"):
             refused(experiment)
     assert not (tmp_path / "out").exists()
 

@@ -70,9 +70,9 @@ def refuse_too_large(
         asked = f"`{key}`" if key == "sample" or scenario.resolved.get("packets") else "`--events` (`events=True`)"
         if total > most:
             allow = f'{LIMIT}="{size(total * 1.1)}" in the environment'
-            found.append((key, f"{asked} needs {said}; at most {size(most)} are written", f"{_REMEDY[key]}: {allow}"))
+            found.append((key, f"{asked} records {said}; at most {size(most)} are written", f"{_REMEDY[key]}: {allow}"))
         elif 2 * total > free:
-            reason = f"{asked} needs {said}, and twice as much while they are written; {folder} has {size(free)} free"
+            reason = f"{asked} records {said}, and twice as much while they are written; {folder} has {size(free)} free"
             found.append((key, reason, "free space, write elsewhere (`--out`), or record less"))
     if found:
         raise scenario.refusal(found)
