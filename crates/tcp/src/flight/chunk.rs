@@ -1,15 +1,15 @@
-//! A stretch of the stream that is sent as one segment.
+//! A range of the stream that is sent as one segment.
 
-/// How a chunk comes to be sent.
+/// Reason for sending a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// In the order of the stream: new data, or what follows a step back.
+    /// In stream order: new data, or retransmissions after go-back-N.
     InOrder,
-    /// The first unacknowledged segment again, at a fast retransmit.
+    /// Fast retransmit of the first unacknowledged segment.
     FastHead,
-    /// The same, at a partial ACK.
+    /// Retransmission of the first unacknowledged segment on a partial ACK.
     PartialHead,
-    /// A hole of the scoreboard.
+    /// Retransmission of a hole in the scoreboard.
     Hole,
     /// The last segment outstanding (RFC 6675 NextSeg rule 4).
     Rescue,
@@ -17,7 +17,7 @@ pub(crate) enum How {
     Probe,
 }
 
-/// A stretch of the stream to send as one segment.
+/// A range of the stream to send as one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub start: u64,

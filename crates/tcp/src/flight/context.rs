@@ -16,7 +16,7 @@ pub(crate) struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// Congestion now, as laws are notified of it.
+    /// Congestion event at the current time, for the window law.
     pub fn congestion(&self, why: Congestion, in_flight: u64) -> CongestionEvent {
         CongestionEvent { why, now: self.now, in_flight }
     }

@@ -1,4 +1,4 @@
-//! The samples of ACKs that window laws ask for ([`AckSample`]), and what laws are notified of when data is sent.
+//! ACK samples for window laws ([`AckSample`]), and notifications of sent data.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::{AckSeen, Cx, Flight};
 use crate::cc::{AckSample, Amount, CongestionControl, Sent};
 use crate::config::RttSampling;
 
-/// Data about an ACK that a recovery scheme has before it decides.
+/// Data about an ACK that are known before the recovery scheme processes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
-    /// [`AckSample::in_recovery`] and [`AckSample::lost_total`], as the ACK before left them.
+    /// [`AckSample::in_recovery`] and [`AckSample::lost_total`] before this ACK.
     pub in_recovery: bool,
     pub lost: u64,
     pub in_flight: u64,
@@ -21,8 +21,8 @@ pub(crate) struct Known {
 }
 
 impl Flight {
-    /// Tells the law what an ACK that shows `rtt` has delivered and marked. Returns the sample, of which losses are yet to
-    /// be found.
+    /// Reports to the law the bytes that an ACK with RTT sample `rtt` delivers and marks. Returns the sample, without
+    /// losses: these are detected later.
     #[cold]
     pub fn feedback(&mut self, known: Known, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
         let una_now = self.una;
@@ -58,8 +58,9 @@ impl Flight {
         sample
     }
 
-    /// Bytes that an ACK up to `ack` acknowledges, reports by SACK or stands for as a duplicate, and that no ACK before it
-    /// did. It is yet to be taken in, but for what SACK reports. A duplicate must be `bare` ([`AckSeen::bare`]).
+    /// Returns the bytes newly delivered by an ACK up to `ack`: acknowledged, reported by SACK, or counted by a
+    /// duplicate ACK. Called before the ACK is processed and after its SACK blocks are. A duplicate counts only if it
+    /// is `bare` ([`AckSeen::bare`]).
     #[cold]
     pub fn newly_delivered(&mut self, ack: u64, bare: bool) -> u64 {
         let sacked = self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack);
@@ -73,7 +74,8 @@ impl Flight {
         sampler.deliver((ack + beyond).min(self.max))
     }
 
-    /// Tells the law of the ACK when recovery has decided, has taken `lost` bytes for lost in total, and counts `in_flight`.
+    /// Notifies the law of the ACK after recovery has processed it. `lost` is the total of bytes marked lost,
+    /// `in_flight` the bytes in flight.
     #[cold]
     pub fn tell_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, mut sample: AckSample) {
         sample.lost = Amount::of(self.sampler.lose(lost), self.mss);
@@ -88,7 +90,7 @@ impl Flight {
         }
     }
 
-    /// The samples of the delivery rate, if the law asks for them.
+    /// The delivery rate sampler, if the law uses one.
     fn rates(&self) -> Option<&RateSampler> {
         self.scoreboard.segments.rates.as_deref()
     }
@@ -97,13 +99,13 @@ impl Flight {
         self.scoreboard.segments.rates.as_deref_mut()
     }
 
-    /// Bytes sent and neither acknowledged nor known to have arrived.
+    /// Bytes sent and neither acknowledged nor reported by SACK.
     pub fn not_delivered(&self) -> u64 {
         self.max - self.sampler.delivered().clamp(self.una, self.max)
     }
 
-    /// Nothing may be waiting to be sent although the window has room: data delivered then is no evidence of the rate of the
-    /// path. Asked where the application writes, before what it writes counts, and where a burst of sending ends.
+    /// Marks following rate samples as application-limited if no data waits to be sent and the window has room. Called
+    /// before each write by the application and at the end of each burst.
     #[inline]
     pub fn check_application_limited(&mut self) {
         if self.rates().is_none() {
@@ -117,15 +119,15 @@ impl Flight {
         }
     }
 
-    /// Tells the law of what leaves at these offsets, with so many bytes of payload, when `lost` bytes are taken for lost in
-    /// total and `in_flight` are in flight.
+    /// Notifies the law that the range `offsets`, with `bytes` of payload, is sent. `lost` is the total of bytes marked
+    /// lost, `in_flight` the bytes in flight before it.
     #[cold]
     pub fn tell_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
         let outstanding = self.not_delivered();
         if self.rates().is_some() {
             let segments = &mut self.scoreboard.segments;
             let known = segments.note_rate(offsets.clone(), outstanding, lost, cx.now);
-            // Else the segment is kept with its send time.
+            // With other RTT sampling the segment is already stored with its send time.
             if !known && cx.config.rtt_sampling == RttSampling::TimedSegment {
                 let fin = offsets.end - offsets.start > u64::from(bytes);
                 segments.push(offsets.start, bytes, fin, cx.now);

@@ -20,16 +20,16 @@ use super::sampler::Sampler;
 use super::scoreboard::Scoreboard;
 use super::timer::Timer;
 
-/// "Endless": no run writes 2^62 bytes.
+/// Data of an endless source, in bytes: no run writes 2^62.
 const ENDLESS: u64 = 1 << 62;
 
-/// The sender without its recovery scheme. Offsets count the own stream: SYN is 0, data starts at 1, FIN follows the
-/// data.
+/// The sender without its recovery scheme. Offsets count bytes of its own stream: SYN is 0, data starts at 1, FIN
+/// follows the data.
 #[derive(Debug)]
 pub(crate) struct Flight {
     /// First offset not acknowledged.
     pub una: u64,
-    /// Next offset to send in order; stepped back by a timeout.
+    /// Next offset to send in order; a timeout sets it back.
     pub nxt: u64,
     /// One past the highest offset sent.
     pub max: u64,
@@ -40,21 +40,22 @@ pub(crate) struct Flight {
     pub law: Law,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// The application has closed: FIN follows the data.
+    /// The application has closed the connection: FIN follows the data.
     pub closing: bool,
     pub recovery: Recovery,
     pub iss: Seq,
-    /// The segment being timed: its end and when it was sent.
+    /// End and send time of the segment being timed.
     pub timed: Option<(u64, Time)>,
     pub last_sent: LastSent,
     pub resent: Resent,
     /// Bytes the peer reported by SACK.
     pub sacked: Ranges,
-    /// The segments outstanding, where something asks for single ones, with what Linux's schemes know of them.
+    /// Outstanding segments, stored if something needs single segments, with the state that Linux's schemes keep of
+    /// them.
     pub scoreboard: Scoreboard,
-    /// For laws that ask for samples.
+    /// State of ACK samples, for laws that use them.
     pub sampler: Sampler,
-    /// For laws that name a rate.
+    /// Pacing, for laws that set a rate.
     pub pacer: Pacer,
 }
 
@@ -83,18 +84,18 @@ impl Flight {
         }
     }
 
-    /// The application has `bytes` more.
+    /// The application writes `bytes` more bytes.
     pub fn write(&mut self, bytes: u64) {
         self.check_application_limited();
         self.end = self.end.saturating_add(bytes).min(ENDLESS);
     }
 
-    /// The application takes back what has not been sent. Nothing, if its FIN has.
+    /// Discards the data not yet sent. No effect once the FIN is sent.
     pub fn withdraw(&mut self) {
         self.end = self.end.min(self.max.max(1));
     }
 
-    /// Whether nothing was ever written and no FIN is wanted, as at an end that only receives.
+    /// Whether no data was ever written and no FIN is due, as at an endpoint that only receives.
     pub fn has_nothing_to_say(&self) -> bool {
         self.end == 1 && !self.closing
     }
@@ -104,18 +105,18 @@ impl Flight {
         self.iss + offset as u32
     }
 
-    /// The offset of `seq`, if it lies in what was sent and not yet acknowledged, both ends included.
+    /// The offset of `seq`, if it lies between the first unacknowledged and the highest sent offset, both included.
     pub fn offset(&self, seq: Seq) -> Option<u64> {
         let offset = self.una + u64::from(seq - self.seq(self.una));
         (offset <= self.max).then_some(offset)
     }
 
-    /// Sent and not acknowledged; after a step back, only what was sent since.
+    /// Bytes sent and not acknowledged; after go-back-N, only those sent since.
     pub fn in_flight(&self) -> u64 {
         self.nxt - self.una
     }
 
-    /// All up to `ack` has arrived.
+    /// Advances the first unacknowledged offset to `ack`.
     pub fn acknowledge(&mut self, ack: u64) {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
@@ -125,7 +126,7 @@ impl Flight {
         }
     }
 
-    /// Own data acknowledged.
+    /// Acknowledged bytes of data.
     pub fn data_acked(&self) -> u64 {
         self.una.min(self.end).saturating_sub(1)
     }
@@ -140,7 +141,7 @@ impl Flight {
         self.closing && end == self.end
     }
 
-    /// The window update of an acceptable segment.
+    /// Processes the window update of an acceptable segment. Returns whether the window changed.
     pub fn set_peer_window(&mut self, window: u64, config: &Config) -> bool {
         let changed = window != self.peer_window.current;
         self.peer_window.current = window;
@@ -150,8 +151,8 @@ impl Flight {
         changed
     }
 
-    /// The peer's window is wider than ever: so is the first ssthresh that was set to it. The window of a SYN is not scaled
-    /// (RFC 7323 §2.2), and past 65535 bytes the first ACK tells it.
+    /// The peer's window is the largest so far: raises an initial ssthresh that was set to the window. The window of a
+    /// SYN is not scaled (RFC 7323 §2.2), so that windows above 65535 bytes become known with the first ACK.
     #[cold]
     fn widen(&mut self, window: u64, config: &Config) {
         let follows = config.initial_ssthresh == InitialSsthresh::PeerWindow;
@@ -161,7 +162,7 @@ impl Flight {
         self.peer_window.greatest = window;
     }
 
-    /// The timestamp clock, which starts where the sequence numbers do: anywhere.
+    /// The current value of the timestamp clock. Its start is derived from the initial sequence number.
     pub fn clock(&self, config: &Config, now: Time) -> u32 {
         timestamp(config, self.iss, now)
     }
@@ -175,12 +176,12 @@ impl Flight {
         Chunk { start: self.una, len: len as u32, fin: self.fin_ends(self.una + len), how }
     }
 
-    /// The next stretch in order that congestion window and peer's window admit.
+    /// The next chunk in order that the congestion window and the peer's window admit.
     #[inline]
     pub fn next_in_window(&mut self, config: &Config) -> Option<Chunk> {
         let start = self.nxt;
         let stop = start + u64::from(self.mss);
-        // Almost always a full segment of new data, which the peer's window has room for.
+        // The common case: a full segment of new data that fits into the peer's window.
         if start < self.max || stop >= self.end || stop > self.una + self.peer_window.current {
             return self.next_in_window_at_an_edge(config);
         }
@@ -188,7 +189,7 @@ impl Flight {
         admitted.then_some(Chunk { start, len: self.mss, fin: false, how: How::InOrder })
     }
 
-    /// The same for what is sent again, for the end of the data, and for the peer's window.
+    /// The same for retransmissions, at the end of the data, and at the edge of the peer's window.
     #[inline(never)]
     fn next_in_window_at_an_edge(&mut self, config: &Config) -> Option<Chunk> {
         let start =
@@ -196,13 +197,13 @@ impl Flight {
         let chunk = self.stretch(start)?;
         let mut flight = start - self.una;
         if start < self.max && config.sack_after_timeout && !self.sacked.is_empty() {
-            // After a step back, what the receiver holds is not sent again and not in flight.
+            // After go-back-N, SACKed data is not sent again and does not count as in flight.
             flight -= self.sacked.bytes_below(start);
         }
         (flight + u64::from(chunk.len) <= self.window(config)).then_some(chunk)
     }
 
-    /// What follows in order, if the peer's window admits any.
+    /// The next chunk in order, if the peer's window admits any.
     pub fn in_order(&self) -> Option<Chunk> {
         self.stretch(self.nxt)
     }
@@ -212,13 +213,13 @@ impl Flight {
         self.stretch(self.max.max(self.nxt))
     }
 
-    /// The congestion window with what recovery and limited transmit add.
+    /// The congestion window plus the window inflation and limited transmit, in bytes.
     pub fn window(&self, config: &Config) -> u64 {
         let window = self.law.cwnd() + self.recovery.inflation;
         if self.recovery.dupacks == 0 { window } else { window + self.limited_transmit(config) }
     }
 
-    /// RFC 3042 §2: the first two duplicate ACKs each let one new segment out.
+    /// RFC 3042 §2: each of the first two duplicate ACKs lets the sender send one new segment.
     #[cold]
     fn limited_transmit(&self, config: &Config) -> u64 {
         let r = &self.recovery;
@@ -231,12 +232,12 @@ impl Flight {
         (self.law.cwnd() / u64::from(self.mss)).min(u32::MAX.into()) as u32
     }
 
-    /// Up to a full segment from `start`, as far as data and peer's window go.
+    /// A chunk of at most a full segment from `start`, limited by the data and the peer's window.
     #[inline]
     pub fn stretch(&self, start: u64) -> Option<Chunk> {
         let mut stop = self.end.min(start + u64::from(self.mss));
         if start < self.max {
-            // What is sent again is not mixed with what is not, so that each byte is counted rightly.
+            // A segment holds either retransmitted or new data, so that each byte is counted correctly.
             stop = stop.min(self.max);
             if let Some(held) = self.sacked.next_start(start) {
                 stop = stop.min(held);
@@ -244,7 +245,7 @@ impl Flight {
         }
         let fin = self.fin_ends(stop.max(start));
         if start >= stop {
-            // FIN alone takes no room in the congestion window.
+            // A FIN alone does not use the congestion window.
             return (fin && start == self.end).then_some(Chunk { start, len: 0, fin, how: How::InOrder });
         }
         let len = stop - start;
@@ -252,21 +253,21 @@ impl Flight {
         if room >= len {
             return Some(Chunk { start, len: len as u32, fin, how: How::InOrder });
         }
-        // Silly windows are left alone; half of the greatest window is not silly (RFC 9293 §3.8.6.2.1).
+        // Silly window syndrome avoidance: a window of half the largest one is used (RFC 9293 §3.8.6.2.1).
         let worth = room > 0 && room >= self.peer_window.greatest / 2;
         worth.then_some(Chunk { start, len: room as u32, fin: false, how: How::InOrder })
     }
 
     // ---- the timer ----
 
-    /// ECN met a window of one segment: nothing new before the timer fires.
+    /// Holds the sender: after ECN at a window of one segment, no new data is sent before the timer fires.
     pub fn hold(&mut self, cx: &mut Cx) {
         self.timer.held = true;
         cx.counters.ecn_holds += 1;
         self.arm(cx.config, cx.now);
     }
 
-    /// Whether the timer must pass before anything new is sent.
+    /// Whether new data waits for the timer to fire.
     pub fn is_held(&self) -> bool {
         self.timer.held
     }
@@ -276,7 +277,7 @@ impl Flight {
         self.timer.arm(config, now);
     }
 
-    /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
+    /// Restarts or stops the timer after an ACK of new data: RFC 6298 §5.2 and §5.3.
     pub(crate) fn rearm(&mut self, cx: &Cx) {
         if self.timer.held && !cx.config.ecn_response.rearms_while_held() {
             return;
@@ -290,7 +291,7 @@ impl Flight {
 
     // ---- the handshake's part ----
 
-    /// Books the SYN, sent for the first time or again.
+    /// Records that the SYN is sent, for the first time or again.
     pub fn syn_sent(&mut self, config: &Config, now: Time) {
         if self.max == 0 {
             self.nxt = 1;
@@ -302,7 +303,7 @@ impl Flight {
         self.arm(config, now);
     }
 
-    /// RFC 5681 §4.1: after more than one RTO without a segment sent, at most the restart window.
+    /// RFC 5681 §4.1: limits the window to the restart window after more than one RTO without a segment sent.
     pub fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
         if idle && config.idle_restart && now.since(self.last_sent.at) > self.timer.rto.current() {
@@ -310,7 +311,7 @@ impl Flight {
         }
     }
 
-    /// The SYN is acknowledged: takes the connection's values. Returns the RTT of the handshake, if it was timed.
+    /// Initializes the sender when its SYN is acknowledged. Returns the RTT of the handshake, if it was timed.
     pub fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
@@ -325,8 +326,8 @@ impl Flight {
             self.take_rtt(rtt, cx);
             self.timer.rto.end_backoff(cx.config);
         }
-        // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment. A marked one is as good as lost
-        // (RFC 9768 §3.2.2.2).
+        // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment. A marked one has the same
+        // effect (RFC 9768 §3.2.2.2).
         let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
         let lost = if self.timer.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
         if lost >= cx.config.syn_losses_to_one.into() {
@@ -345,9 +346,9 @@ impl Flight {
         rtt
     }
 
-    // ---- booking what is sent ----
+    // ---- recording transmissions ----
 
-    /// A chunk up to `stop` leaves: the next in order, or of recovery, lies behind it.
+    /// Advances the state for a sent chunk that ends at `stop`.
     #[inline]
     pub fn advance(&mut self, chunk: Chunk, stop: u64) {
         if chunk.how == How::InOrder {
@@ -384,7 +385,7 @@ impl Flight {
         }
     }
 
-    /// Keeps the send time of the new data in a chunk up to `stop`.
+    /// Stores the send time of the new data in a chunk that ends at `stop`.
     #[inline]
     pub fn time(&mut self, chunk: Chunk, stop: u64, cx: &Cx) {
         match cx.config.rtt_sampling {
@@ -397,7 +398,7 @@ impl Flight {
         }
     }
 
-    /// RFC 3042: new data sent on a duplicate ACK.
+    /// RFC 3042: counts new data sent on a duplicate ACK.
     #[inline]
     pub fn count_limited_transmit(&mut self, chunk: Chunk) {
         let r = &mut self.recovery;
@@ -411,7 +412,7 @@ impl Flight {
         self.last_sent = LastSent { at: now, outstanding: self.max - self.una };
     }
 
-    /// Arms the timer if nothing is in flight and something waits to be sent.
+    /// Starts the timer if nothing is in flight and data waits to be sent.
     pub fn arm_if_waiting(&mut self, config: &Config, now: Time) {
         let waits = self.max == self.una && (self.timer.held || self.end > self.nxt);
         if waits && self.timer.deadline == Time::NEVER {

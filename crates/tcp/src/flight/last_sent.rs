@@ -1,11 +1,11 @@
-//! The last burst that sent anything.
+//! State after the last burst in which data was sent.
 
 use ecnlab_base::Time;
 
-/// The end of the last burst that sent anything.
+/// State after the last burst in which data was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastSent {
     pub at: Time,
-    /// Bytes outstanding after it.
+    /// Outstanding bytes.
     pub outstanding: u64,
 }

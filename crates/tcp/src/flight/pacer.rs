@@ -1,19 +1,19 @@
-//! Pacing: when the next segment may leave, if the window law names a rate.
+//! Pacing: when the next segment may be sent, if the window law sets a rate.
 
 use ecnlab_base::{Dur, Time};
 
 use crate::cc::Pacing;
 
-/// What the law's rate has left free.
+/// Pacing state of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    /// The rate in force; none, and nothing is held up.
+    /// Current rate and quantum; `None` disables pacing.
     pacing: Option<Pacing>,
-    /// The next burst may leave now.
+    /// Earliest time of the next burst.
     next: Time,
-    /// Bytes that may still leave in this burst.
+    /// Bytes that may still be sent in this burst.
     left: u64,
-    /// When the sender is to be asked again, because the rate has held it up.
+    /// When to resume sending after pacing has stopped a burst; [`Time::NEVER`] if it has not.
     pub deadline: Time,
 }
 
@@ -24,14 +24,15 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// Something may be sent at `now`. Returns whether the rate lets it.
+    /// Begins a burst at `now`. Returns whether pacing admits it.
     pub fn begin(&mut self, pacing: Pacing, now: Time) -> bool {
         self.pacing = Some(pacing);
         self.left = if now >= self.next { pacing.quantum.max(1) } else { 0 };
         self.left > 0
     }
 
-    /// `bytes` leave at `now`: the next may follow once the rate has made up for them. Returns whether this burst may go on.
+    /// Records that `bytes` are sent at `now`, and delays the next burst by the time that they take at the rate.
+    /// Returns whether this burst may continue.
     pub fn sent(&mut self, bytes: u64, now: Time) -> bool {
         let Some(pacing) = self.pacing else { return true };
         self.next = self.next.max(now).saturating_add(time_of(bytes, pacing.rate));
@@ -39,20 +40,20 @@ impl Pacer {
         self.left > 0
     }
 
-    /// When the next burst may leave.
+    /// Earliest time of the next burst.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// A burst has ended.
+    /// Ends a burst.
     pub fn end(&mut self) {
         self.deadline = if self.left == 0 { self.next } else { Time::NEVER };
     }
 }
 
-/// How long `bytes` last at `rate` bytes a second.
+/// Time that `bytes` take at `rate` bytes per second.
 fn time_of(bytes: u64, rate: u64) -> Dur {
-    // A rate of zero would never send again: one byte a second is the least.
+    // A rate of zero would stop the sender: the minimum is one byte per second.
     let ps = u128::from(bytes) * 1_000_000_000_000 / u128::from(rate.max(1));
     Dur::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }

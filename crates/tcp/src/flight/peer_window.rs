@@ -1,10 +1,10 @@
-//! The window that the peer announces.
+//! The receive window that the peer announces.
 
 /// Receive window of the peer, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
-    /// As last announced.
+    /// Last announced window.
     pub current: u64,
-    /// The greatest so far.
+    /// Largest window announced so far.
     pub greatest: u64,
 }

@@ -1,5 +1,5 @@
-//! Delivery rate samples for laws that ask for them (draft-cheng-iccrg-delivery-rate-estimation-02, whose names stand in
-//! comments; Linux net/ipv4/tcp_rate.c).
+//! Delivery rate samples for laws that use them (draft-cheng-iccrg-delivery-rate-estimation-02, whose names the
+//! comments use; Linux net/ipv4/tcp_rate.c).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,46 +8,46 @@ use ecnlab_base::{Dur, Time};
 
 use crate::cc::RateSample;
 
-/// What was known when a segment was last sent.
+/// State of the connection when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     /// P.sent_time.
     sent: Time,
-    /// P.first_sent_time: when what began this flight was sent.
+    /// P.first_sent_time: send time of the first segment of this flight.
     first_sent: Time,
     /// P.delivered and P.delivered_time.
     delivered: u64,
     delivered_at: Time,
-    /// P.lost and P.tx_in_flight, the segment included.
+    /// P.lost and P.tx_in_flight, including the segment.
     lost: u64,
     in_flight: u64,
     app_limited: bool,
-    /// SACK has reported it.
+    /// SACK has reported the segment.
     arrived: bool,
 }
 
 /// The sampler of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
-    /// Beside each outstanding segment, in the order of the stream. None for a FIN that was added to what is sent again.
+    /// One record for each outstanding segment, in stream order. `None` for a FIN that was added to a retransmission.
     records: VecDeque<Option<Record>>,
-    /// Of what is leaving, until its segment is kept. Linux's schemes keep no segment of a window probe: its record stays
-    /// here.
+    /// Range and record of a segment that is being sent, until the segment is stored. Linux's schemes store no segment
+    /// for a window probe: its record stays here.
     leaving: Option<(Range<u64>, Record)>,
     /// C.delivered and C.delivered_time.
     delivered: u64,
     delivered_at: Time,
     /// C.first_sent_time.
     first_sent: Time,
-    /// C.app_limited: until more than so much is delivered, samples are limited by the application.
+    /// C.app_limited: samples are application-limited until the delivered bytes exceed this value.
     app_limited: Option<u64>,
-    /// Of what this ACK delivers, the segment sent last, with its end.
+    /// End and record of the most recently sent segment that this ACK delivers.
     newest: Option<(u64, Record)>,
 }
 
 impl RateSampler {
-    /// SendPacket: `range` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and `lost`
-    /// bytes are taken for lost in total. If it is outstanding already, its segment is at `place`.
+    /// SendPacket: `range` is sent, for the first time or again. `outstanding` is the bytes in flight without it,
+    /// `lost` the total of bytes marked lost. `place` is the position of its segment if that is already outstanding.
     pub fn sent(&mut self, place: Option<usize>, range: Range<u64>, outstanding: u64, lost: u64, now: Time) {
         if outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -72,7 +72,7 @@ impl RateSampler {
         }
     }
 
-    /// The segment of what leaves is kept, behind all others.
+    /// Stores the record of the segment being sent, behind all others.
     #[cold]
     #[inline(never)]
     pub fn keep(&mut self) {
@@ -80,7 +80,7 @@ impl RateSampler {
         self.records.push_back(record);
     }
 
-    /// SACK reports the segment at `place`, which has the offsets `range`.
+    /// Processes a SACK report of the segment at `place` with the offsets `range`.
     #[cold]
     #[inline(never)]
     pub fn report(&mut self, place: usize, range: Range<u64>, now: Time) {
@@ -92,7 +92,7 @@ impl RateSampler {
         }
     }
 
-    /// The first segment, which has the offsets `range`, is acknowledged.
+    /// Processes the acknowledgement of the first segment, with the offsets `range`.
     #[cold]
     #[inline(never)]
     pub fn acknowledge(&mut self, range: Range<u64>, now: Time) {
@@ -101,7 +101,7 @@ impl RateSampler {
         }
     }
 
-    /// All up to `ack` is acknowledged: with it, a window probe whose segment was not kept.
+    /// Processes an ACK up to `ack` for a window probe that has no stored segment.
     #[cold]
     #[inline(never)]
     pub fn acknowledge_probe(&mut self, ack: u64, now: Time) {
@@ -114,7 +114,7 @@ impl RateSampler {
     fn deliver(&mut self, range: Range<u64>, record: Record, now: Time) {
         self.delivered += range.end - range.start;
         self.delivered_at = now;
-        // Of two sent at the same count the one further on in the stream was sent later.
+        // Of two segments sent at the same delivered count and time, the one with the higher offset was sent later.
         let order = |(end, r): &(u64, Record)| (r.delivered, r.sent, *end);
         let this = (range.end, record);
         if self.newest.is_none_or(|newest| order(&this) > order(&newest)) {
@@ -123,14 +123,14 @@ impl RateSampler {
         }
     }
 
-    /// GenerateRateSample, at the end of an ACK, when `lost` bytes are taken for lost in total. None, if it delivers nothing,
-    /// or if its interval is below `min_rtt`: then it has merged what left in a burst.
+    /// GenerateRateSample, at the end of an ACK. `lost` is the total of bytes marked lost. Returns `None` if the ACK
+    /// delivers nothing or if the interval is below `min_rtt`, as after ACK compression.
     pub fn sample(&mut self, lost: u64, min_rtt: Dur) -> Option<RateSample> {
         if self.app_limited.is_some_and(|until| self.delivered > until) {
             self.app_limited = None;
         }
         let (_, record) = self.newest.take()?;
-        // The slower of sending and delivering bounds what ACKs that come in bursts make of the rate.
+        // The longer of the send and ACK intervals avoids overestimates from ACK compression.
         let send = record.sent.since(record.first_sent);
         let interval = send.max(self.delivered_at.since(record.delivered_at));
         (interval >= min_rtt && !interval.is_zero()).then(|| RateSample {
@@ -148,12 +148,13 @@ impl RateSampler {
         self.delivered
     }
 
-    /// Whether samples of what is sent now are limited by the application.
+    /// Whether samples of data sent now are application-limited.
     pub fn is_limited(&self) -> bool {
         self.app_limited.is_some()
     }
 
-    /// CheckIfApplicationLimited: nothing waits to be sent, though the window has room beside `outstanding` bytes.
+    /// CheckIfApplicationLimited: no data waits to be sent, though the window has room for more than the `outstanding`
+    /// bytes.
     pub fn limited_by_application(&mut self, outstanding: u64) {
         self.app_limited = Some(self.delivered + outstanding);
     }

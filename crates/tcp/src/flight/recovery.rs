@@ -1,9 +1,9 @@
-//! The state of loss recovery that all schemes share.
+//! Loss recovery state shared by all schemes.
 
-/// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
+/// Number of duplicate ACKs that indicate a loss (RFC 5681 §3.2).
 pub(crate) const DUP_THRESH: u32 = 3;
 
-/// The last reason to reduce the window.
+/// Cause of the last window reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cause {
     #[default]
@@ -13,26 +13,26 @@ pub(crate) enum Cause {
     Timeout,
 }
 
-/// The state of loss recovery.
+/// Loss recovery state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    /// Between a fast retransmit and the ACK that ends its recovery; always, if the scheme says all the time what to
-    /// send.
+    /// True between a fast retransmit and the ACK that ends its recovery; always true with schemes that select every
+    /// segment to send.
     pub active: bool,
-    /// Duplicate ACKs in a row.
+    /// Consecutive duplicate ACKs.
     pub dupacks: u32,
-    /// Everything sent before the last reduction lies below: there is one reduction a window (RFC 6582's
+    /// End of the data sent before the last reduction. The window is reduced once per window of data (RFC 6582's
     /// recover, RFC 6675's RecoveryPoint, RFC 3168 §6.1.2's window of data).
     pub recover: u64,
-    /// Why the window was last reduced.
+    /// Cause of the last window reduction.
     pub cause: Cause,
-    /// Why all was last to be sent again in order; ECN may have reduced the window since.
+    /// Cause of the last go-back-N; ECN may have reduced the window since.
     pub stepped_back: Cause,
     /// Bytes by which the window is inflated (RFC 5681 §3.2 steps 3 and 4).
     pub inflation: u64,
-    /// The first unacknowledged segment is to be sent again, whatever the window.
+    /// The first unacknowledged segment is retransmitted next, regardless of the window.
     pub head_due: bool,
-    /// A partial ACK has come in this recovery.
+    /// A partial ACK was received in this recovery.
     pub partial_seen: bool,
     /// Bytes sent by limited transmit since the first duplicate ACK.
     pub limited_sent: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Recovery {
     pub burst_left: u32,
     /// Estimate of the bytes in flight during a SACK or FACK recovery.
     pub pipe: u64,
-    /// The end of what this recovery has sent again (RFC 6675's HighRxt).
+    /// End of the data retransmitted in this recovery (RFC 6675's HighRxt).
     pub high_rxt: u64,
     /// The rescue retransmission was used (RFC 6675's RescueRxt).
     pub rescued: bool,

@@ -1,4 +1,5 @@
-//! Losses: when a fast retransmit may begin, what it and a timeout do to the window, once for each window of data.
+//! Response to losses: conditions of a fast retransmit, and the window reductions of a fast retransmit and a timeout,
+//! once per window of data.
 
 use ecnlab_base::Time;
 
@@ -9,37 +10,39 @@ use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
 
 impl Flight {
-    /// The value that is halved.
+    /// The value in bytes that a reduction multiplies: window or FlightSize.
     pub fn reduction_base(&self, config: &Config) -> u64 {
         match config.reduce_from {
-            // RFC 5681 §3.2: limited transmit's data is not counted.
+            // RFC 5681 §3.2: data sent by limited transmit is not counted.
             ReduceFrom::Flight => self.in_flight().saturating_sub(self.recovery.limited_sent),
             ReduceFrom::Window => (self.law.cwnd() + self.recovery.inflation).min(self.peer_window.current),
         }
     }
 
-    /// Books a reduction: the next for the data now outstanding is not taken.
+    /// Records a reduction: data now outstanding causes no further one.
     pub fn reduced(&mut self, cause: Cause, cx: &mut Cx) {
         self.recovery.recover = self.max;
         self.recovery.cause = cause;
         cx.ecn.on_reduction();
     }
 
-    /// Whether duplicate ACKs may now start a fast retransmit, of a scheme that `counts_sacks` or does not.
+    /// Whether duplicate ACKs may start a fast retransmit now. `counts_sacks` states whether the scheme counts SACKs.
     pub fn may_fast_retransmit(&self, counts_sacks: bool, config: &Config) -> bool {
         let r = &self.recovery;
         let min_window = u64::from(config.fast_retransmit_min_window) * u64::from(self.mss);
-        // RFC 6675 §5: HighACK >= RecoveryPoint is enough; ns-2 asks for more after a timeout (tcp-sack1.cc, dupack_action).
+        // RFC 6675 §5: HighACK >= RecoveryPoint is sufficient; ns-2 requires more after a timeout (tcp-sack1.cc,
+        // dupack_action).
         let at_point = counts_sacks && (config.sack_rule == SackRule::Rfc6675 || r.cause != Cause::Timeout);
         let beyond = self.una > r.recover || (at_point && self.una == r.recover);
         let careful = beyond || !config.careful_retransmit || r.cause == Cause::Ecn;
         self.law.cwnd() >= min_window && careful
     }
 
-    /// The reduction of a fast retransmit, unless ECN has made it for this window (RFC 3168 §6.1.2).
+    /// Reduces the window for a fast retransmit, unless ECN has already reduced it for this window of data (RFC 3168
+    /// §6.1.2).
     pub fn reduce_for_loss(&mut self, cx: &mut Cx) {
         cx.counters.fast_recoveries += 1;
-        // What was sent after that reduction, its CWR first of all, is the next window's.
+        // Data sent after that reduction, starting with the CWR segment, belongs to the next window of data.
         let at_point = self.una == self.recovery.recover;
         let first_of_next = at_point && !cx.config.ecn_response.loss_at_the_point_is_answered();
         let already = self.recovery.cause == Cause::Ecn && self.una <= self.recovery.recover && !first_of_next;
@@ -53,10 +56,10 @@ impl Flight {
         self.timed = None;
     }
 
-    /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
+    /// Reduces the window for ECN, on an ACK of `acked` new bytes or on a source quench.
     pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let waits = self.waits_at_one_segment(cx.config);
-        // FlightSize is that before the ACK: its data left the network with the mark.
+        // FlightSize before the ACK: the acknowledged data was in flight when the mark was set.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
         let base = self.reduction_base(cx.config) + acked;
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
@@ -66,14 +69,14 @@ impl Flight {
         }
     }
 
-    /// Whether a mark restarts the timer, and nothing new is sent before it expires: a window of one segment cannot be halved
-    /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
+    /// Whether a mark restarts the timer and blocks new data until it expires, because a window of one segment cannot
+    /// be halved (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
     pub fn waits_at_one_segment(&self, config: &Config) -> bool {
         let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
         one_segment && config.ecn_response == EcnResponse::Standard && self.law.waits_at_one_segment()
     }
 
-    /// Starts a recovery: reduces, and has the first unacknowledged segment sent again.
+    /// Starts a recovery: reduces the window and schedules the retransmission of the first unacknowledged segment.
     pub fn enter_recovery(&mut self, cx: &mut Cx) {
         self.reduce_for_loss(cx);
         let r = &mut self.recovery;
@@ -93,20 +96,20 @@ impl Flight {
         self.new_data_acked();
     }
 
-    /// Duplicate ACKs count from here.
+    /// Resets the count of duplicate ACKs.
     pub fn new_data_acked(&mut self) {
         self.recovery.dupacks = 0;
         self.recovery.limited_sent = 0;
     }
 
-    /// The window falls to one segment; ssthresh stays.
+    /// Sets the window to one segment and keeps ssthresh.
     pub fn law_to_one_segment(&mut self) {
         self.law.set_cwnd(self.mss.into());
     }
 
-    /// Steps back: everything not acknowledged is to be sent again, in order.
+    /// Go-back-N: schedules all unacknowledged data for retransmission in order.
     pub fn go_back(&mut self) {
-        // RFC 2018 §5: the receiver may have dropped what it reported.
+        // RFC 2018 §5: the receiver may have discarded SACKed data.
         self.sacked.clear();
         self.recovery.stepped_back = self.recovery.cause;
         self.nxt = self.una;
@@ -114,13 +117,13 @@ impl Flight {
         self.timer.deadline = Time::NEVER;
     }
 
-    /// The timer has fired with data outstanding.
+    /// Handles a retransmission timeout with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
         let (in_recovery, ssthresh) = (self.recovery.active, self.law.state().ssthresh);
-        // ns-2 and 4.4BSD: what inflated the window is gone before it is halved.
+        // ns-2 and 4.4BSD: the window inflation is removed before the window is halved.
         self.leave_recovery();
         let r = &self.recovery;
-        // RFC 3168 §6.1.2: not twice for one window. RFC 5681 §3.1: not twice for one segment.
+        // RFC 3168 §6.1.2: one reduction per window of data. RFC 5681 §3.1: one reduction per segment.
         let any = cx.config.ecn_response.timeout_keeps_ssthresh_of_ecn();
         let cut = r.cause == Cause::Ecn && (any || self.una < r.recover);
         let again = self.timer.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
@@ -130,8 +133,8 @@ impl Flight {
         } else {
             self.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(cx.config)));
             if in_recovery && cx.config.reduce_from == ReduceFrom::Flight {
-                // RFC 5681 §3.1: equation (4) is the most. FlightSize counts what SACKs report, which recovery has replaced
-                // by new data.
+                // RFC 5681 §3.1: equation (4) is an upper limit. FlightSize includes SACKed data, which recovery has
+                // replaced by new data.
                 let reduced = self.law.state().ssthresh;
                 self.law.set_ssthresh(reduced.min(ssthresh));
             }
@@ -141,7 +144,7 @@ impl Flight {
         self.timed_out(cx);
     }
 
-    /// Books a timeout, and doubles the next.
+    /// Records a timeout and doubles the RTO.
     pub fn timed_out(&mut self, cx: &mut Cx) {
         self.timer.held = false;
         cx.ecn.on_timeout();
@@ -151,7 +154,7 @@ impl Flight {
         self.arm(cx.config, cx.now);
     }
 
-    /// The timer has fired with nothing outstanding: the hold is over, or the closed window is probed.
+    /// Handles the timer with nothing outstanding: ends a hold, or returns a probe of the closed window.
     pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<Chunk> {
         self.timer.deadline = Time::NEVER;
         if std::mem::take(&mut self.timer.held) {
@@ -170,7 +173,7 @@ impl Flight {
         Some(Chunk { start: self.nxt, len: 1, fin: false, how: How::Probe })
     }
 
-    /// Whether all that is outstanding is a probe of the peer's closed window.
+    /// Whether the only outstanding data is a probe of the peer's closed window.
     pub fn only_probing(&self) -> bool {
         self.max - self.una <= 1 && self.nxt == self.una && self.end > self.nxt
     }

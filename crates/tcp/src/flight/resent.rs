@@ -1,10 +1,10 @@
 //! Data sent more than once.
 
-/// What a sender has sent again.
+/// Totals of retransmitted data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Resent {
-    /// Bytes sent again because they were lost, in total.
+    /// Bytes retransmitted because of a loss, in total.
     pub bytes: u64,
-    /// One past the highest byte ever sent twice.
+    /// One past the highest offset sent more than once.
     pub below: u64,
 }

@@ -2,24 +2,26 @@
 
 use ecnlab_base::Dur;
 
-/// Totals of one connection, its least RTT and its round trips.
+/// Totals, minimum RTT and round trip count of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sampler {
     /// Bytes delivered in total.
     delivered: u64,
-    /// Duplicate ACKs without SACK since SND.UNA last advanced: each stands for a segment.
+    /// Duplicate ACKs without SACK since SND.UNA last advanced. Each counts as one delivered segment.
     duplicates: u64,
-    /// Bytes taken for lost in total.
+    /// Bytes marked lost, in total.
     lost: u64,
-    /// Least RTT of the segment sent last of those that an ACK delivers; zero before the first.
+    /// Minimum over ACKs of the RTT of the most recently sent segment that an ACK delivers; zero before the first
+    /// sample.
     min_rtt: Dur,
-    /// Round trips so far. This one is over when something beyond `round_end` is acknowledged.
+    /// Round trips so far. The current one ends when data beyond `round_end` is acknowledged.
     round: u64,
     round_end: u64,
 }
 
 impl Sampler {
-    /// All up to `una` is acknowledged, and nothing more was sent. The handshake took `rtt`, if it was timed.
+    /// The state of a connection with all data up to `una` acknowledged and no other data sent. `rtt` is the RTT of the
+    /// handshake, if it was timed.
     pub fn new(una: u64, rtt: Option<Dur>) -> Sampler {
         Sampler { delivered: una, round_end: una, min_rtt: rtt.unwrap_or_default(), ..Sampler::default() }
     }
@@ -29,7 +31,7 @@ impl Sampler {
         self.delivered
     }
 
-    /// Least RTT so far; zero before the first.
+    /// Minimum RTT; zero before the first sample.
     pub fn min_rtt(&self) -> Dur {
         self.min_rtt
     }
@@ -39,7 +41,7 @@ impl Sampler {
         self.round
     }
 
-    /// All up to `una` is acknowledged, with `max` bytes sent: begins the next round trip if this one is over.
+    /// Counts a round trip if one has ended. `una` is the first unacknowledged offset, `max` one past the highest sent.
     pub fn count_round(&mut self, una: u64, max: u64) {
         if una > self.round_end {
             self.round += 1;
@@ -47,34 +49,34 @@ impl Sampler {
         }
     }
 
-    /// An RTT of the segment sent last of those that an ACK delivers.
+    /// Processes the RTT of the most recently sent segment that an ACK delivers.
     pub fn take_rtt(&mut self, rtt: Dur) {
         self.min_rtt = if self.min_rtt.is_zero() { rtt } else { self.min_rtt.min(rtt) };
     }
 
-    /// An ACK acknowledges new bytes: the duplicates before it no longer count.
+    /// Clears the count of duplicates, on an ACK of new data.
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
-    /// A duplicate ACK without SACK stands for one more segment.
+    /// Counts a duplicate ACK without SACK.
     pub fn count_duplicate(&mut self) {
         self.duplicates += 1;
     }
 
-    /// Bytes for which the duplicate ACKs stand, with segments of `mss` bytes.
+    /// Bytes that the duplicate ACKs count as delivered, with segments of `mss` bytes.
     pub fn duplicate_bytes(&self, mss: u32) -> u64 {
         self.duplicates * u64::from(mss)
     }
 
-    /// `delivered` bytes are delivered in total. Returns those not counted before.
+    /// Sets the total of delivered bytes, which never falls. Returns the increase.
     pub fn deliver(&mut self, delivered: u64) -> u64 {
         let newly = delivered.saturating_sub(self.delivered);
         self.delivered += newly;
         newly
     }
 
-    /// `lost` bytes are taken for lost in total. Returns those not counted before.
+    /// Sets the total of bytes marked lost. Returns the increase.
     pub fn lose(&mut self, lost: u64) -> u64 {
         lost - std::mem::replace(&mut self.lost, lost)
     }

@@ -1,4 +1,4 @@
-//! The scoreboard of Linux's schemes: indices over the outstanding segments. The other schemes know ranges only.
+//! The scoreboard of Linux's schemes: indices over the outstanding segments. The other schemes store ranges only.
 
 use std::collections::VecDeque;
 
@@ -7,48 +7,48 @@ use ecnlab_base::Time;
 use super::segment::Outstanding;
 use super::segments::Segments;
 
-/// The outstanding segments, the order in which they were last sent, and how many are in each state.
+/// The outstanding segments, the order in which they were last sent, and the number in each state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     pub segments: Segments,
-    /// Times and first offsets of transmissions. Entries of segments that were sent again since, acknowledged, or
-    /// taken for lost are stale; they go once they come to the front.
+    /// Times and first offsets of transmissions. Entries of segments that were since retransmitted, acknowledged or
+    /// marked lost are stale; they are removed when they reach the front.
     order: VecDeque<(Time, u64)>,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Bytes taken for lost, in total.
+    /// Bytes marked lost, in total.
     lost_bytes: u64,
-    /// What SACK has reported and is not yet taken in: first offset, end, bytes not known before.
+    /// SACK reports not yet processed: first offset, end, bytes not reported before.
     reports: Vec<(u64, u64, u64)>,
-    /// One past the highest byte reported.
+    /// One past the highest byte reported by SACK.
     highest: u64,
-    /// No segment below waits to be sent again.
+    /// No segment below this offset waits for retransmission.
     waits_from: u64,
 }
 
 impl Scoreboard {
-    /// Segments outstanding.
+    /// Number of outstanding segments.
     pub fn len(&self) -> u32 {
         self.segments.len() as u32
     }
 
-    /// Whether nothing is outstanding.
+    /// Whether no segment is outstanding.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// The first segment outstanding.
+    /// The first outstanding segment.
     pub fn head(&self) -> Option<&Outstanding> {
         self.segments.front()
     }
 
-    /// The last one.
+    /// The last outstanding segment.
     pub fn tail(&self) -> Option<&Outstanding> {
         self.segments.back()
     }
 
-    /// Segments that the receiver holds: reported by SACK, or else presumed.
+    /// Number of segments that the receiver holds: reported by SACK, or presumed from duplicate ACKs.
     pub fn sacked(&self) -> u32 {
         self.sacked
     }
@@ -58,33 +58,33 @@ impl Scoreboard {
         self.highest
     }
 
-    /// Segments taken for lost and not known to have come since.
+    /// Number of segments marked lost and not SACKed since.
     pub fn lost(&self) -> u32 {
         self.lost
     }
 
-    /// Bytes taken for lost in total, each copy for itself.
+    /// Bytes marked lost in total, counting each transmission.
     pub fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// Segments of which a second copy is in flight.
+    /// Number of segments with a retransmission in flight.
     pub fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
 
-    /// Whether something is, or was, sent again.
+    /// Whether a retransmission is in flight, or the first segment was ever retransmitted.
     pub fn any_retransmitted(&self) -> bool {
         self.retransmitted > 0 || self.head().is_some_and(|s| s.ever_retransmitted)
     }
 
-    /// Segments in flight: those outstanding less those sacked or lost, and copies of the lost.
+    /// Number of segments in flight: outstanding segments, less those SACKed or lost, plus retransmissions.
     pub fn in_flight(&self) -> u32 {
         (self.len() + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
 
-    /// Books a transmission of what begins at `start`: of a segment outstanding, or of a new one behind all others. A
-    /// `probe` of the tail is a copy that does not count in the flight (the kernel's tcp_send_loss_probe).
+    /// Records the transmission of the segment at `start`: one outstanding, or a new one behind all others. A `probe`
+    /// that retransmits the tail does not count as in flight (the kernel's tcp_send_loss_probe).
     pub fn sent(&mut self, start: u64, len: u32, fin: bool, probe: bool, now: Time) {
         self.order.push_back((now, start));
         if let Some(i) = self.segments.find(start) {
@@ -99,12 +99,13 @@ impl Scoreboard {
         self.segments.push(start, len, fin, now);
     }
 
-    /// SACK reports `start..end`, of which `new` bytes were not known.
+    /// Stores a SACK report of `start..end`, of which `new` bytes were not reported before.
     pub fn report(&mut self, start: u64, end: u64, new: u64) {
         self.reports.push((start, end, new));
     }
 
-    /// Takes in what was reported: `f` sees each segment that becomes sacked, as it was before, in the order of the stream.
+    /// Processes the stored reports. `f` is called for each newly SACKed segment with its state before, in ascending
+    /// order of the reports.
     pub fn take_reports(&mut self, mut f: impl FnMut(&Outstanding)) {
         let mut reports = std::mem::take(&mut self.reports);
         reports.sort_unstable();
@@ -118,7 +119,7 @@ impl Scoreboard {
     fn hold(&mut self, start: u64, end: u64, new: u64, mut f: impl FnMut(&Outstanding)) {
         let first = self.segments.partition_point(|s| s.start < start);
         let last = self.segments.partition_point(|s| s.end() <= end);
-        // What is new lies at the end of a block more often than not.
+        // New bytes are usually at the end of a block.
         let (mut from, mut left) = (last, new);
         while from > first && left > 0 {
             from -= 1;
@@ -129,7 +130,8 @@ impl Scoreboard {
             f(segment);
             self.sacked += 1;
             self.lost -= u32::from(segment.lost);
-            // A copy of what is no longer taken for lost stays in flight, as in the kernel's tcp_sacktag_one.
+            // As in the kernel's tcp_sacktag_one, the SACK of a lost segment clears its retransmission. The
+            // retransmission of a segment that is not marked lost stays in flight.
             if segment.lost {
                 self.retransmitted -= u32::from(segment.retransmitted);
                 segment.retransmitted = false;
@@ -138,7 +140,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything below `ack` has arrived: `f` sees each segment that is no longer outstanding.
+    /// Removes the segments below `ack`. `f` is called for each of them.
     pub fn acknowledge(&mut self, ack: u64, now: Time, mut f: impl FnMut(&Outstanding)) {
         while let Some(segment) = self.segments.take_below(ack, now) {
             self.sacked -= u32::from(segment.sacked);
@@ -165,8 +167,8 @@ impl Scoreboard {
         (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
 
-    /// Goes through what is in flight in the order it was last sent: `judge` says whether to take it for lost, or, with
-    /// `None`, ends the walk. Returns the number taken for lost.
+    /// Calls `judge` for each segment in flight, in the order of last transmission. It returns whether the segment is
+    /// lost; `None` stops the iteration. Returns the number of segments marked lost.
     pub fn judge(&mut self, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
         let mut found = 0;
         for k in 0..self.order.len() {
@@ -181,7 +183,7 @@ impl Scoreboard {
         found
     }
 
-    /// Takes segment `i` for lost; whether that is news, of it or of its copy.
+    /// Marks segment `i` lost. Returns whether the segment or its retransmission was not marked before.
     fn lose(&mut self, i: usize) -> bool {
         let segment = self.segments.at(i);
         if segment.sacked {
@@ -200,7 +202,7 @@ impl Scoreboard {
         news
     }
 
-    /// Takes for lost the first segment, and all others that `gone` says so of. Returns how many that is news of.
+    /// Marks the first segment and all for which `gone` returns true as lost. Returns the number newly marked.
     pub fn lose_after_timeout(&mut self, gone: impl Fn(&Outstanding) -> bool) -> u32 {
         let mut found = 0;
         for i in 0..self.segments.len() {
@@ -212,24 +214,26 @@ impl Scoreboard {
         found
     }
 
-    // ---- without SACK: how many are sacked, and not which ----
+    // ---- without SACK: the number of SACKed segments, not which ones ----
 
-    /// A duplicate ACK stands for one more segment sacked (the kernel's tcp_add_reno_sack). Returns whether more have come
-    /// than can be.
+    /// Counts one more segment as SACKed on a duplicate ACK (the kernel's tcp_add_reno_sack). Returns whether the count
+    /// exceeds the possible maximum.
     pub fn presume_sacked(&mut self) -> bool {
         self.sacked += 1;
         self.limit_held()
     }
 
-    /// `acked` segments are acknowledged: one filled a hole, the others had been sacked (tcp_remove_reno_sacks). Returns how
-    /// many are reported for the first time, and whether more had been presumed sacked than can be.
+    /// Updates the count when `acked` segments are acknowledged: one filled a hole, the others had been counted as
+    /// SACKed (tcp_remove_reno_sacks). Returns the number of segments newly delivered, and whether the count exceeded
+    /// the possible maximum.
     pub fn settle_sacked(&mut self, acked: u32) -> (u32, bool) {
         let first = if acked > 0 { acked.saturating_sub(self.sacked).max(1) } else { 0 };
         self.sacked = self.sacked.saturating_sub(acked.saturating_sub(1));
         (first, self.limit_held())
     }
 
-    /// What is lost, and at least one segment, cannot be sacked (tcp_limit_reno_sacked).
+    /// Limits the count: lost segments, and at least one segment, cannot be SACKed (tcp_limit_reno_sacked). Returns
+    /// whether the count was too high.
     fn limit_held(&mut self) -> bool {
         let most = self.len() - self.lost.max(1).min(self.len());
         let beyond = self.sacked > most;
@@ -237,25 +241,25 @@ impl Scoreboard {
         beyond
     }
 
-    /// Takes the first segment for lost; whether that is news.
+    /// Marks the first segment lost. Returns whether it was not marked before.
     pub fn lose_head(&mut self) -> bool {
         self.head().is_some_and(|s| !s.lost) && self.lose(0)
     }
 
-    /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed sacked is not.
+    /// Clears all SACKed marks: the receiver has discarded the data (RFC 2018 §8), or the presumed count was wrong.
     pub fn forget_sacked(&mut self) {
         self.segments.range_mut(..).for_each(|s| s.sacked = false);
         self.sacked = 0;
         self.highest = 0;
     }
 
-    /// Nothing is taken for lost any more.
+    /// Clears all lost marks.
     pub fn forget_lost(&mut self) {
         self.segments.range_mut(..).for_each(|s| s.lost = false);
         self.lost = 0;
     }
 
-    /// The first segment that waits to be sent again.
+    /// The first segment that waits for retransmission.
     pub fn waiting(&mut self) -> Option<Outstanding> {
         if self.retransmitted >= self.lost {
             return None;

@@ -1,5 +1,5 @@
-//! The outstanding segments of a connection, in one deque. They are kept where something asks for single segments: RTTs of
-//! each ACK, Linux's recovery schemes, or samples of the delivery rate.
+//! The outstanding segments of a connection, in one deque. Segments are stored if something needs single segments: RTTs
+//! of each ACK, Linux's recovery schemes, or delivery rate samples.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range, RangeBounds};
@@ -9,24 +9,24 @@ use ecnlab_base::Time;
 use super::rate::RateSampler;
 use super::segment::Outstanding;
 
-/// The outstanding segments in the order of the stream, with a record for rate samples beside each if the law asks for
-/// them.
+/// The outstanding segments in stream order, each with a record for rate samples if the law uses them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     segments: VecDeque<Outstanding>,
-    /// For laws that ask for delivery rates. It has as many records as there are segments.
+    /// Delivery rate sampler, for laws that use it. It has one record per segment.
     pub rates: Option<Box<RateSampler>>,
 }
 
 impl Segments {
-    /// None, with a record for rate samples beside each to come.
+    /// No segments, with rate sampling.
     #[cfg(test)]
     pub fn with_rates() -> Segments {
         Segments { rates: Some(Box::default()), ..Segments::default() }
     }
 
-    /// `range` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and `lost` bytes are
-    /// taken for lost in total. Returns whether it belongs to a segment that is outstanding already.
+    /// Records for rate sampling that `range` is sent, for the first time or again. `outstanding` is the bytes in
+    /// flight without it, `lost` the total of bytes marked lost. Returns whether the range belongs to an outstanding
+    /// segment.
     pub fn note_rate(&mut self, range: Range<u64>, outstanding: u64, lost: u64, now: Time) -> bool {
         let place = self.find(range.start);
         if let Some(rates) = &mut self.rates {
@@ -35,7 +35,7 @@ impl Segments {
         place.is_some()
     }
 
-    /// Appends a segment of new data that leaves now.
+    /// Appends a segment of new data that is sent now.
     #[inline]
     pub fn push(&mut self, start: u64, len: u32, fin: bool, now: Time) {
         self.segments.push_back(Outstanding {
@@ -53,7 +53,7 @@ impl Segments {
         }
     }
 
-    /// Appends the new data of what leaves: all of it, or the FIN that was added to what is sent again.
+    /// Appends the new part of a sent range: all of it, or a FIN that was added to a retransmission.
     #[inline(never)]
     pub fn push_new(&mut self, start: u64, len: u32, fin: bool, now: Time) {
         match self.segments.back().map(Outstanding::end).filter(|end| start < *end) {
@@ -72,15 +72,15 @@ impl Segments {
         self.segments.range_mut(positions)
     }
 
-    /// The position of the segment that begins at `start`, or that an acknowledgement has cut there.
+    /// The position of the segment that starts at `start`, or that was acknowledged up to `start`.
     pub fn find(&self, start: u64) -> Option<usize> {
-        // New data lies beyond the last one.
+        // New data starts at or beyond the end of the last segment.
         self.segments.back().filter(|last| start < last.end())?;
         let i = self.segments.partition_point(|s| s.end() <= start);
         self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
     }
 
-    /// Removes the first segment if it ends at or below `ack`, which is acknowledged.
+    /// Removes and returns the first segment if it ends at or below the acknowledged offset `ack`.
     #[inline(always)]
     pub fn take_below(&mut self, ack: u64, now: Time) -> Option<Outstanding> {
         let segment = self.segments.front().filter(|s| s.end() <= ack).copied()?;
@@ -91,7 +91,7 @@ impl Segments {
         Some(segment)
     }
 
-    /// Removes all segments up to `ack`, which is acknowledged. Returns when the first of them was sent.
+    /// Removes all segments up to the acknowledged offset `ack`. Returns the send time of the first of them.
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
         if self.rates.is_some() {
             return self.acknowledge_with_rates(ack, now);
@@ -114,7 +114,7 @@ impl Segments {
         first.map(|segment| segment.sent)
     }
 
-    /// SACK reports `start..end`.
+    /// Processes a SACK report of `start..end` for rate sampling.
     #[cold]
     pub fn report(&mut self, start: u64, end: u64, now: Time) {
         let Some(rates) = &mut self.rates else { return };
@@ -125,7 +125,7 @@ impl Segments {
     }
 }
 
-/// Reading is as of the deque itself. Only this file adds and removes, so that the records stay beside their segments.
+/// Read access to the deque. Only this file adds and removes segments, so that each keeps its record.
 impl Deref for Segments {
     type Target = VecDeque<Outstanding>;
 
