@@ -1,5 +1,5 @@
-//! FACK (Mathis and Mahdavi 1996): everything below the forward-most SACKed byte that is not SACKed has left
-//! the network, so the data in flight is known, and the window is kept to it.
+//! FACK (Mathis and Mahdavi 1996): data below the forward-most SACKed byte that is not SACKed has left the network. The
+//! sender thus knows the data in flight and keeps it within the window.
 
 use super::{Progress, Scheme, sack};
 use crate::cc::CongestionControl;
@@ -26,7 +26,7 @@ impl Scheme for Fack {
     }
 
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        // §2.3: snd.fack runs more than three segments ahead, or three duplicate ACKs.
+        // §2.3: snd.fack is more than three segments ahead, or three duplicate ACKs.
         let ahead = forward_most(tx) - tx.una > u64::from(DUP_THRESH) * u64::from(tx.mss);
         if !tx.recovery.active
             && (ahead || tx.recovery.dupacks == DUP_THRESH)
@@ -53,7 +53,7 @@ impl Scheme for Fack {
     }
 
     fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
-        // §2.2: sending is allowed while awnd < cwnd; by whole segments here.
+        // §2.2: sending is allowed while awnd < cwnd; here in whole segments.
         if tx.recovery.pipe + u64::from(tx.mss) > tx.law.cwnd() {
             return None;
         }
@@ -63,7 +63,7 @@ impl Scheme for Fack {
     }
 }
 
-/// snd.fack: one past the highest byte known to be held by the receiver.
+/// snd.fack: one past the highest byte that the receiver is known to hold.
 fn forward_most(tx: &Flight) -> u64 {
     tx.sacked.highest().map_or(tx.una, |top| top.clamp(tx.una, tx.max))
 }

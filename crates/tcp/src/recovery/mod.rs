@@ -1,6 +1,6 @@
-//! Loss recovery: what duplicate ACKs, SACKs and partial ACKs make a sender do. One scheme per file.
+//! Loss recovery: the sender's response to duplicate ACKs, SACKs and partial ACKs. One scheme per file.
 
-// The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
+// The registry's macros generate everything but these modules: rustfmt does not format modules that a macro declares.
 pub mod fack;
 pub mod linux;
 pub mod newreno;
@@ -17,44 +17,47 @@ use crate::hooks::law_trait;
 use crate::invalid::Invalid;
 use crate::law::Law;
 
-/// The hooks of recovery schemes: `provided` are those that the sender calls of the scheme in use, `more` those that the steps
-/// of an ACK ([`crate::sender`]) call, which are compiled for each scheme.
+/// The hooks of recovery schemes. The sender calls `provided` on the scheme in use. The ACK processing steps
+/// ([`crate::sender`]) call `more`, and are compiled for each scheme.
 macro_rules! recovery_hooks {
     ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
         hot {}
         required {}
         provided {
-            /// A burst of sending begins during recovery.
+            /// Called at the start of a burst during recovery.
             fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {}
-            /// What to send next during recovery.
+            /// Returns the next chunk to send during recovery.
             fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
                 tx.next_in_window(config)
             }
-            /// Called when the connection is established. The handshake took `rtt`, if it was timed.
+            /// Called when the connection is established. `rtt` is the RTT of the handshake, if it was timed.
             fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {}
-            /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
+            /// Called for each SACK report of `start..end`, of which `new` bytes were not reported before, before the
+            /// ACK itself is processed.
             fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {}
-            /// A chunk leaves, for the first time or again; whether the scheme keeps the time of a new one itself.
+            /// Called when a chunk is sent, for the first time or again. Returns whether the scheme stores the send
+            /// time of a new chunk itself.
             #[inline]
             fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
                 false
             }
-            /// What has just been sent wants the retransmission timer.
+            /// Starts the retransmission timer for the chunk just sent.
             fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
                 tx.arm(cx.config, cx.now);
             }
-            /// A burst of sending has ended.
+            /// Called at the end of a burst.
             #[inline]
             fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {}
-            /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+            /// Called when the timer fires. Returns whether it was a timer of the scheme, and not a retransmission
+            /// timeout.
             fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
                 false
             }
-            /// The retransmission timer has fired with data outstanding.
+            /// Called on a retransmission timeout with data outstanding.
             fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
                 tx.on_timeout(cx);
             }
-            /// ECN-Echo on an ACK of `acked` new bytes, or a source quench, has told of congestion.
+            /// Reduces the window for ECN-Echo on an ACK of `acked` new bytes, or for a source quench.
             fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
                 tx.reduce_for_ecn(acked, cx);
             }
@@ -63,13 +66,13 @@ macro_rules! recovery_hooks {
             fn counts_sacks(&self) -> bool {
                 false
             }
-            /// Whether a recovery is going on, for time series and source quenches.
+            /// Whether a recovery is in progress, for time series and source quenches.
             fn in_recovery(&self, tx: &Flight) -> bool {
                 tx.recovery.active
             }
         }
         more {
-            // ---- the steps of an ACK ----
+            // ---- the steps of ACK processing ----
 
             /// Processes the cumulative acknowledgement and the SACK blocks already reported.
             #[inline]
@@ -78,7 +81,7 @@ macro_rules! recovery_hooks {
                     tx.acknowledge(seen.ack);
                 }
             }
-            /// The RTT sample of the ACK. Before it, SND.UNA was `una`.
+            /// Returns the RTT sample of the ACK. `una` is SND.UNA before it.
             #[inline]
             fn rtt(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
                 if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
@@ -87,7 +90,7 @@ macro_rules! recovery_hooks {
             fn last_rtt(&self, rtt: Option<Dur>, _cx: &Cx) -> Option<Dur> {
                 rtt
             }
-            /// Detects losses and responds to ECN-Echo. Returns by how many bytes the window may open.
+            /// Detects losses and responds to ECN-Echo. Returns the bytes by which the window may open.
             #[inline(always)]
             fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
                 by_the_book(self, tx, seen, una, cx)
@@ -98,24 +101,24 @@ macro_rules! recovery_hooks {
                 law.grow(acked);
             }
 
-            // ---- what the textbook's schemes say ----
+            // ---- the hooks of the RFCs' schemes ----
 
-            /// A duplicate ACK, already counted in `Recovery::dupacks`.
+            /// Called on a duplicate ACK, which is already counted in `Recovery::dupacks`.
             fn on_dupack(&mut self, _tx: &mut Flight, _cx: &mut Cx) {}
-            /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
+            /// Called on an ACK of `acked` new bytes during recovery, after SND.UNA has advanced.
             fn on_new_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
                 Progress { grow: true, rearm: true }
             }
-            /// An ACK of new data after which no recovery is going on.
+            /// Called on an ACK of new data after which no recovery is in progress.
             fn outside(&mut self, _tx: &mut Flight, _config: &Config) {}
 
-            // ---- what all leave to the sender but those that see to more ----
+            // ---- hooks that only some schemes replace ----
 
-            /// Refuses what the scheme cannot be combined with.
+            /// Rejects a configuration that cannot be combined with the scheme.
             fn check(&self, _config: &Config) -> Result<(), Invalid> {
                 Ok(())
             }
-            /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
+            /// Bytes marked lost, in total. Without a scoreboard, bytes count as lost when they are retransmitted.
             fn lost(&self, tx: &Flight) -> u64 {
                 tx.resent.bytes
             }
@@ -123,7 +126,7 @@ macro_rules! recovery_hooks {
             fn in_flight(&self, tx: &Flight) -> u64 {
                 tx.not_delivered()
             }
-            /// The same before an ACK that is yet to be taken in.
+            /// Bytes in flight before an ACK, called before the ACK is processed.
             fn in_flight_before(&self, tx: &Flight, seen: &AckSeen) -> u64 {
                 tx.not_delivered() + seen.delivered
             }
@@ -133,12 +136,12 @@ macro_rules! recovery_hooks {
 pub(crate) use recovery_hooks;
 
 recovery_hooks! { law_trait! { {
-    /// The decisions of a scheme. All schemes share the flight's [`Recovery`](crate::flight::Recovery); a scheme's own
-    /// state is in its own value.
+    /// A recovery scheme. All schemes share the flight's [`Recovery`](crate::flight::Recovery); the state of a single
+    /// scheme is in its own type.
     ///
-    /// An ACK goes through [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
-    /// ([`crate::sender`]). The RFCs' schemes leave these to the sender, and define the handling of duplicate ACKs and of
-    /// the ACKs after them; Linux's decide for themselves.
+    /// An ACK passes [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
+    /// ([`crate::sender`]). The RFCs' schemes use the defaults, and define the handling of duplicate ACKs and of ACKs
+    /// of new data; Linux's schemes replace the steps.
     #[expect(unused_variables, reason = "most defaults do nothing")]
     pub(crate) trait Scheme
 } } }
@@ -146,16 +149,16 @@ recovery_hooks! { law_trait! { {
 /// The trait is object-safe.
 const _: Option<&dyn Scheme> = None;
 
-/// What an ACK during recovery does besides.
+/// Further effects of an ACK during recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// It opens the window too.
+    /// The ACK opens the window.
     pub grow: bool,
-    /// It restarts the retransmission timer.
+    /// The ACK restarts the retransmission timer.
     pub rearm: bool,
 }
 
-/// The decision of a scheme of the textbook. Returns by how many bytes the window may open.
+/// [`Scheme::decide`] of the RFCs' schemes. Returns the bytes by which the window may open.
 #[inline(always)]
 fn by_the_book<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
     let acked = seen.ack - una;
@@ -171,7 +174,7 @@ fn by_the_book<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSe
     if reduced { 0 } else { grow }
 }
 
-/// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate.
+/// RFC 5681 §2 (a): an ACK is a duplicate only with data outstanding.
 fn on_duplicate<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx) {
     let outstanding = tx.max > tx.una;
     if outstanding || cx.config.ecn_response.counts_duplicates_of_nothing() {
@@ -183,14 +186,14 @@ fn on_duplicate<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx
     }
 }
 
-/// An ACK of `acked` new bytes. Returns by how many the window may open.
+/// Processes an ACK of `acked` new bytes. Returns the bytes by which the window may open.
 #[inline]
 fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked: u64, cx: &mut Cx) -> u64 {
     let Progress { grow, rearm } = if tx.recovery.active {
         scheme.on_new_ack(tx, acked, cx)
     } else {
         tx.new_data_acked();
-        // RFC 7661 §4.3: a window of which half is used is validated.
+        // RFC 7661 §4.3: a window is validated if at least half of it is used.
         Progress {
             grow: !cx.config.grow_only_when_limited || 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
             rearm: true,
@@ -207,14 +210,14 @@ fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSee
     if grow && !echoes && !seen.no_growth { acked } else { 0 }
 }
 
-/// Whether `ack` is of what was sent again, in slow start.
+/// Whether `ack` acknowledges retransmitted data during slow start.
 fn starts_again(tx: &Flight, ack: u64) -> bool {
     let window = tx.law.state();
     ack <= tx.resent.below && window.cwnd < window.ssthresh
 }
 
-/// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first. Returns whether it
-/// has reduced the window.
+/// Responds to ECN-Echo: at most one reduction per window of data, for ECN or a loss. Returns whether the window is
+/// reduced.
 fn on_echo<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, acked: u64, cx: &mut Cx) -> bool {
     let answered = tx.recovery.active || tx.una <= tx.recovery.recover;
     if answered || cx.config.ecn_response.hears_echo_first() {

@@ -1,5 +1,5 @@
-//! NewReno (RFC 6582): an ACK that leaves some of the window at the loss unacknowledged tells of the next
-//! loss, which is sent again at once; recovery lasts until that whole window is acknowledged.
+//! NewReno (RFC 6582): an ACK that acknowledges only part of the window outstanding at the loss indicates the next
+//! loss, which is retransmitted at once. Recovery lasts until that whole window is acknowledged.
 
 use super::{Progress, Scheme, reno::Reno};
 use crate::cc::CongestionControl;
@@ -35,7 +35,7 @@ impl Scheme for NewReno {
         } else {
             tx.recovery.inflation = 0;
         }
-        // §3.2 step 3 restarts the timer for the first partial ACK; RFC 3782 §4 discusses both ways.
+        // §3.2 step 3 restarts the timer on the first partial ACK; RFC 3782 §4 discusses both options.
         let first = !std::mem::replace(&mut tx.recovery.partial_seen, true);
         Progress { grow: false, rearm: first || !cx.config.impatient }
     }
@@ -61,8 +61,8 @@ fn full_ack(tx: &mut Flight, config: &Config) -> Progress {
     Progress { grow: config.exit_growth, rearm: true }
 }
 
-/// §3.2 step 3: deflate by what is acknowledged, then add back one segment, the one now sent again. What
-/// the inflation does not hold comes off the window itself.
+/// §3.2 step 3: deflates by the acknowledged bytes, then adds back one segment, the one now retransmitted. Bytes beyond
+/// the inflation reduce the window itself.
 fn deflate(tx: &mut Flight, acked: u64) {
     let mss = u64::from(tx.mss);
     let r = &mut tx.recovery;

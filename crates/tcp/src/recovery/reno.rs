@@ -1,5 +1,5 @@
-//! Reno's fast retransmit and fast recovery (RFC 5681 §3.2): the first ACK of new data ends it, so that a
-//! second loss in the window is left to another fast retransmit or to the timer.
+//! Reno's fast retransmit and fast recovery (RFC 5681 §3.2). The first ACK of new data ends recovery, so that a second
+//! loss in the window needs another fast retransmit or a timeout.
 
 use super::{Progress, Scheme};
 use crate::facts::Facts;

@@ -1,4 +1,4 @@
-//! SACK-based recovery: RFC 6675's, and the counter of Fall and Floyd (1996) that ns-2's Sack1 keeps.
+//! SACK-based recovery: RFC 6675's, and the counter of Fall and Floyd (1996) that ns-2's Sack1 uses.
 
 use super::{Progress, Scheme};
 use crate::cc::CongestionControl;
@@ -47,7 +47,7 @@ impl Scheme for Sack {
             // §5 step A.
             tx.leave_recovery();
         } else if cx.config.sack_rule == SackRule::Counter {
-            // The ACK says that two segments left: the retransmission and the one that was lost.
+            // A partial ACK means that two segments left the network: the retransmission and the lost one.
             tx.recovery.pipe = tx.recovery.pipe.saturating_sub(2 * u64::from(tx.mss));
         }
         Progress { grow: false, rearm: true }
@@ -55,7 +55,7 @@ impl Scheme for Sack {
 
     fn outside(&mut self, tx: &mut Flight, config: &Config) {
         if config.sack_rule == SackRule::Counter {
-            // Fall and Floyd's scoreboard begins with the first duplicate ACK and ends with recovery.
+            // Fall and Floyd's scoreboard starts with the first duplicate ACK and ends with recovery.
             tx.sacked.clear();
         }
     }
@@ -64,7 +64,8 @@ impl Scheme for Sack {
         match config.sack_rule {
             // §5 step B: SetPipe on each ACK.
             SackRule::Rfc6675 => tx.recovery.pipe = pipe(tx),
-            // The ACK that begins recovery lets out the lost segment and no other (ns-2's tcp-sack1.cc, recv).
+            // The ACK that starts recovery triggers only the retransmission of the lost segment (ns-2's tcp-sack1.cc,
+            // recv).
             SackRule::Counter if tx.recovery.head_due => tx.recovery.burst_left = 0,
             SackRule::Counter => {}
         }
@@ -79,7 +80,7 @@ impl Scheme for Sack {
             SackRule::Rfc6675 => next_seg(tx),
             SackRule::Counter => hole(tx, u64::MAX).or_else(|| tx.new_data()),
         }?;
-        // Step C.4. Fall and Floyd count segments, short ones as whole.
+        // Step C.4. Fall and Floyd count segments, a short one as a full one.
         tx.recovery.pipe += match config.sack_rule {
             SackRule::Rfc6675 => u64::from(chunk.len),
             SackRule::Counter => u64::from(tx.mss),
@@ -94,7 +95,7 @@ fn next_seg(tx: &mut Flight) -> Option<Chunk> {
     hole(tx, lost_below(tx)).or_else(|| tx.new_data()).or_else(|| hole(tx, u64::MAX)).or_else(|| rescue(tx))
 }
 
-/// Rule 4: once in a recovery, the last segment outstanding, so that its loss need not wait for the timer.
+/// Rule 4: once per recovery, the last outstanding segment, so that its loss need not wait for the timer.
 fn rescue(tx: &mut Flight) -> Option<Chunk> {
     let top = tx.sacked.highest()?;
     let end = tx.max.min(tx.end);
@@ -103,11 +104,11 @@ fn rescue(tx: &mut Flight) -> Option<Chunk> {
     }
     tx.recovery.rescued = true;
     let start = top.max(end.saturating_sub(tx.mss.into()));
-    // HighRxt stays: the holes below are not thereby sent.
+    // HighRxt does not change: the holes below are not retransmitted by this.
     Some(Chunk { start, len: (end - start) as u32, fin: tx.fin_ends(end), how: How::Rescue })
 }
 
-/// The lowest hole not yet sent again in this recovery, below a SACKed byte and below `limit`.
+/// The lowest hole not yet retransmitted in this recovery, below a SACKed byte and below `limit`.
 pub(super) fn hole(tx: &Flight, limit: u64) -> Option<Chunk> {
     let top = tx.sacked.highest()?;
     let start = tx.sacked.next_gap(tx.recovery.high_rxt.max(tx.una));
@@ -118,8 +119,8 @@ pub(super) fn hole(tx: &Flight, limit: u64) -> Option<Chunk> {
     (end > start).then_some(Chunk { start, len: (end - start) as u32, fin: tx.fin_ends(end), how: How::Hole })
 }
 
-/// IsLost() of RFC 6675 §4 as a boundary: the unSACKed bytes below it are lost, for they have DupThresh
-/// SACKed ranges, or more than (DupThresh - 1)·SMSS SACKed bytes, above them.
+/// IsLost() of RFC 6675 §4 as a boundary: unSACKed bytes below it are lost, because DupThresh SACKed ranges, or more
+/// than (DupThresh - 1)·SMSS SACKed bytes, lie above them.
 fn lost_below(tx: &Flight) -> u64 {
     let enough = u64::from(DUP_THRESH - 1) * u64::from(tx.mss);
     let mut bytes = 0;
@@ -132,7 +133,7 @@ fn lost_below(tx: &Flight) -> u64 {
     0
 }
 
-/// SetPipe() of RFC 6675 §4: bytes neither SACKed nor lost, and bytes sent again.
+/// SetPipe() of RFC 6675 §4: bytes neither SACKed nor lost, plus retransmitted bytes.
 fn pipe(tx: &Flight) -> u64 {
     let unsacked = |from: u64, to: u64| {
         let sacked = tx.sacked.bytes_below(to) - tx.sacked.bytes_below(from);

@@ -1,5 +1,5 @@
-//! Tahoe (Jacobson 1988): three duplicate ACKs mean a loss; the window falls to one segment and everything
-//! from the loss on is sent again as slow start allows.
+//! Tahoe (Jacobson 1988): three duplicate ACKs indicate a loss. The window is set to one segment and all data from the
+//! loss on is retransmitted in slow start.
 
 use super::Scheme;
 use crate::facts::Facts;

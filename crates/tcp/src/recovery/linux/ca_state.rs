@@ -1,6 +1,6 @@
 //! The five congestion states of the kernel (`tcp_ca_state`), and the transitions of tcp_fastretrans_alert and
-//! tcp_enter_loss (net/ipv4/tcp_input.c). A reduction is proportional ([`Prr`]); a spurious one is undone ([`Undo`], and
-//! F-RTO after a timeout). Which segments are lost is decided by the scheme.
+//! tcp_enter_loss (net/ipv4/tcp_input.c). Reductions use PRR ([`Prr`]); a spurious one is undone ([`Undo`], and F-RTO
+//! after a timeout). The scheme decides which segments are lost.
 
 use super::{Burst, CwndValidation, Delivery, Prr, Undo};
 use crate::cc::{CcState, Congestion, CongestionControl};
@@ -15,9 +15,9 @@ pub(crate) enum CaState {
     /// No sign of loss or congestion (TCP_CA_Open).
     #[default]
     Open,
-    /// SACKs, duplicate ACKs or retransmissions are outstanding, and nothing is taken for lost (TCP_CA_Disorder).
+    /// SACKs, duplicate ACKs or retransmissions are outstanding, but no segment is marked lost (TCP_CA_Disorder).
     Disorder,
-    /// ECN-Echo has come: the window is being reduced (TCP_CA_CWR).
+    /// ECN-Echo was received: the window is being reduced (TCP_CA_CWR).
     Cwr,
     /// Fast recovery: the window is being reduced and lost segments are retransmitted (TCP_CA_Recovery).
     Recovery,
@@ -25,7 +25,7 @@ pub(crate) enum CaState {
     Loss,
 }
 
-/// Which segments are sent first.
+/// Order of new data and retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prefer {
     /// New data only.
@@ -37,38 +37,40 @@ pub(crate) enum Prefer {
     NewElseLost,
 }
 
-/// The congestion state of a sender, with its reduction and what may undo it.
+/// The congestion state of a sender, with the current reduction and its undo state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CongestionState {
     pub ca_state: CaState,
     pub prefer: Prefer,
     pub prr: Prr,
-    /// A reduction has begun since last asked.
+    /// A reduction has started since the last call of [`CongestionState::has_reduced`].
     reduced: bool,
     undo: Undo,
-    /// A timeout may prove spurious (F-RTO).
+    /// A timeout may be spurious (F-RTO).
     frto: bool,
-    /// The recovery has just begun: its first retransmission is the fast one.
+    /// The recovery has just started: its first retransmission is the fast retransmit.
     fresh: bool,
-    /// A reduction was taken back: losses are to be looked for again.
+    /// A reduction was undone: losses must be detected again.
     look_again: bool,
-    /// Bytes outstanding before the ACK at hand.
+    /// Bytes outstanding before the current ACK.
     flight: u64,
-    /// Whether the window is used, and what the burst at hand has sent.
+    /// Congestion window validation, and the segments sent in the current burst.
     validation: CwndValidation,
     burst: Burst,
-    /// There is no SACK: a reduction holds until something above the recovery point is acknowledged, lest the duplicate
-    /// ACKs of what was sent twice begin another (RFC 6582 §3.2 step 2; the kernel's tcp_is_non_sack_preventing_reopen).
+    /// SACK is not in use: a reduction lasts until data above the recovery point is acknowledged, so that duplicate
+    /// ACKs of retransmissions do not start another (RFC 6582 §3.2 step 2; the kernel's
+    /// tcp_is_non_sack_preventing_reopen).
     sackless: bool,
 }
 
 impl CongestionState {
-    /// Where no SACK tells what has arrived.
+    /// The initial state of a connection without SACK.
     pub fn sackless() -> CongestionState {
         CongestionState { sackless: true, ..CongestionState::default() }
     }
 
-    /// Refuses what goes with none of this: here each segment is timed, and ns-2's windows are not known.
+    /// Rejects a configuration that cannot be combined with Linux's schemes: these time each segment, and do not
+    /// support ns-2's windows.
     pub fn check(config: &Config) -> Result<(), Invalid> {
         let name = config.recovery.name();
         ensure(config.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
@@ -79,32 +81,32 @@ impl CongestionState {
         })
     }
 
-    /// An ACK or another sign of congestion is about to be handled; `flight` bytes were outstanding before it.
+    /// Called before an ACK or another congestion signal is processed. `flight` is the bytes outstanding before it.
     pub fn begin(&mut self, flight: u64) {
         self.flight = flight;
     }
 
-    /// Whether the window is going down in proportion.
+    /// Whether PRR is reducing the window.
     pub fn is_reducing(&self) -> bool {
         matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
     }
 
-    /// Whether the window is being reduced after a loss.
+    /// Whether the sender is in fast recovery or recovers from a timeout.
     pub fn in_recovery(&self) -> bool {
         self.ca_state >= CaState::Recovery
     }
 
-    /// Whether a reduction has begun, asked once.
+    /// Returns whether a reduction has started since the last call.
     pub fn has_reduced(&mut self) -> bool {
         std::mem::take(&mut self.reduced)
     }
 
-    /// Whether losses are to be looked for again, asked once.
+    /// Returns whether losses must be detected again, and clears the flag.
     pub fn looks_again(&mut self) -> bool {
         std::mem::take(&mut self.look_again)
     }
 
-    /// A chunk leaves. Returns whether it is the first segment outstanding, sent again.
+    /// Records a sent chunk. Returns whether it retransmits the first outstanding segment.
     pub fn sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
         let outstanding = tx.scoreboard.len();
         let probe = chunk.how == How::Rescue;
@@ -123,21 +125,21 @@ impl CongestionState {
         chunk.start <= tx.una
     }
 
-    /// A burst has ended: what it has sent.
+    /// Ends a burst. Returns its new segments.
     pub fn end_burst(&mut self, tx: &Flight) -> Burst {
         let burst = std::mem::take(&mut self.burst);
         self.validation.end_burst(burst, tx);
         burst
     }
 
-    /// A segment was sent again at timestamp `stamp`.
+    /// Records a retransmission at timestamp `stamp`.
     fn retransmitted(&mut self, stamp: u32) {
         self.undo.retransmitted(stamp);
     }
 
-    // ---- an ACK that is not all well ----
+    // ---- ACK processing outside the Open state ----
 
-    /// Before losses are looked for: what the ACK ends.
+    /// Leaves the state that the ACK ends. Called before loss detection.
     pub fn hear(&mut self, tx: &mut Flight, delivery: &Delivery) {
         if delivery.echo {
             self.undo.ssthresh = None;
@@ -149,10 +151,10 @@ impl CongestionState {
         }
     }
 
-    /// All that was outstanding at the reduction is acknowledged.
+    /// Leaves the state when all data outstanding at the reduction is acknowledged.
     fn leave(&mut self, tx: &mut Flight, delivery: &Delivery) {
         match self.ca_state {
-            // CWR has then not yet reached the receiver: something above must be acknowledged.
+            // An ACK of exactly this data precedes the receipt of CWR: data above it must be acknowledged.
             CaState::Cwr if tx.una > tx.recovery.recover => {
                 self.end_reduction(tx);
                 self.ca_state = CaState::Open;
@@ -167,7 +169,7 @@ impl CongestionState {
         }
     }
 
-    /// Recovery, or what follows a timeout, is over.
+    /// Ends recovery, also that after a timeout.
     fn recovered(&mut self, tx: &mut Flight, delivery: &Delivery) {
         if self.may_undo(tx, delivery) {
             self.take_back(tx, false);
@@ -175,7 +177,7 @@ impl CongestionState {
         self.open(tx);
     }
 
-    /// All is well again, unless what has begun still holds.
+    /// Returns to Open, unless a reduction without SACK still lasts.
     fn open(&mut self, tx: &Flight) {
         if self.sackless && tx.una == tx.recovery.recover {
             self.forget_stamp_unless_retransmitted(tx);
@@ -184,43 +186,44 @@ impl CongestionState {
         }
     }
 
-    /// Whether a recovery whose data are all acknowledged still holds, and the ACK at hand has no more to say.
+    /// Whether a recovery without SACK still lasts although all its data is acknowledged. The current ACK then needs no
+    /// further processing.
     pub fn holds(&self, tx: &Flight) -> bool {
         self.sackless && self.ca_state == CaState::Recovery && tx.una >= tx.recovery.recover
     }
 
-    /// Whether the ACK proves that what was sent again was not lost. Without SACK the stamp is forgotten while a reduction
-    /// holds (the kernel's tcp_packet_delayed).
+    /// Whether the ACK proves that the retransmitted data was not lost. Without SACK the stamp is cleared while a
+    /// reduction lasts (the kernel's tcp_packet_delayed).
     fn may_undo(&self, tx: &Flight, delivery: &Delivery) -> bool {
         let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
         self.undo.may(delivery.echoed) && !forgotten
     }
 
-    /// Whether the ACK was late, so that nothing was lost.
+    /// Whether the ACK was only late and the reduction thus spurious.
     pub fn was_late(&self, tx: &Flight, delivery: &Delivery) -> bool {
         delivery.advanced && self.may_undo(tx, delivery)
     }
 
-    /// Nothing was lost, and nothing is still sent again.
+    /// Ends a spurious recovery: no data was lost, and no retransmission is in flight.
     pub fn end_spurious_recovery(&mut self, tx: &mut Flight) {
         self.forget_stamp_unless_retransmitted(tx);
         self.take_back(tx, true);
         self.keep_open(tx);
     }
 
-    /// The kernel's tcp_process_loss: an ACK after a timeout.
+    /// The kernel's tcp_process_loss: processes an ACK after a timeout.
     pub fn after_timeout(&mut self, tx: &mut Flight, delivery: &Delivery) {
         let recovered = tx.una >= tx.recovery.recover;
         if self.was_late(tx, delivery) {
             self.take_back(tx, true);
-            // Without SACK nothing tells what else is lost: the state stays.
+            // Without SACK it is unknown which other segments are lost: the state does not change.
             if !self.sackless || tx.una == tx.recovery.recover {
                 self.open(tx);
             }
             return;
         }
         if self.frto {
-            // RFC 5682 §3.1: what was sent before the timeout arrives, so it was not lost.
+            // RFC 5682 §3.1: data sent before the timeout arrives, so it was not lost.
             if delivery.proves_original(self.sackless) {
                 self.take_back(tx, true);
                 return self.open(tx);
@@ -242,7 +245,7 @@ impl CongestionState {
         self.prefer = Prefer::Lost;
     }
 
-    /// Nothing is lost: hears ECN-Echo, or else all may be well again.
+    /// With no segment lost: responds to ECN-Echo, or returns to Open if possible.
     pub fn try_to_open(&mut self, tx: &mut Flight, echo: bool, cx: &mut Cx) {
         self.forget_stamp_unless_retransmitted(tx);
         if echo && self.ca_state < CaState::Cwr {
@@ -275,15 +278,15 @@ impl CongestionState {
             tx.scoreboard.forget_lost();
         }
         self.undo.take_back(&mut tx.law);
-        // Where the recovery holds nonetheless, the threshold given back is what its window goes to.
+        // If the recovery nevertheless continues, the restored threshold is the target of the window.
         self.prr.target = tx.law.state().ssthresh;
         self.look_again = true;
     }
 
     // ---- reductions ----
 
-    /// The kernel's tcp_enter_cwr: ECN has proven the congestion, so nothing is taken back. At a window of one segment the
-    /// sender may then be held.
+    /// The kernel's tcp_enter_cwr: a reduction for ECN is never spurious, so it cannot be undone. With a window of one
+    /// segment the sender may then be held.
     pub fn enter_cwr(&mut self, tx: &mut Flight, cx: &mut Cx) {
         self.undo.ssthresh = None;
         if self.ca_state >= CaState::Cwr {
@@ -298,7 +301,7 @@ impl CongestionState {
         }
     }
 
-    /// Something is lost.
+    /// Enters fast recovery.
     pub fn enter_recovery(&mut self, tx: &mut Flight, echo: bool, cx: &mut Cx) {
         self.forget_stamp_unless_retransmitted(tx);
         self.undo.ssthresh = None;
@@ -316,7 +319,7 @@ impl CongestionState {
         self.ca_state = CaState::Recovery;
     }
 
-    /// A probe has repaired a loss, which calls for a reduction (RFC 8985 §7.4.2).
+    /// Reduces the window for a loss that a probe has repaired (RFC 8985 §7.4.2).
     pub fn reduce_at_once(&mut self, tx: &mut Flight, cx: &mut Cx) {
         self.begin_reduction(tx, Congestion::Loss, cx);
         self.ca_state = CaState::Cwr;
@@ -324,7 +327,8 @@ impl CongestionState {
         self.keep_open(tx);
     }
 
-    /// The kernel's tcp_init_cwnd_reduction: where the window is to go. It stays until something is delivered.
+    /// The kernel's tcp_init_cwnd_reduction: sets the target of the window. The window does not change until data is
+    /// delivered.
     fn begin_reduction(&mut self, tx: &mut Flight, why: Congestion, cx: &mut Cx) {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
@@ -336,7 +340,7 @@ impl CongestionState {
         tx.reduced(cause, cx);
     }
 
-    /// The value that is halved. The flight is the one before the ACK that signals congestion.
+    /// The value in bytes that a reduction multiplies. FlightSize is the one before the ACK that signals congestion.
     fn reduction_base(&self, tx: &Flight, config: &Config) -> u64 {
         match config.reduce_from {
             ReduceFrom::Flight => self.flight,
@@ -346,7 +350,7 @@ impl CongestionState {
 
     // ---- what to send, and how much ----
 
-    /// What to send next: what goes before what, as far as the window goes.
+    /// Returns the next chunk to send within the window, in the order of `prefer`.
     pub fn next(&mut self, tx: &mut Flight) -> Option<Chunk> {
         if tx.scoreboard.in_flight() >= tx.window_in_segments() {
             return None;
@@ -373,13 +377,14 @@ impl CongestionState {
         Some(segment.again(tx.una, how))
     }
 
-    /// There was no new data to send instead of what is lost.
+    /// Ends F-RTO and retransmits lost segments if there is no new data to send.
     fn nothing_new(&mut self) {
         self.frto = false;
         self.prefer = Prefer::Lost;
     }
 
-    /// The kernel's tcp_cong_control: a reduction goes on, or the window opens, by so many bytes, if the ACK `moves` it.
+    /// The kernel's tcp_cong_control: continues a reduction, or returns the bytes by which the window opens if the ACK
+    /// `moves` it.
     pub fn control_window(&mut self, tx: &mut Flight, delivery: &Delivery, moves: bool, config: &Config) -> u64 {
         let opens = moves && self.validation.allows_growth(tx, config);
         if self.is_reducing() {
@@ -389,7 +394,7 @@ impl CongestionState {
         if opens && !delivery.no_growth { u64::from(delivery.delivered) * u64::from(tx.mss) } else { 0 }
     }
 
-    /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
+    /// Continues a reduction after `delivered` segments were delivered; `clean` as in [`Prr::window`].
     pub fn reduce(&mut self, tx: &mut Flight, delivered: u32, clean: bool) {
         if delivered == 0 || tx.law.owns_window() {
             return;
@@ -399,7 +404,7 @@ impl CongestionState {
         tx.law.set_cwnd(window * mss);
     }
 
-    /// The window is its target, unless the reduction was taken back.
+    /// Sets the window to its target, unless the reduction was undone.
     fn end_reduction(&mut self, tx: &mut Flight) {
         if (self.ca_state == CaState::Cwr || self.undo.is_armed()) && !tx.law.owns_window() {
             tx.law.set_cwnd(self.prr.target);
@@ -412,7 +417,7 @@ impl CongestionState {
         if self.is_reducing() { state.ssthresh } else { state.ssthresh.max(state.cwnd / 2 + state.cwnd / 4) }
     }
 
-    /// The kernel's tcp_enter_loss: the timer has fired, and `scoreboard` knows what is lost.
+    /// The kernel's tcp_enter_loss: handles a timeout, after `scoreboard` has marked the lost segments.
     pub fn time_out(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let first = self.ca_state < CaState::Recovery;
         let new_window = tx.recovery.recover <= tx.una;
@@ -439,8 +444,8 @@ impl CongestionState {
     }
 }
 
-/// An ACK of so many bytes opens the window: slow start ends at its threshold, and what is left of the ACK goes to
-/// congestion avoidance (the kernel's tcp_slow_start).
+/// Opens the window by `acked` bytes: slow start ends at its threshold, and the rest goes to congestion avoidance (the
+/// kernel's tcp_slow_start).
 pub(crate) fn grow(law: &mut Law, acked: u64) {
     let CcState { cwnd, ssthresh } = law.state();
     let starts = acked.min(ssthresh.saturating_sub(cwnd));

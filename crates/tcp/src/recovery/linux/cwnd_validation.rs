@@ -1,18 +1,18 @@
-//! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
+//! Congestion window validation: the window grows only if it limits the sender (RFC 7661; the kernel's
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::flight::Flight;
 
-/// How the window of data at hand has used the congestion window.
+/// Use of the congestion window in the current window of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CwndValidation {
-    /// Once it was full.
+    /// The congestion window was full at least once.
     limited: bool,
-    /// The most segments outstanding.
+    /// Maximum of outstanding segments.
     most: u32,
-    /// The window of data ends here.
+    /// End of the window of data.
     until: u64,
 }
 
@@ -20,12 +20,12 @@ pub(crate) struct CwndValidation {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Burst {
     pub new: u32,
-    /// Nothing was outstanding before it.
+    /// No segment was outstanding before the burst.
     pub was_empty: bool,
 }
 
 impl Burst {
-    /// A new segment leaves, behind so many `outstanding`.
+    /// Records that a new segment is sent with `outstanding` segments before it.
     pub fn sent(&mut self, outstanding: u32) {
         self.was_empty |= outstanding == 0;
         self.new += 1;
@@ -33,14 +33,15 @@ impl Burst {
 }
 
 impl CwndValidation {
-    /// A burst has ended with so many segments `outstanding`, from offset `una` up to `max`; the window may be `full`.
+    /// Updates the state after a burst, with `outstanding` segments from offset `una` up to `max`. `full` states
+    /// whether the window was full.
     fn note(&mut self, outstanding: u32, full: bool, una: u64, max: u64) {
         if una >= self.until || full || (!self.limited && outstanding > self.most) {
             *self = CwndValidation { limited: full, most: outstanding, until: max };
         }
     }
 
-    /// A `burst` has ended.
+    /// Processes the end of a `burst`.
     pub fn end_burst(&mut self, burst: Burst, tx: &Flight) {
         let full = tx.scoreboard.in_flight() >= tx.window_in_segments();
         if burst.new > 0 || full {
@@ -48,14 +49,14 @@ impl CwndValidation {
         }
     }
 
-    /// Whether the window may grow: it is what limits the sender, or need not be.
+    /// Whether the window may grow: because it limits the sender, or because growth is not restricted to that case.
     pub fn allows_growth(&self, tx: &Flight, config: &Config) -> bool {
         let state = tx.law.state();
         !config.grow_only_when_limited || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }
 
-    /// RFC 7661 §4.4: a window of `window` segments may grow if it was full, or in slow start if more than half of it was
-    /// used.
+    /// RFC 7661 §4.4: a window of `window` segments may grow if it was full, or in slow start if more than half of it
+    /// was used.
     fn lets_grow(&self, window: u32, slow_start: bool) -> bool {
         self.limited || (slow_start && window < 2 * self.most)
     }

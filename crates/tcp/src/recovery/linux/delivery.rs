@@ -1,51 +1,53 @@
-//! What one ACK says about the outstanding segments: how many were delivered, when they were sent, and in which order.
+//! Effects of one ACK on the outstanding segments: the number delivered, their send times, and their order.
 
 use ecnlab_base::{Dur, Time};
 
 use crate::config::RttSampling;
 use crate::flight::{AckSeen, Cx, Flight, Outstanding};
 
-/// What one ACK says of single segments, gathered while it is handled.
+/// Effects of one ACK on single segments, collected while it is processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivery {
-    /// It acknowledges new bytes.
+    /// The ACK acknowledges new bytes.
     pub advanced: bool,
-    /// It reports new bytes by SACK.
+    /// The ACK reports new bytes by SACK.
     pub sacked: bool,
-    /// It has what a duplicate ACK must have.
+    /// The ACK meets the conditions of a duplicate ACK.
     pub duplicate: bool,
     pub echo: bool,
     pub no_growth: bool,
     pub echoed: Option<u32>,
-    /// What was known to have arrived before it ends here, and what was sent before the window was last reduced here.
+    /// Highest offset known to have arrived before this ACK, and the recovery point: the highest offset sent before the
+    /// last reduction.
     highest: u64,
     recover: u64,
-    /// Segments reported or acknowledged for the first time.
+    /// Segments SACKed or acknowledged for the first time.
     pub delivered: u32,
-    /// Something that was never sent again has arrived, from below the recovery point.
+    /// A segment below the recovery point that was never retransmitted has arrived.
     original: bool,
-    /// Of what it acknowledges, some was sent again.
+    /// The ACK acknowledges a retransmitted segment.
     retransmitted: bool,
-    /// First and last times of sending of what it acknowledges, then of what it reports, each sent once only.
+    /// First and last send times of the segments that the ACK acknowledges, then of those it SACKs. Retransmitted
+    /// segments are excluded.
     acked: Option<(Time, Time)>,
     pub reported: Option<(Time, Time)>,
-    /// The lowest offset that arrived after higher ones without having been sent again.
+    /// The lowest offset of a segment that arrived after higher ones and was not retransmitted.
     pub late: Option<u64>,
-    /// Segments that it has made taken for lost.
+    /// Segments marked lost because of this ACK.
     pub lost: u32,
     /// A retransmission was lost.
     pub lost_again: bool,
-    /// The timer is to be set anew.
+    /// The timer must be set again.
     pub set_timer: bool,
-    /// Nothing was outstanding before it.
+    /// No data was outstanding before the ACK.
     pub idle: bool,
-    /// When the first segment outstanding before it was last sent.
+    /// Time of the last transmission of the first segment outstanding before the ACK.
     pub head_sent: Option<Time>,
 }
 
 impl Delivery {
-    /// An ACK to a sender that knew of everything up to `una`, and of something up to `highest`, that it has arrived, and
-    /// last reduced its window when it had sent up to `recover`.
+    /// The state at the start of an ACK. Before it, all data up to `una` and some up to `highest` was known to have
+    /// arrived. The last reduction took place when data up to `recover` had been sent.
     pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> Delivery {
         Delivery {
             advanced: seen.ack > una,
@@ -60,18 +62,18 @@ impl Delivery {
         }
     }
 
-    /// Whether it proves that something sent before the window was last reduced has arrived at once. Without SACK
-    /// what was sent again may stand for it (the kernel's tcp_clean_rtx_queue).
+    /// Whether the ACK proves that an original transmission from before the last reduction has arrived. Without SACK a
+    /// retransmission may have caused the ACK (the kernel's tcp_clean_rtx_queue).
     pub fn proves_original(&self, sackless: bool) -> bool {
         self.original && !(sackless && self.retransmitted)
     }
 
-    /// Whether it is a duplicate that tells of no arrival.
+    /// Whether the ACK is a duplicate that reports no new bytes.
     pub fn is_bare(&self) -> bool {
         self.duplicate && !self.sacked
     }
 
-    /// SACK reports `segment`.
+    /// Processes the SACK of `segment`.
     pub fn report(&mut self, segment: &Outstanding) {
         self.deliver(segment);
         if !segment.ever_retransmitted {
@@ -79,7 +81,7 @@ impl Delivery {
         }
     }
 
-    /// The ACK's number covers `segment`.
+    /// Processes the cumulative acknowledgement of `segment`.
     pub fn acknowledge(&mut self, segment: &Outstanding) {
         self.retransmitted |= segment.ever_retransmitted;
         if segment.sacked {
@@ -102,8 +104,8 @@ impl Delivery {
         }
     }
 
-    /// The RTT it tells (the kernel's tcp_ack_update_rtt): from what was sent once, else from the echoed timestamp
-    /// (RFC 6298 §3).
+    /// Returns the RTT sample (the kernel's tcp_ack_update_rtt): from segments sent once, else from the echoed
+    /// timestamp (RFC 6298 §3).
     pub fn rtt(&self, tx: &Flight, cx: &Cx) -> Option<Dur> {
         let own = self.first_timed().map(|first| tx.timer.rto.measure(cx.config, first, cx.now));
         let stamped = || tx.stamp_rtt(self.echoed?, cx).filter(|_| self.advanced);
@@ -111,13 +113,13 @@ impl Delivery {
         if by_stamp { stamped().or(own) } else { own.or_else(stamped) }
     }
 
-    /// Send time of the earliest segment usable for an RTT sample. Karn's rule leaves out retransmitted segments (RFC 6298
-    /// §3).
+    /// Send time of the earliest segment usable for an RTT sample. Karn's rule excludes retransmitted segments (RFC
+    /// 6298 §3).
     pub fn first_timed(&self) -> Option<Time> {
         self.acked_once().or(self.reported).map(|(first, _)| first)
     }
 
-    /// Send time of the latest one.
+    /// Send time of the latest segment usable for an RTT sample.
     pub fn last_timed(&self) -> Option<Time> {
         self.reported.or(self.acked_once()).map(|(_, last)| last)
     }

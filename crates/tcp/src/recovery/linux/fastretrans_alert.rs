@@ -1,26 +1,26 @@
-//! What an ACK that is not all well makes a sender do, whatever it is that tells of losses: the order of the kernel's
-//! tcp_fastretrans_alert (net/ipv4/tcp_input.c).
+//! Processing of ACKs outside normal operation, in the order of the kernel's tcp_fastretrans_alert
+//! (net/ipv4/tcp_input.c), for both loss detection schemes.
 
 use super::{CaState, CongestionState, Delivery, Prefer};
 use crate::flight::{Cx, Flight};
 
-/// A scheme that goes through the states of [`CongestionState`], and says for itself what is lost.
+/// A scheme that uses the states of [`CongestionState`] with its own loss detection.
 pub(crate) trait FastRetransAlert {
-    /// Where the sender is.
+    /// The congestion state with its reduction.
     fn congestion(&mut self) -> &mut CongestionState;
-    /// Its state.
+    /// The kernel's `tcp_ca_state`.
     fn ca_state(&self) -> CaState;
-    /// Takes for lost what the ACK proves lost.
+    /// Marks lost the segments that the ACK proves lost.
     fn identify(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx);
-    /// The hole that began at `before` was filled by what was late.
+    /// Called when a late segment, not a retransmission, filled the hole at offset `before`.
     fn filled_late(&mut self, tx: &Flight, before: u64);
-    /// Without SACK, counts what the receiver may hold.
+    /// Without SACK, counts the segments that the receiver may hold.
     fn recount(&mut self, _tx: &mut Flight, _delivery: &mut Delivery) {}
-    /// Nothing is lost: all may be well, or ECN has been heard.
+    /// Called when no segment is lost, after ECN-Echo was processed.
     fn after_calm(&mut self, _tx: &Flight) {}
 
-    /// An ACK that is a duplicate, reports something by SACK or by ECN, or comes when not all is well. Before it all up to
-    /// `before` was acknowledged.
+    /// Processes an ACK that is a duplicate, reports new bytes by SACK or congestion by ECN, or arrives outside the
+    /// Open state. `before` is the first unacknowledged offset before it.
     fn fastretrans_alert(&mut self, tx: &mut Flight, before: u64, delivery: &mut Delivery, cx: &mut Cx) {
         let congestion = self.congestion();
         congestion.hear(tx, delivery);
@@ -34,7 +34,7 @@ pub(crate) trait FastRetransAlert {
         }
     }
 
-    /// A recovery goes on.
+    /// Processes an ACK in the Recovery state. Returns whether lost segments may be sent.
     fn in_recovery_still(&mut self, tx: &mut Flight, before: u64, delivery: &mut Delivery, cx: &mut Cx) -> bool {
         if self.congestion().holds(tx) {
             if delivery.advanced {
@@ -45,7 +45,7 @@ pub(crate) trait FastRetransAlert {
         if !delivery.advanced {
             self.recount(tx, delivery);
         } else if self.congestion().was_late(tx, delivery) {
-            // The hole was filled by what was late, not by what was sent again.
+            // A late segment filled the hole, not a retransmission.
             self.filled_late(tx, before);
             let congestion = self.congestion();
             if tx.scoreboard.retransmitted() > 0 {
@@ -64,11 +64,11 @@ pub(crate) trait FastRetransAlert {
         true
     }
 
-    /// After a timeout; whether the ACK is to be looked at as if there had been none.
+    /// Processes an ACK after a timeout. Returns whether it is also processed as in the other states.
     fn in_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &mut Cx) -> bool {
         let congestion = self.congestion();
         congestion.after_timeout(tx, delivery);
-        // A duplicate tells that new data have arrived (F-RTO), if any were sent.
+        // In F-RTO, a duplicate shows that new data has arrived, if any was sent.
         if congestion.prefer == Prefer::Lost && (delivery.advanced || tx.max > tx.recovery.recover) {
             self.recount(tx, delivery);
         }
@@ -76,7 +76,8 @@ pub(crate) trait FastRetransAlert {
         self.congestion().ca_state == CaState::Open || delivery.lost_again
     }
 
-    /// In every other state: begins a recovery if something is lost, or else hears ECN-Echo.
+    /// Processes an ACK in the other states: starts a recovery if a segment is lost, or else responds to ECN-Echo.
+    /// Returns whether lost segments may be sent.
     fn look_around(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &mut Cx) -> bool {
         self.recount(tx, delivery);
         self.identify(tx, delivery, cx);

@@ -1,4 +1,4 @@
-//! A host for the schemes' tests: a sender of segments of 1000 bytes, whose handshake took from 0 to 100 ms.
+//! A sender for the schemes' tests, with segments of 1000 bytes and a handshake from 0 to 100 ms.
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
@@ -21,7 +21,7 @@ pub(super) fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// What a bare ACK up to the offset `ack` says, without SACK, marks or timestamps.
+/// A bare ACK up to the offset `ack`, without SACK, marks or timestamps.
 pub(super) fn bare_ack(ack: u64) -> AckSeen {
     AckSeen {
         ack,
@@ -36,7 +36,7 @@ pub(super) fn bare_ack(ack: u64) -> AckSeen {
 }
 
 impl Host {
-    /// Which sends `segments` at 100 ms.
+    /// A host that sends `segments` segments at 100 ms.
     pub fn sending(segments: u64, config: Config) -> Host {
         let mut tx = Sender::new(&config, Seq(0));
         tx.flight.set_peer_window(1 << 20, &config);
@@ -50,13 +50,13 @@ impl Host {
         host
     }
 
-    /// Calls `f` at so many milliseconds.
+    /// Calls `f` at `time` milliseconds.
     pub fn with<T>(&mut self, time: u64, f: impl FnOnce(&mut Sender, &mut Cx) -> T) -> T {
         let Host { tx, config, counters, ecn } = self;
         f(tx, &mut Cx { config, now: at(time), counters, ecn })
     }
 
-    /// Sends what may be sent. Returns the first offsets.
+    /// Sends as much as the window admits. Returns the first offsets of the segments.
     pub fn burst(&mut self, time: u64) -> Vec<u64> {
         self.with(time, |tx, cx| {
             tx.begin_burst(cx.config, cx.now);
@@ -70,7 +70,7 @@ impl Host {
         })
     }
 
-    /// A bare ACK up to the offset `ack`, with or without new SACK information.
+    /// Processes a bare ACK up to the offset `ack`, with or without new SACK information.
     pub fn ack(&mut self, time: u64, ack: u64, new_sack: bool) {
         let seen = AckSeen { new_sack, ..bare_ack(ack) };
         self.with(time, |tx, cx| tx.on_ack(&seen, cx));

@@ -1,4 +1,4 @@
-//! Loss recovery as Linux 7 does it: what its two schemes share, and the schemes. All counts are segments.
+//! Loss recovery of Linux 7: its two schemes and their common parts. All counts are segments.
 
 mod ca_state;
 mod cwnd_validation;
@@ -25,8 +25,8 @@ use undo::{Undo, is_before};
 use crate::config::EcnResponse;
 
 impl EcnResponse {
-    /// Whether a reduction for ECN-Echo takes ssthresh as the law returns it, of two segments or more, and needs no rule for a
-    /// window of one segment (tcp_reno_ssthresh, tcp_enter_cwr).
+    /// Whether a reduction for ECN-Echo sets ssthresh to the law's value, which is two segments or more, so that no
+    /// rule for a window of one segment is needed (tcp_reno_ssthresh, tcp_enter_cwr).
     pub(crate) fn keeps_ssthresh(self) -> bool {
         self == EcnResponse::Linux
     }

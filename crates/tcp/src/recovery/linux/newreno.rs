@@ -1,9 +1,8 @@
-//! NewReno as Linux 7 does it where the peer permits no SACK: each duplicate ACK stands for a segment that has arrived,
-//! the first segment outstanding is lost after three of them and with each partial ACK, and the window goes down in
-//! proportion (net/ipv4/tcp_input.c; tcp_newreno_mark_lost in net/ipv4/tcp_recovery.c).
+//! NewReno of Linux 7, used if the peer does not permit SACK: each duplicate ACK counts as a segment that has arrived,
+//! the first outstanding segment is marked lost after three of them and on each partial ACK, and PRR reduces the window
+//! (net/ipv4/tcp_input.c; tcp_newreno_mark_lost in net/ipv4/tcp_recovery.c).
 //!
-//! The sender goes through the states of [`CongestionState`]; what it shares with Linux's other scheme is in
-//! [`Linux`].
+//! The sender uses the states of [`CongestionState`]; the common part of Linux's schemes is in [`Linux`].
 
 use super::{CaState, CongestionState, Delivery, FastRetransAlert, Linux, LossDetection, Reordering};
 use crate::facts::Facts;
@@ -22,13 +21,13 @@ pub const FACTS: Facts = Facts {
 /// Linux's NewReno.
 pub(crate) type LinuxNewReno = Linux<NewRenoState>;
 
-/// The state of the scheme. How many of the segments outstanding are sacked is counted from duplicate ACKs.
+/// The state of the scheme. The number of SACKed segments is counted from duplicate ACKs.
 #[derive(Clone, Debug)]
 pub(crate) struct NewRenoState {
     congestion: CongestionState,
-    /// As many duplicate ACKs as this degree mean a loss.
+    /// Reordering of the path. Its degree is the number of duplicate ACKs that indicate a loss.
     path: Reordering,
-    /// After a timeout the first segment outstanding goes, whatever the window.
+    /// After a timeout the first outstanding segment is sent regardless of the window.
     head_due: bool,
 }
 
@@ -45,7 +44,7 @@ impl LossDetection for NewRenoState {
         &mut self.path
     }
 
-    /// One segment of what the number covers filled a hole; the duplicate ACKs before counted the others.
+    /// One of the acknowledged segments filled a hole; duplicate ACKs have already counted the others.
     fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx) {
         let outstanding = tx.scoreboard.len();
         tx.scoreboard.acknowledge(ack, cx.now, |s| delivery.acknowledge(s));
@@ -66,7 +65,7 @@ impl LossDetection for NewRenoState {
         self.congestion.next(tx)
     }
 
-    /// Without SACK nothing tells what has arrived: all is lost (tcp_timeout_mark_lost).
+    /// Without SACK it is unknown which segments have arrived: all are marked lost (tcp_timeout_mark_lost).
     fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
         tx.scoreboard.forget_sacked();
         tx.scoreboard.lose_after_timeout(|_| true);

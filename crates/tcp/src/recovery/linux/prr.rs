@@ -1,43 +1,44 @@
-//! Proportional rate reduction (RFC 6937, RFC 9937): how the window falls to its target within a round
-//! trip: one segment is sent for so many delivered.
+//! Proportional Rate Reduction (RFC 6937, RFC 9937): lowers the window to its target within a round trip by sending a
+//! proportion of the delivered segments.
 
 /// The state of one reduction. All counts are segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prr {
-    /// Where the window goes, in bytes.
+    /// Target of the window, in bytes.
     pub target: u64,
-    /// The window before (RecoverFS; in Linux the window, not the flight).
+    /// Window before the reduction (RecoverFS; Linux uses the window, not the flight).
     prior: u64,
-    /// Delivered since.
+    /// Segments delivered since the start.
     delivered: u64,
-    /// Sent since.
+    /// Segments sent since the start.
     out: u64,
 }
 
 impl Prr {
-    /// A reduction from `prior` segments to `target` bytes begins.
+    /// The start of a reduction from `prior` segments to `target` bytes.
     pub fn new(prior: u64, target: u64) -> Prr {
         Prr { target, prior: prior.max(1), delivered: 0, out: 0 }
     }
 
-    /// `segments` were sent, new or again.
+    /// Records that `segments` were sent, new or retransmitted.
     pub fn sent(&mut self, segments: u64) {
         self.out += segments;
     }
 
-    /// The window after an ACK that delivered so many segments. `in_flight` is what is left in the network, `target` the
-    /// target in segments; `clean` says that the ACK advanced SND.UNA and reported no further loss.
+    /// Returns the window in segments after an ACK that delivered `delivered` segments. `in_flight` is the number of
+    /// segments left in the network, `target` the target in segments. `clean` is true if the ACK advanced SND.UNA and
+    /// reported no further loss.
     pub fn window(&mut self, delivered: u64, in_flight: u64, target: u64, clean: bool) -> u64 {
         self.delivered += delivered;
         let count = if in_flight > target {
             // RFC 6937 §3: CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out.
             (target * self.delivered).div_ceil(self.prior).saturating_sub(self.out)
         } else {
-            // RFC 9937 §6.2: conservative by default, one more where the ACK shows progress (PRR-SSRB).
+            // RFC 9937 §6.2: conservative by default, one segment more if the ACK shows progress (PRR-SSRB).
             let conserved = self.delivered.saturating_sub(self.out).max(delivered);
             (conserved + u64::from(clean)).min(target - in_flight)
         };
-        // The lost segment that began the recovery goes at once.
+        // The lost segment that started the recovery is sent at once.
         in_flight + count.max(u64::from(self.out == 0))
     }
 }

@@ -1,8 +1,7 @@
-//! RACK-TLP (RFC 8985) with proportional rate reduction (RFC 6937, RFC 9937), as Linux 7 has them: a segment is lost once
-//! one sent later has arrived and a reordering window has passed; a probe follows a silence.
+//! RACK-TLP (RFC 8985) with Proportional Rate Reduction (RFC 6937, RFC 9937), as in Linux 7: a segment is lost if one
+//! sent later has arrived and the reordering window has passed. A probe is sent if no ACK arrives for some time.
 //!
-//! The sender goes through the states of [`CongestionState`]; what it shares with Linux's other scheme is in
-//! [`Linux`].
+//! The sender uses the states of [`CongestionState`]; the common part of Linux's schemes is in [`Linux`].
 
 use ecnlab_base::{Dur, Time};
 
@@ -25,34 +24,34 @@ pub const FACTS: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// What the sender's deadline is for.
+/// Purpose of the sender's timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Timer {
-    /// A retransmission timeout, or a probe of a closed window.
+    /// Retransmission timeout, or probe of a closed window.
     #[default]
     Timeout,
-    /// What may be reordered is then lost (RFC 8985 §6.2 step 5).
+    /// Reordering timer: segments that may be reordered are then lost (RFC 8985 §6.2 step 5).
     Reordering,
-    /// A tail loss probe (RFC 8985 §7.2).
+    /// Tail loss probe (RFC 8985 §7.2).
     Probe,
 }
 
-/// What the next burst begins with.
+/// First chunk of the next burst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum First {
-    /// What the window admits.
+    /// A chunk that the window admits.
     #[default]
     Nothing,
-    /// The first segment outstanding, whatever the window: after a timeout.
+    /// The first outstanding segment, regardless of the window: after a timeout.
     Head,
-    /// A probe: a new segment beyond the window, or else the last one again.
+    /// A probe: a new segment beyond the window, or else a retransmission of the last one.
     Probe,
 }
 
-/// The least time to a timer beyond what it waits for (Linux: TCP_TIMEOUT_MIN_US).
+/// Time added to a timer (Linux: TCP_TIMEOUT_MIN_US).
 const SLACK: Dur = Dur::from_ms(2);
 
-/// The finest tick of a timer (Linux: HZ).
+/// Timer resolution (Linux: HZ).
 const TICK: Dur = Dur::from_ms(1);
 
 /// RACK-TLP.
@@ -65,7 +64,7 @@ pub(crate) struct RackState {
     detect: Detect,
     timer: Timer,
     first: First,
-    /// The probe under way, and whether this burst holds one of new data.
+    /// The outstanding probe, and whether this burst contains a probe of new data.
     probe: TailProbe,
     probes_new: bool,
 }
@@ -86,7 +85,7 @@ impl LossDetection for RackState {
         });
         delivery.head_sent = tx.scoreboard.head().map(|s| s.sent);
         let (echoed, iss) = (delivery.echoed, tx.iss);
-        // The ACK was sent before the segment was sent again.
+        // Whether the ACK was sent before the segment was retransmitted.
         let of_first = |s: &Outstanding| {
             let again = timestamp(cx.config, iss, s.sent);
             s.ever_retransmitted && echoed.is_some_and(|echoed| is_before(echoed, again))
@@ -108,7 +107,7 @@ impl LossDetection for RackState {
 
     fn note_rtt(&mut self, rtt: Dur, delivery: &mut Delivery, cx: &Cx) {
         self.detect.path.note_rtt(delivery.last_timed().map_or(rtt, |last| cx.now.since(last)));
-        // A later segment's report does not put off the timeout of the first one (tcp_clean_rtx_queue).
+        // The SACK of a later segment does not postpone the timeout of the first one (tcp_clean_rtx_queue).
         if let (false, Some((first, _)), Some(head)) = (delivery.advanced, delivery.reported, delivery.head_sent) {
             delivery.set_timer |= first < head;
         }
@@ -137,7 +136,7 @@ impl LossDetection for RackState {
         self.congestion.next(tx)
     }
 
-    /// From here it is the retransmission timer, whatever it was.
+    /// The retransmission restarts the timer as retransmission timer.
     fn head_sent_again(&mut self) -> bool {
         let sets = self.timer != Timer::Reordering;
         if sets {
@@ -174,7 +173,7 @@ impl LossDetection for RackState {
             tx.sacked.clear();
         }
         let detect = &self.detect;
-        // What was sent within the last round trip may yet arrive.
+        // Segments sent within the last round trip may still arrive.
         tx.scoreboard.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
         if self.congestion.ca_state <= CaState::Disorder && tx.scoreboard.sacked() >= DUP_THRESH {
             self.detect.path.lower();
@@ -188,14 +187,14 @@ impl LossDetection for RackState {
 impl RackState {
     // ---- the timer ----
 
-    /// The kernel's tcp_set_xmit_timer: a probe if one may be, or else the timeout.
+    /// The kernel's tcp_set_xmit_timer: schedules a probe if allowed, or else the timeout.
     fn set_timer(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         if tx.scoreboard.is_empty() || !self.schedule_probe(tx, config, now, true) {
             self.rearm(tx, config, now);
         }
     }
 
-    /// The kernel's tcp_rearm_rto: a whole timeout from now; in place of another timer, what was left of the timeout.
+    /// The kernel's tcp_rearm_rto: sets a full timeout from now; if another timer was running, the rest of the timeout.
     fn rearm(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         let timer = std::mem::take(&mut self.timer);
         if tx.is_held() {
@@ -219,8 +218,8 @@ impl RackState {
 
     // ---- tail loss probes (RFC 8985 §7.2, §7.3) ----
 
-    /// §7.2, the kernel's tcp_schedule_loss_probe; whether a probe is due before the timeout. `restarted` says that the
-    /// timeout counts from now.
+    /// §7.2, the kernel's tcp_schedule_loss_probe. Returns whether a probe is scheduled. With `restarted` the timeout
+    /// counts from now.
     fn schedule_probe(&mut self, tx: &mut Flight, config: &Config, now: Time, restarted: bool) -> bool {
         let Some(head) =
             tx.scoreboard.head().filter(|_| matches!(self.congestion.ca_state, CaState::Open | CaState::Cwr))
@@ -235,7 +234,7 @@ impl RackState {
         true
     }
 
-    /// The probe under way. A reduction ends what it might tell (tcp_init_cwnd_reduction, tcp_enter_loss).
+    /// The outstanding probe. A reduction ends its episode (tcp_init_cwnd_reduction, tcp_enter_loss).
     fn probe(&mut self) -> &mut TailProbe {
         if self.congestion.has_reduced() {
             self.probe.forget();
@@ -243,18 +242,18 @@ impl RackState {
         &mut self.probe
     }
 
-    /// §7.3: one probe, unless one is under way.
+    /// §7.3: sends a probe, unless one is outstanding.
     fn on_probe_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if !self.probe().is_out() {
             self.first = First::Probe;
-            // The timeout counts from the probe.
+            // The timeout counts from the transmission of the probe.
             self.timer = Timer::Timeout;
         }
         self.congestion.prefer = Prefer::New;
         self.rearm(tx, cx.config, cx.now);
     }
 
-    /// The probe: a new segment, or the last one again.
+    /// Returns the probe: a new segment, or a retransmission of the last one.
     fn next_probe(&mut self, tx: &mut Flight) -> Option<Chunk> {
         let new = tx.in_order();
         self.probes_new = new.is_some();
@@ -263,9 +262,10 @@ impl RackState {
         Some(chunk)
     }
 
-    // ---- what is lost (RFC 8985 §6.2) ----
+    // ---- loss detection (RFC 8985 §6.2) ----
 
-    /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
+    /// Detects losses if a segment has arrived. Returns whether a reordering timer now runs for segments that may still
+    /// arrive.
     fn find_lost(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> bool {
         let news = std::mem::take(&mut self.detect.advanced) | self.congestion.looks_again();
         if !news {
@@ -280,7 +280,7 @@ impl RackState {
         waits
     }
 
-    /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
+    /// RFC 8985 §6.2 step 5. Returns the longest time to wait for a segment in flight.
     fn detect_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.timer.rto.smoothed(cx.config).0;
@@ -297,7 +297,7 @@ impl RackState {
         wait
     }
 
-    /// What may have been reordered has not come: it is lost.
+    /// Marks lost the segments that did not arrive before the reordering timer fired.
     fn on_reordering_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let in_flight = tx.scoreboard.in_flight();
         self.congestion.begin(tx.in_flight());
@@ -313,14 +313,14 @@ impl RackState {
         self.rearm(tx, cx.config, cx.now);
     }
 
-    /// The kernel's tcp_check_sack_reordering: `late` has arrived after what was sent behind it.
+    /// The kernel's tcp_check_sack_reordering: the segment at offset `late` has arrived after segments sent later.
     fn note_reordering(&mut self, tx: &Flight, late: Option<u64>) {
         if let Some(late) = late {
             self.detect.path.note_late(late, tx.scoreboard.highest().max(tx.una), tx.mss);
         }
     }
 
-    /// ECN at a window of one segment leaves nothing but the timeout to wait for.
+    /// While ECN holds a window of one segment, only the timeout remains.
     fn heed_hold(&mut self, tx: &Flight) {
         if tx.is_held() {
             self.timer = Timer::Timeout;
@@ -360,22 +360,22 @@ impl FastRetransAlert for RackState {
 /// RFC 8985 §5.3's variables.
 #[derive(Clone, Copy, Debug, Default)]
 struct Detect {
-    /// Of what has arrived, when the last sent was sent, and its end (RACK.xmit_ts, RACK.end_seq).
+    /// Send time and end of the most recently sent segment that has arrived (RACK.xmit_ts, RACK.end_seq).
     sent: Time,
     end: u64,
-    /// How long the segment that arrived last was under way (RACK.rtt).
+    /// RTT of the segment that arrived last (RACK.rtt).
     rtt: Dur,
-    /// Something has arrived since losses were last looked for.
+    /// A segment has arrived since the last loss detection.
     advanced: bool,
-    /// The least RTT, and how far the path reorders.
+    /// Minimum RTT and reordering of the path.
     path: Reordering,
 }
 
 impl Detect {
-    /// A segment has arrived (§6.2 step 2).
+    /// Records the arrival of a segment (§6.2 step 2).
     fn advance(&mut self, segment: &Outstanding, now: Time) {
         let rtt = now.since(segment.sent);
-        // An ACK sooner than any before is of the first copy.
+        // An ACK earlier than the minimum RTT acknowledges the original transmission.
         if segment.ever_retransmitted && self.path.too_soon(rtt) {
             return;
         }
@@ -386,30 +386,30 @@ impl Detect {
         }
     }
 
-    /// How long from now `segment`, should it not arrive, is taken for lost; zero is now.
+    /// Time until `segment` is marked lost if it does not arrive; zero means now.
     fn remaining(&self, segment: &Outstanding, late: Dur, now: Time) -> Dur {
         let rtt = Dur::from_ps(self.rtt.ps().saturating_add(late.ps()));
         rtt.saturating_sub(now.since(segment.sent))
     }
 
-    /// Whether a timeout finds `segment` lost.
+    /// Whether a timeout marks `segment` lost.
     fn overdue(&self, segment: &Outstanding, now: Time) -> bool {
         self.remaining(segment, Dur::ZERO, now).is_zero()
     }
 }
 
-/// The probe that is not yet accounted for.
+/// The probe whose outcome is not yet known.
 #[derive(Clone, Copy, Debug, Default)]
 struct TailProbe {
-    /// What was sent when it went ends here (TLP.end_seq).
+    /// End of the data sent when the probe was sent (TLP.end_seq).
     end: Option<u64>,
-    /// It was a retransmission (TLP.is_retrans).
+    /// The probe was a retransmission (TLP.is_retrans).
     again: bool,
 }
 
 impl TailProbe {
-    /// How long the silence before a probe lasts (§7.2, PTO), with so many segments `outstanding` and a smoothed RTT of
-    /// `srtt`, zero before the first sample.
+    /// The probe timeout (§7.2, PTO), with `outstanding` segments and a smoothed RTT of `srtt`, zero before the first
+    /// sample.
     fn wait(srtt: Dur, outstanding: u32, config: &Config) -> Dur {
         match (srtt.is_zero(), outstanding) {
             (true, _) => config.initial_rto,
@@ -419,29 +419,30 @@ impl TailProbe {
         }
     }
 
-    /// A probe leaves. All that was sent, itself included, ends at `end`; it may have been sent before, too (`again`).
+    /// Records that a probe is sent. `end` is the end of all sent data, including the probe. `again` is true for a
+    /// retransmission.
     fn sent(&mut self, end: u64, again: bool) {
         *self = TailProbe { end: Some(end), again };
     }
 
-    /// Whether one is under way: there is one at a time (§7.3).
+    /// Whether a probe is outstanding: only one at a time (§7.3).
     fn is_out(&self) -> bool {
         self.end.is_some()
     }
 
-    /// What it may tell is known otherwise.
+    /// Discards the probe: its outcome is no longer needed.
     fn forget(&mut self) {
         self.end = None;
     }
 
-    /// Whether an ACK up to `una` proves a loss that the probe has repaired (§7.4.2); ends the episode where it can. A
-    /// `duplicate` acknowledges nothing and reports nothing.
+    /// Returns whether an ACK up to `una` proves a loss that the probe has repaired (§7.4.2), and ends the episode if
+    /// possible. `duplicate` is true for an ACK that acknowledges and SACKs no new bytes.
     fn on_ack(&mut self, una: u64, duplicate: bool) -> bool {
         let Some(end) = self.end.filter(|end| una >= *end) else { return false };
         if self.again && una > end {
             return true;
         }
-        // New data has arrived, or a bare duplicate tells that both copies have.
+        // New data has arrived, or a bare duplicate shows that both copies have arrived.
         if !self.again || duplicate {
             self.end = None;
         }

@@ -1,21 +1,22 @@
-//! How far a path reorders, and how long a segment may therefore be late (RFC 8985 §6.2 steps 3 and 4; the kernel's
+//! Degree of reordering of a path, and the resulting reordering window (RFC 8985 §6.2 steps 3 and 4; the kernel's
 //! tcp_check_sack_reordering and tcp_rack_reo_wnd).
 
 use ecnlab_base::Dur;
 
 use crate::flight::DUP_THRESH;
 
-/// The most segments by which a path is thought to reorder (Linux: net.ipv4.tcp_max_reordering).
+/// Maximum degree of reordering, in segments (Linux: net.ipv4.tcp_max_reordering).
 const MOST: u32 = 300;
 
-/// What is known of a path's reordering.
+/// Reordering state of a path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reordering {
-    /// The least RTT; [`Dur`]'s greatest before the first (RACK.min_RTT). The kernel forgets one after five minutes.
+    /// Minimum RTT; [`Dur`]'s maximum before the first sample (RACK.min_RTT). The kernel discards one after five
+    /// minutes.
     least_rtt: Dur,
-    /// Segments by which the path is thought to reorder (the kernel's tp->reordering).
+    /// Degree of reordering, in segments (the kernel's tp->reordering).
     segments: u32,
-    /// It has reordered (RACK.reordering_seen).
+    /// Reordering was observed (RACK.reordering_seen).
     seen: bool,
 }
 
@@ -26,17 +27,17 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// One more RTT.
+    /// Processes an RTT sample.
     pub fn note_rtt(&mut self, rtt: Dur) {
         self.least_rtt = self.least_rtt.min(rtt);
     }
 
-    /// Whether no segment can have come back in `rtt`.
+    /// Whether `rtt` is below the minimum RTT, so that the ACK cannot be of a retransmission.
     pub fn too_soon(&self, rtt: Dur) -> bool {
         rtt < self.least_rtt
     }
 
-    /// The segment at offset `late` has arrived after what was sent up to `highest`.
+    /// Records that the segment at offset `late` arrived after segments sent up to `highest`.
     pub fn note_late(&mut self, late: u64, highest: u64, mss: u32) {
         if late < highest {
             let segments = (highest - late).div_ceil(mss.into()).min(MOST.into()) as u32;
@@ -45,29 +46,30 @@ impl Reordering {
         }
     }
 
-    /// More duplicate ACKs have come than segments can have been behind a hole, with so many `outstanding` before the ACK:
-    /// they came of reordering (the kernel's tcp_check_reno_reordering).
+    /// Records reordering because more duplicate ACKs arrived than segments can be missing, with `outstanding` segments
+    /// before the ACK (the kernel's tcp_check_reno_reordering).
     pub fn note_excess(&mut self, outstanding: u32) {
         self.segments = outstanding.min(MOST);
         self.seen = true;
     }
 
-    /// Segments by which the path is thought to reorder: as many duplicate ACKs mean a loss.
+    /// Degree of reordering in segments: the number of duplicate ACKs that indicate a loss.
     pub fn degree(&self) -> u32 {
         self.segments
     }
 
-    /// Whether the path reorders further than duplicate ACKs allow for.
+    /// Whether the degree exceeds the usual number of duplicate ACKs.
     pub fn is_high(&self) -> bool {
         self.segments > DUP_THRESH
     }
 
-    /// A timeout although more than the usual was sacked: less is reordered than was thought.
+    /// Lowers the degree, on a timeout although more than the usual number of segments was SACKed.
     pub fn lower(&mut self) {
         self.segments = self.segments.min(DUP_THRESH);
     }
 
-    /// How long a segment may be late (RFC 8985 §6.2 step 4), with `sacked` segments reported by SACK and a smoothed RTT of `srtt`.
+    /// The reordering window (RFC 8985 §6.2 step 4), with `sacked` segments reported by SACK and a smoothed RTT of
+    /// `srtt`.
     pub fn window(&self, in_recovery: bool, sacked: u32, srtt: Dur) -> Dur {
         if !self.seen && (in_recovery || sacked >= self.segments) {
             return Dur::ZERO;

@@ -1,5 +1,6 @@
-//! What Linux's schemes have in common: an ACK's steps in the order of the kernel's `tcp_ack` (net/ipv4/tcp_input.c), and
-//! what is done with each segment sent. A [`LossDetection`] says what is lost. Windows and flights are counted in segments.
+//! Common part of Linux's schemes: ACK processing in the order of the kernel's `tcp_ack` (net/ipv4/tcp_input.c), and
+//! the handling of sent segments. A [`LossDetection`] decides which segments are lost. Windows and flights are counted
+//! in segments.
 
 use ecnlab_base::{Dur, Time};
 
@@ -10,20 +11,20 @@ use crate::invalid::Invalid;
 use crate::law::Law;
 use crate::recovery::Scheme;
 
-/// What tells Linux's schemes apart.
+/// The parts in which Linux's schemes differ.
 pub(crate) trait LossDetection: FastRetransAlert + Default {
-    /// Whether it hears the receiver's SACKs.
+    /// Whether the scheme uses the receiver's SACKs.
     const HEEDS_SACK: bool;
-    /// Whether the retransmission timer is armed for each segment, and not for a burst at once.
+    /// Whether the retransmission timer is started for each segment, instead of once per burst.
     const ARMS_EACH: bool = true;
 
-    /// How far the path reorders.
+    /// Reordering of the path.
     fn path(&mut self) -> &mut Reordering;
-    /// Takes in what SACK has reported, then the acknowledgement number.
+    /// Processes the SACK reports, then the cumulative acknowledgement.
     fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx);
-    /// An RTT has been found.
+    /// Processes an RTT sample.
     fn note_rtt(&mut self, _rtt: Dur, _delivery: &mut Delivery, _cx: &Cx) {}
-    /// Before losses are looked for.
+    /// Called before loss detection.
     fn note_arrival(&mut self, _tx: &mut Flight, _delivery: &Delivery, _cx: &mut Cx) {}
     /// Sets the timer after an ACK.
     fn restart_timer(&mut self, tx: &mut Flight, delivery: &Delivery, cx: &Cx) {
@@ -31,27 +32,28 @@ pub(crate) trait LossDetection: FastRetransAlert + Default {
             tx.rearm(cx);
         }
     }
-    /// What to send next.
+    /// Returns the next chunk to send.
     fn next(&mut self, tx: &mut Flight) -> Option<Chunk>;
-    /// The first segment outstanding has been sent again; whether that restarts the timer (tcp_xmit_retransmit_queue).
+    /// Called when the first outstanding segment is retransmitted. Returns whether that restarts the timer
+    /// (tcp_xmit_retransmit_queue).
     fn head_sent_again(&mut self) -> bool {
         true
     }
-    /// A `burst` has ended.
+    /// Called at the end of a `burst`.
     fn after_burst(&mut self, _tx: &mut Flight, _burst: Burst, _config: &Config, _now: Time) {}
-    /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+    /// Called when the timer fires. Returns whether it was a timer of the scheme, and not a retransmission timeout.
     fn on_timer(&mut self, _tx: &mut Flight, _cx: &mut Cx) -> bool {
         false
     }
-    /// The retransmission timer has fired with data outstanding (tcp_retransmit_timer).
+    /// Called on a retransmission timeout with data outstanding (tcp_retransmit_timer).
     fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx);
 }
 
-/// A scheme of Linux. Boxed, for it is far larger than the others.
+/// A scheme of Linux. Boxed because it is much larger than the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Linux<D>(pub(super) Box<WithAck<D>>);
 
-/// A loss detection, and the ACK that is being processed.
+/// A loss detection with the ACK being processed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WithAck<D> {
     pub detection: D,
@@ -59,7 +61,7 @@ pub(crate) struct WithAck<D> {
 }
 
 impl<D: LossDetection> Scheme for Linux<D> {
-    /// It has duplicate ACKs, probes and window limits of its own, and none of ns-2's.
+    /// Linux's schemes have their own duplicate ACKs, probes and window limits, and none of ns-2's.
     fn check(&self, config: &Config) -> Result<(), Invalid> {
         CongestionState::check(config)
     }
@@ -172,7 +174,7 @@ impl<D: LossDetection> Scheme for Linux<D> {
         u64::from(tx.scoreboard.in_flight()) * u64::from(tx.mss)
     }
 
-    /// The scoreboard has taken in nothing of it.
+    /// The scoreboard has not yet processed the ACK.
     fn in_flight_before(&self, tx: &Flight, _: &AckSeen) -> u64 {
         self.in_flight(tx)
     }

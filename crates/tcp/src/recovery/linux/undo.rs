@@ -1,15 +1,15 @@
-//! Taking back what was reduced for nothing: the Eifel detection by timestamps (RFC 3522) and a response to it
-//! (RFC 4015), as the kernel's tcp_packet_delayed and tcp_undo_cwnd_reduction have them.
+//! Undo of spurious reductions: the Eifel detection by timestamps (RFC 3522) and a response to it (RFC 4015), as in the
+//! kernel's tcp_packet_delayed and tcp_undo_cwnd_reduction.
 
 use crate::cc::{CcState, CongestionControl};
 use crate::law::Law;
 
-/// What is needed to take a reduction back.
+/// State for undoing a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
-    /// A reduction is in force that might be taken back.
+    /// The current reduction may be undone.
     armed: bool,
-    /// The window before it in bytes, and the slow-start threshold unless ECN has proven the congestion.
+    /// Window before the reduction in bytes, and the slow-start threshold; `None` if ECN has confirmed the congestion.
     pub window: u64,
     pub ssthresh: Option<u64>,
     /// The timestamp of the first retransmission of this episode.
@@ -17,12 +17,12 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// A reduction begins that may prove to be for nothing.
+    /// Records the start of a reduction that may prove spurious.
     pub fn arm(&mut self) {
         self.armed = true;
     }
 
-    /// The reduction in force stays.
+    /// Makes the current reduction permanent.
     pub fn disarm(&mut self) {
         self.armed = false;
     }
@@ -31,29 +31,29 @@ impl Undo {
         self.armed
     }
 
-    /// A segment was sent again at timestamp `stamp`.
+    /// Records a retransmission at timestamp `stamp`.
     pub fn retransmitted(&mut self, stamp: u32) {
         self.stamp.get_or_insert(stamp);
     }
 
-    /// Whether something was sent again in this episode.
+    /// Whether a segment was retransmitted in this episode.
     pub fn has_stamp(&self) -> bool {
         self.stamp.is_some()
     }
 
-    /// What is sent again from now on belongs to another episode.
+    /// Starts a new episode with the next retransmission.
     pub fn forget_stamp(&mut self) {
         self.stamp = None;
     }
 
-    /// Whether the reduction may be taken back: the ACK, which echoes the timestamp `echoed`, answers what was sent before
-    /// the first retransmission, so that nothing was lost (RFC 3522 §3.2 step 4).
+    /// Whether the reduction may be undone: the ACK, which echoes the timestamp `echoed`, was caused by data sent
+    /// before the first retransmission, so that no data was lost (RFC 3522 §3.2 step 4).
     pub fn may(&self, echoed: Option<u32>) -> bool {
         let delayed = |stamp| echoed.is_some_and(|echoed| is_before(echoed, stamp));
         self.armed && self.stamp.is_none_or(delayed)
     }
 
-    /// Gives window and threshold back, unless the congestion is proven.
+    /// Restores window and threshold, unless ECN has confirmed the congestion.
     pub fn take_back(&mut self, law: &mut Law) {
         if let Some(ssthresh) = self.ssthresh {
             law.on_undo(CcState { cwnd: self.window, ssthresh });
@@ -62,7 +62,7 @@ impl Undo {
     }
 }
 
-/// Whether one timestamp is older than another (RFC 7323 §5.2: modulo 2^32).
+/// Whether timestamp `stamp` is older than `other` (RFC 7323 §5.2: modulo 2^32).
 pub(crate) fn is_before(stamp: u32, other: u32) -> bool {
     (stamp.wrapping_sub(other) as i32) < 0
 }
