@@ -1,35 +1,36 @@
-//! Linux's compression of SACKs: behind a hole the first three duplicate ACKs are sent at once, later ones wait for company
-//! (net/ipv4/tcp_input.c: __tcp_ack_snd_check, tcp_sack_new_ofo_skb).
+//! Linux's SACK compression: for each hole, the first three duplicate ACKs are sent at once and later ones are delayed
+//! so that one ACK replaces several (net/ipv4/tcp_input.c: __tcp_ack_snd_check, tcp_sack_new_ofo_skb).
 
 use ecnlab_base::Dur;
 
 /// Duplicate ACKs that are sent at once (TCP_FASTRETRANS_THRESH).
 const AT_ONCE: u32 = 3;
-/// ACKs that one stands for at most (tcp_comp_sack_nr).
+/// Maximum number of ACKs that one ACK replaces (tcp_comp_sack_nr).
 const MOST: u32 = 44;
-/// The wait: this part of the RTT, at most 1 ms, and the timer's slack (tcp_comp_sack_rtt_percent, tcp_comp_sack_delay_ns,
-/// tcp_comp_sack_slack_ns).
+/// Delay: this percentage of the RTT, at most 1 ms, plus the timer's slack (tcp_comp_sack_rtt_percent,
+/// tcp_comp_sack_delay_ns, tcp_comp_sack_slack_ns).
 const PERCENT: u64 = 33;
 const LONGEST: Dur = Dur::from_ms(1);
 const SLACK: Dur = Dur::from_us(10);
-/// Blocks that every ACK has room for (TCP_SACK_BLOCKS_EXPECTED).
+/// SACK blocks that fit into every ACK (TCP_SACK_BLOCKS_EXPECTED).
 pub(crate) const BLOCKS_EXPECTED: usize = 2;
 
-/// The duplicate ACKs of one end.
+/// State of SACK compression at one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Compression {
-    /// Both ends have agreed to SACK.
+    /// Both endpoints permit SACK.
     pub sack: bool,
-    /// ACKs that wait (compressed_ack).
+    /// Delayed duplicate ACKs (compressed_ack).
     waiting: u32,
-    /// Sent at once for the present hole (dup_ack_counter).
+    /// Duplicate ACKs sent at once for the current hole (dup_ack_counter).
     sent: u32,
-    /// Where that hole begins (compressed_ack_rcv_nxt).
+    /// Offset of the current hole (compressed_ack_rcv_nxt).
     hole: u64,
 }
 
 impl Compression {
-    /// A segment has come behind the hole at offset `hole`. How long its ACK may wait, if it waits.
+    /// Processes a segment above the hole at offset `hole`. Returns the delay of its ACK, or `None` if the ACK is sent
+    /// at once.
     pub fn on_early(&mut self, hole: u64, srtt: Dur) -> Option<Dur> {
         if !self.sack || self.waiting >= MOST {
             return None;
@@ -45,12 +46,12 @@ impl Compression {
         Some((srtt * PERCENT / 100).min(LONGEST) + SLACK)
     }
 
-    /// Whether an ACK waits.
+    /// Whether an ACK is delayed.
     pub fn waits(&self) -> bool {
         self.waiting > 0
     }
 
-    /// An ACK leaves.
+    /// Clears the count of delayed ACKs when an ACK is sent.
     pub fn acknowledged(&mut self) {
         self.waiting = 0;
     }

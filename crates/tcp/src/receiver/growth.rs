@@ -1,50 +1,50 @@
-//! Linux 7's receive window while it grows: each step asks for one quick ACK (net/ipv4/tcp_input.c, tcp_grow_window,
-//! tcp_rcv_space_adjust). Only the steps count here: the window announced is the whole `receive_buffer`.
+//! Growth of Linux 7's receive window: each step causes one quick ACK (net/ipv4/tcp_input.c, tcp_grow_window,
+//! tcp_rcv_space_adjust). Only the steps are modelled: the window announced is the whole `receive_buffer`.
 
 use ecnlab_base::{Dur, Time};
 
 use crate::config::Config;
 
-/// The buffer at the start (tcp_rmem\[1\]); half of it is window (TCP_DEFAULT_SCALING_RATIO).
+/// Initial buffer in bytes (tcp_rmem\[1\]); half of it is window (TCP_DEFAULT_SCALING_RATIO).
 const FIRST_BUFFER: u64 = 131_072;
 const FIRST_RATIO: u64 = 128;
 const FIRST_WINDOW: u64 = FIRST_BUFFER / 2;
-/// Payload of a full segment, before any is known (TCP_MSS_DEFAULT).
+/// Payload of a full segment before any was received, in bytes (TCP_MSS_DEFAULT).
 const DEFAULT_MSS: u32 = 536;
-/// The greatest buffer (tcp_rmem\[2\]).
+/// Maximum buffer in bytes (tcp_rmem\[2\]).
 const MOST_BUFFER: u64 = 1 << 25;
-/// Memory of a received segment besides its payload (skb->truesize - skb->len), as between virtual Ethernet devices.
+/// Memory overhead of a received segment in bytes (skb->truesize - skb->len), as between virtual Ethernet devices.
 const OVERHEAD: u64 = 832;
-/// Segments with less payload do not open the window (tcp_event_data_recv).
+/// Minimum payload of a segment that opens the window, in bytes (tcp_event_data_recv).
 const LEAST: u32 = 128;
-/// Segments that the application is taken to have read in the first RTT (TCP_INIT_CWND).
+/// Segments assumed to be read in the first RTT (TCP_INIT_CWND).
 const FIRST_SPACE: u64 = 10;
 /// Below this RTT the buffer grows less (tcp_rcvbuf_low_rtt).
 const LOW_RTT: Dur = Dur::from_ms(1);
 
-/// The window's growth at one end.
+/// Receive window growth at one endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     /// The window that may be announced (rcv_ssthresh).
     window: u64,
-    /// Most of it (window_clamp), and what the configuration allows.
+    /// Upper limit of the window (window_clamp), and the configured limit.
     clamp: u64,
     limit: u64,
-    /// The memory for segments (sk_rcvbuf).
+    /// Memory for segments in bytes (sk_rcvbuf).
     buffer: u64,
-    /// Payload of the largest segment so far, and of 256 bytes of memory (scaling_ratio).
+    /// Payload of the largest segment so far, and payload bytes per 256 bytes of memory (scaling_ratio).
     full: u32,
     ratio: u64,
-    /// Most bytes read within an RTT (rcvq_space.space); zero before the first full segment.
+    /// Maximum of the bytes read within an RTT (rcvq_space.space); zero before the first full segment.
     space: u64,
-    /// When that was last measured, and the bytes read until then.
+    /// Time of the last measurement, and the bytes read until then.
     measured: (Time, u64),
-    /// Eight times the smoothed RTT (rcv_rtt_est.rtt_us), and the echo that showed the last sample.
+    /// Eight times the smoothed RTT (rcv_rtt_est.rtt_us), and the echoed timestamp of the last sample.
     rtt: Dur,
     echo: Option<u32>,
 }
 
-/// The timestamp echoed by a segment, and how long ago it was sent.
+/// The timestamp that a segment echoes, and its age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Echo {
     pub value: u32,
@@ -70,7 +70,7 @@ impl Growth {
         }
     }
 
-    /// tcp_rcv_rtt_measure_ts: a full segment echoes a timestamp that none before it did.
+    /// tcp_rcv_rtt_measure_ts: takes an RTT sample from a full segment that echoes a new timestamp.
     pub fn sample(&mut self, echo: Option<Echo>) {
         let Some(Echo { value, age }) = echo.filter(|echo| Some(echo.value) != self.echo) else { return };
         self.echo = Some(value);
@@ -81,7 +81,7 @@ impl Growth {
         self.rtt = if self.rtt.is_zero() || new < self.rtt { new } else { self.rtt - self.rtt / 8 + age };
     }
 
-    /// tcp_grow_window: whether a segment with `len` bytes opens the window, by twice as much.
+    /// tcp_grow_window: opens the window by up to twice the `len` bytes of a segment. Returns whether it opened.
     pub fn opens(&mut self, len: u32) -> bool {
         if len < LEAST {
             return false;
@@ -100,7 +100,8 @@ impl Growth {
         room > 0
     }
 
-    /// tcp_rcv_space_adjust: the application has read `read` bytes in total. Once an RTT the buffer follows what it read.
+    /// tcp_rcv_space_adjust: adjusts the buffer once per RTT to the bytes read. `read` is the total of bytes that the
+    /// application has read.
     pub fn read(&mut self, read: u64, now: Time) {
         let (since, before) = self.measured;
         if self.rtt.is_zero() || self.space == 0 || now.since(since) < self.rtt / 8 {

@@ -1,4 +1,4 @@
-//! The delay of ACKs of Linux 2.0 (tcp_input.c, tcp_delack_estimator), which follows the spacing of the data.
+//! Delayed ACKs of Linux 2.0 (tcp_input.c, tcp_delack_estimator): the delay follows the spacing of the data.
 
 use ecnlab_base::{Dur, Time};
 
@@ -16,8 +16,8 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    /// A segment with data arrives at `now`. Returns how long its ACK may wait: half of the old estimate and the time since
-    /// the last segment, but the retransmission timeout if that time is longer.
+    /// Processes a data segment that arrives at `now`. Returns the delay of its ACK: half of the old estimate plus the
+    /// time since the last segment, or the RTO if that time is longer.
     pub fn on_data(&mut self, config: &Config, rto: &Rto, now: Time) -> Dur {
         let timeout = rto.current();
         self.ato = match self.last.map(|last| now.since(last)) {

@@ -1,5 +1,5 @@
-//! The receiver with `delayed_ack = "linux-7"`: where Linux's delayed ACKs ([`super::quickack`]) and its compression of
-//! SACKs ([`super::compression`]) differ from a receiver with a fixed delay.
+//! The receiver with `delayed_ack = "linux-7"`: the differences that Linux's delayed ACKs ([`super::quickack`]) and
+//! SACK compression ([`super::compression`]) make to a receiver with a fixed delay.
 
 use ecnlab_base::Time;
 use ecnlab_wire::Segment;
@@ -15,34 +15,35 @@ impl DelayedAck {
         self == DelayedAck::Linux7
     }
 
-    /// Whether the receiver reads the header of each segment with data before the data
-    /// ([`Receiver::note_header`], [`Receiver::note_read`]).
+    /// Whether the receiver processes the header of each data segment before the data ([`Receiver::note_header`],
+    /// [`Receiver::note_read`]).
     pub fn reads_headers(self) -> bool {
         self.is_linux7()
     }
 
-    /// Whether CWR clears marks of which the ACK is delayed (tcp_ecn_accept_cwr).
+    /// Whether CWR clears marks whose ACK is delayed (tcp_ecn_accept_cwr).
     pub fn cwr_clears_delayed_marks(self) -> bool {
         self.is_linux7()
     }
 }
 
 impl Receiver {
-    /// Before an acceptable segment is processed: `echo` is the timestamp of this end that it echoes, and with `cwr` its
-    /// sender has reduced its window.
+    /// Called before an acceptable segment is processed. `echo` is the timestamp that it echoes, `cwr` whether its
+    /// sender has reduced the window.
     pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
         if segment.len > 0 {
             self.quick_ack.on_header(segment, echo, cwr);
         }
     }
 
-    /// After the segment was processed: the application has read all data in order.
+    /// Called after a segment is processed, when the application has read all data in order.
     #[cold]
     pub fn note_read(&mut self, now: Time) {
         self.quick_ack.on_read(self.next, now);
     }
 
-    /// A segment after which RFC 5681 §4.2 asks for an immediate ACK. Returns whether the ACK is delayed by compression.
+    /// Processes a segment for which RFC 5681 §4.2 requires an immediate ACK. Returns whether SACK compression delays
+    /// the ACK.
     pub(super) fn compresses_linux7(
         &mut self,
         segment: &Segment,
@@ -63,21 +64,21 @@ impl Receiver {
         true
     }
 
-    /// A segment without any new data.
+    /// Processes a segment without new data.
     pub(super) fn duplicate_linux7(&mut self, segment: &Segment, config: &Config) {
         if config.delayed_ack.is_linux7() && segment.len > 0 {
             self.quick_ack.on_duplicate(config);
         }
     }
 
-    /// The delay of an ACK has expired.
+    /// Called when the delay of an ACK has expired.
     pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
         if config.delayed_ack.is_linux7() && !self.compression.waits() {
             self.quick_ack.inflate(config, rto);
         }
     }
 
-    /// This end sends data.
+    /// Called when this endpoint sends data.
     pub(super) fn data_sent_linux7(&mut self, config: &Config, now: Time) {
         if config.delayed_ack.is_linux7() {
             self.quick_ack.on_data_sent(now);

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, when to acknowledge, what to report.
+//! The receiving half of a connection: reassembly, ACK timing and SACK blocks.
 
 mod compression;
 mod growth;
@@ -19,27 +19,27 @@ pub(crate) use growth::Echo;
 use linux20::Spacing;
 use quickack::{Brought, QuickAck};
 
-/// When the ACK that a segment calls for is due.
+/// When to send the ACK for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckDue {
-    /// Nothing to acknowledge.
+    /// No ACK is needed.
     No,
-    /// Now.
+    /// At once.
     Now,
-    /// By the receiver's deadline.
+    /// At the receiver's deadline.
     Delayed,
 }
 
-/// What a segment brought.
+/// Result of processing a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// When to acknowledge it.
+    /// When to acknowledge the segment.
     pub ack: AckDue,
-    /// Payload bytes that had come before.
+    /// Payload bytes received before.
     pub duplicate: u64,
 }
 
-/// The receiving half. Offsets count the peer's stream: its SYN is 0, its data starts at 1.
+/// The receiving half of a connection. Offsets count the peer's stream: its SYN is 0, its data starts at 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     /// Next offset expected.
@@ -47,21 +47,21 @@ pub(crate) struct Receiver {
     /// When a delayed ACK is due; [`Time::NEVER`] if none is.
     pub deadline: Time,
     irs: Seq,
-    /// Segments in order since the last ACK.
+    /// In-order segments since the last ACK.
     unacked: u32,
-    /// Offset that the last ACK sent acknowledged (Last.ACK.sent, RFC 7323 §4.3).
+    /// Offset that the last ACK acknowledged (Last.ACK.sent, RFC 7323 §4.3).
     last_ack_sent: u64,
     /// TS.Recent (RFC 7323 §4.3).
     pub ts_recent: u32,
-    /// Shift of the windows announced.
+    /// Window scale shift of the announced windows.
     pub shift: u8,
-    /// Both ends scale their windows.
+    /// Both endpoints use window scaling.
     pub shift_agreed: bool,
     buffer: u64,
     held: Ranges,
-    /// What has come a second time since the last ACK, for D-SACK.
+    /// Range received again since the last ACK, for D-SACK.
     duplicate: Option<(u64, u64)>,
-    /// Offset of the peer's FIN, once one was seen.
+    /// Offset of the peer's FIN, once received.
     fin: Option<u64>,
     spacing: Spacing,
     quick_ack: QuickAck,
@@ -89,7 +89,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN has come: its sequence numbers are known.
+    /// Initializes the receiver with the sequence number of the peer's SYN.
     pub fn start(&mut self, irs: Seq) {
         self.irs = irs;
         self.next = 1;
@@ -105,41 +105,41 @@ impl Receiver {
         self.irs + self.next as u32
     }
 
-    /// The window field to send. The application reads at once, so the buffer is always free.
+    /// The window field to send. The application reads at once, so that the whole buffer is always free.
     pub fn window(&self, syn: bool) -> u16 {
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         let shift = if syn { 0 } else { self.shift };
         (self.buffer >> shift).min(65_535) as u16
     }
 
-    /// The shift that lets the whole buffer be announced (RFC 7323 §2.3).
+    /// The shift needed to announce the whole buffer (RFC 7323 §2.3).
     pub fn wanted_shift(buffer: u64) -> u8 {
         (0..14).find(|shift| buffer >> shift <= 65_535).unwrap_or(14)
     }
 
-    /// The peer's data delivered in order to the application.
+    /// Bytes of the peer's data delivered in order to the application.
     pub fn delivered(&self) -> u64 {
         let fin = u64::from(self.has_fin());
         self.next.saturating_sub(1 + fin)
     }
 
-    /// Whether everything the peer had to say has come, its FIN included.
+    /// Whether all data of the peer was received, its FIN included.
     pub fn has_fin(&self) -> bool {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
-    /// Whether an ACK waits for company.
+    /// Whether an ACK is delayed.
     pub fn delays_ack(&self) -> bool {
         self.deadline != Time::NEVER
     }
 
-    /// Both ends have agreed to SACK, or not.
+    /// Sets whether both endpoints permit SACK.
     pub fn permit_sack(&mut self, permitted: bool) {
         self.compression.sack = permitted;
     }
 
-    /// Whether a duplicate ACK that waits leaves before `segment` is taken in: the segment touches none of the blocks that
-    /// the next ACK has room for (tcp_sack_new_ofo_skb).
+    /// Whether a delayed duplicate ACK is sent before `segment` is processed: the segment neither overlaps nor touches
+    /// the blocks that fit into the next ACK (tcp_sack_new_ofo_skb).
     pub fn flushes_sack(&self, segment: &Segment) -> bool {
         let start = self.offset(segment.seq);
         if !self.compression.waits() || start <= self.next as i64 || segment.len == 0 {
@@ -154,12 +154,12 @@ impl Receiver {
         blocks == BLOCKS_EXPECTED && !touched
     }
 
-    /// Whether an ACK has anything to report by SACK.
+    /// Whether an ACK carries SACK blocks.
     pub fn has_blocks(&self) -> bool {
         self.has_gap() || self.duplicate.is_some()
     }
 
-    /// Whether data is held that cannot be delivered yet.
+    /// Whether out-of-order data is held.
     pub fn has_gap(&self) -> bool {
         !self.held.is_empty()
     }
@@ -169,8 +169,8 @@ impl Receiver {
         self.next as i64 + i64::from((seq - self.ack()) as i32)
     }
 
-    /// RFC 7323 §5.3 R1: whether the segment is an old duplicate by its timestamp. An ACK without data that another
-    /// overtook does no harm; to answer it would make ACKs of ACKs.
+    /// RFC 7323 §5.3 R1: whether the segment is an old duplicate by its timestamp. A reordered ACK without data is
+    /// harmless and passes; a response to it would be an ACK of an ACK.
     pub fn fails_paws(&self, segment: &Segment) -> bool {
         segment.seq_len() > 0 && segment.timestamps.is_some_and(|ts| self.is_older(ts.value))
     }
@@ -180,8 +180,8 @@ impl Receiver {
         (value.wrapping_sub(self.ts_recent) as i32) < 0
     }
 
-    /// RFC 7323 §4.3 (2): a timestamp is stored if it is not older than TS.Recent and its segment covers the last ACK sent
-    /// (Linux: tcp_replace_ts_recent).
+    /// RFC 7323 §4.3 (2): stores the timestamp if it is not older than TS.Recent and its segment covers the last ACK
+    /// sent (Linux: tcp_replace_ts_recent).
     pub fn note_timestamp(&mut self, segment: &Segment) {
         if let Some(ts) = segment.timestamps
             && !self.is_older(ts.value)
@@ -200,13 +200,13 @@ impl Receiver {
         if segment.seq_len() == 0 { (next..=edge).contains(&start) } else { start < edge && end > next }
     }
 
-    /// Whether a segment of which nothing is new ends where the last ACK sent does or beyond.
+    /// Whether a segment without new data ends at or above the last ACK sent.
     pub fn reaches_last_ack(&self, segment: &Segment) -> bool {
         let end = self.offset(segment.seq) + i64::from(segment.seq_len());
         (self.last_ack_sent as i64..=self.next as i64).contains(&end)
     }
 
-    /// Takes in the payload and FIN of an acceptable segment.
+    /// Processes the payload and FIN of an acceptable segment.
     #[inline(always)]
     pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
         let before = self.next;
@@ -227,8 +227,8 @@ impl Receiver {
         if segment.seq_len() == 0 {
             return Arrival { duplicate: 0, ..arrival(AckDue::No) };
         }
-        // RFC 5681 §4.2: at once for a segment out of order, for one that fills a gap or part of one, and for a
-        // duplicate, so that the sender learns of losses and their repair.
+        // RFC 5681 §4.2: an immediate ACK for a segment out of order, for one that fills all or part of a gap, and for
+        // a duplicate, so that the sender detects losses and their repair.
         if self.next == before || had_gap || new == 0 || segment.flags.contains(Flags::FIN) {
             let early = if self.next == before { Brought::Early } else { Brought::InOrder };
             let brought = if new == 0 { Brought::Nothing } else { early };
@@ -240,12 +240,12 @@ impl Receiver {
         if self.unacked >= config.ack_every || delay.is_zero() {
             return arrival(AckDue::Now);
         }
-        // Only a shorter delay moves a deadline already set.
+        // A deadline already set changes only to an earlier time.
         self.deadline = self.deadline.min(wheel::due(config.timer_wheel, now, delay));
         arrival(AckDue::Delayed)
     }
 
-    /// RFC 2883 §4: the first contiguous stretch of `segment` that has come before.
+    /// RFC 2883 §4: records the first contiguous range of `segment` that was received before.
     fn note_duplicate(&mut self, segment: &Segment, config: &Config) {
         let first = self.offset(segment.seq);
         if !config.dsack || first < 1 {
@@ -258,7 +258,7 @@ impl Receiver {
         self.duplicate = again.filter(|(start, end)| start < end);
     }
 
-    /// Takes in what of the payload and FIN lies in the window. How many bytes of it are new.
+    /// Stores the payload and FIN within the window. Returns the number of new bytes.
     #[inline(never)]
     fn take_trimmed(&mut self, segment: &Segment) -> u64 {
         let first = self.offset(segment.seq);
@@ -289,19 +289,19 @@ impl Receiver {
         }
     }
 
-    /// A segment has nothing in the window: all of it has come before.
+    /// Processes a segment outside the window: all of it was received before.
     pub fn refused(&mut self, segment: &Segment, config: &Config) {
         self.note_duplicate(segment, config);
         self.duplicate_linux7(segment, config);
     }
 
-    /// Data leave, which carry the ACK.
+    /// Called when a data segment carries the ACK.
     pub fn carried(&mut self, config: &Config, now: Time) {
         self.data_sent_linux7(config, now);
         self.acknowledged();
     }
 
-    /// An ACK leaves, alone or on data.
+    /// Called when an ACK is sent, alone or on data.
     pub fn acknowledged(&mut self) {
         self.unacked = 0;
         self.duplicate = None;
@@ -311,8 +311,8 @@ impl Receiver {
         self.last_ack_sent = self.next;
     }
 
-    /// What has just come a second time (RFC 2883 §4), then what is held out of order, most recently changed first
-    /// (RFC 2018 §4).
+    /// The range just received again (RFC 2883 §4), then the ranges held out of order, most recently changed first (RFC
+    /// 2018 §4).
     pub fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let block = |start: u64, end: u64| SackBlock { start: self.irs + start as u32, end: self.irs + end as u32 };

@@ -1,4 +1,4 @@
-//! Linux 7's delayed ACKs: how many are sent at once, and how long the others wait (net/ipv4/tcp_input.c and
+//! Linux 7's delayed ACKs: the number of quick ACKs, and the delay of the others (net/ipv4/tcp_input.c and
 //! tcp_output.c).
 
 use ecnlab_base::{Dur, Time};
@@ -8,49 +8,49 @@ use super::growth::{Echo, Growth};
 use crate::config::Config;
 use crate::rto::Rto;
 
-/// The most ACKs sent at once in a row (TCP_MAX_QUICKACKS).
+/// Maximum number of consecutive quick ACKs (TCP_MAX_QUICKACKS).
 const MOST: u64 = 16;
-/// The longest delay (TCP_DELACK_MAX).
+/// Maximum delay (TCP_DELACK_MAX).
 const LONGEST: Dur = Dur::from_ms(200);
-/// Payload of a full segment, before any is known (TCP_MSS_DEFAULT), and the least (TCP_MIN_MSS).
+/// Payload of a full segment before any was received (TCP_MSS_DEFAULT), and the minimum (TCP_MIN_MSS), in bytes.
 const DEFAULT_MSS: u32 = 536;
 const LEAST_MSS: u32 = 88;
-/// A TCP header without options, and the timestamps in each segment.
+/// Length of a TCP header without options, and of the timestamp option, in bytes.
 const HEADER: u32 = 20;
 const TIMESTAMPS: u32 = 12;
 
-/// What a segment has brought.
+/// Content of a data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Brought {
-    /// Only what had come before.
+    /// Only data received before.
     Nothing,
-    /// Something that the application gets at once.
+    /// Data that the application gets at once.
     InOrder,
-    /// Something behind a hole.
+    /// Data above a hole.
     Early,
 }
 
-/// What one end knows of the data that arrives.
+/// State of delayed ACKs at one endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickAck {
-    /// ACKs that are still sent at once.
+    /// Remaining quick ACKs.
     left: u64,
-    /// The segment that has just arrived is acknowledged at once, whatever else.
+    /// The segment just received is acknowledged at once in any case.
     now: bool,
-    /// The delay, which follows the spacing of the data; zero before the first.
+    /// ACK delay, which follows the spacing of the data; zero before the first data.
     delay: Dur,
     last: Time,
-    /// Data have come that may be marked.
+    /// ECT data was received.
     ect: bool,
-    /// A mark has come that CWR has not yet answered.
+    /// A mark was received, and no CWR since.
     marked: bool,
     /// Payload of a full segment (rcv_mss).
     full: u32,
-    /// Payload of the last segment, if it was not full but may become so (last_seg_size).
+    /// Payload of the last segment if it was not full but may become the size of a full one (last_seg_size).
     nearly_full: u32,
-    /// A segment that waits for its ACK had PSH or was small (ICSK_ACK_PUSHED).
+    /// A segment not yet acknowledged had PSH or was small (ICSK_ACK_PUSHED).
     pushed: bool,
-    /// This end has answered data with data (pingpong).
+    /// This endpoint has responded to data with data (pingpong).
     interactive: bool,
     growth: Growth,
 }
@@ -73,12 +73,12 @@ impl QuickAck {
         }
     }
 
-    /// A segment with data has arrived. How long its ACK may wait; zero is at once.
+    /// Processes a data segment. Returns the delay of its ACK; zero means at once.
     #[inline(never)]
     pub fn on_data(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> Dur {
         let read = self.note(segment, what, config, rto, now);
         if self.left > 0 && !self.interactive {
-            // tcp_dec_quickack_mode: the ACK that leaves this mode makes the delay short again.
+            // tcp_dec_quickack_mode: the last quick ACK resets the delay to its minimum.
             self.left -= 1;
             self.delay = if self.left == 0 { config.ack_delay } else { self.delay };
             return Dur::ZERO;
@@ -86,9 +86,9 @@ impl QuickAck {
         if self.now || read { Dur::ZERO } else { self.delay(config, rto) }
     }
 
-    /// A segment with data is about to be taken in. With `cwr`, its sender has reduced its window.
+    /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window.
     pub fn on_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
-        // tcp_ecn_accept_cwr: the sender's window may be very low.
+        // tcp_ecn_accept_cwr: the sender's window may be very small.
         self.now = cwr;
         self.marked &= !cwr;
         if segment.len >= self.full {
@@ -96,12 +96,12 @@ impl QuickAck {
         }
     }
 
-    /// The application has read `read` bytes in total.
+    /// Called when the application has read `read` bytes in total.
     pub fn on_read(&mut self, read: u64, now: Time) {
         self.growth.read(read, now);
     }
 
-    /// Whether the application's read sends the ACK.
+    /// Updates the state for a data segment. Returns whether the application's read sends the ACK.
     fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> bool {
         let read = match what {
             Brought::Nothing => {
@@ -116,7 +116,7 @@ impl QuickAck {
             Brought::Early => false,
         };
         match segment.ecn {
-            // tcp_data_ecn_check: not ECT after ECT is probably a retransmission.
+            // tcp_data_ecn_check: Not-ECT after ECT is probably a retransmission.
             Ecn::NotEct if self.ect => self.enter(2, config),
             Ecn::NotEct => {}
             Ecn::Ce if !self.marked => {
@@ -132,8 +132,8 @@ impl QuickAck {
         read
     }
 
-    /// tcp_measure_rcv_mss and __tcp_cleanup_rbuf: a read that empties the buffer sends the ACK of a segment with PSH, or of
-    /// one that is not full; at an interactive end, of the second such segment that is not full.
+    /// tcp_measure_rcv_mss and __tcp_cleanup_rbuf: a read that empties the buffer sends the ACK of a segment that has
+    /// PSH or is not full; in an interactive session, only of the second such segment that is not full.
     fn is_acknowledged_by_read(&mut self, segment: &Segment) -> bool {
         let before = std::mem::take(&mut self.nearly_full);
         let mut again = false;
@@ -157,17 +157,17 @@ impl QuickAck {
         self.pushed && (again || !self.interactive)
     }
 
-    /// Data leave (tcp_event_data_sent).
+    /// Called when data is sent (tcp_event_data_sent).
     pub fn on_data_sent(&mut self, now: Time) {
         self.interactive |= now.since(self.last) < self.delay;
     }
 
-    /// An ACK leaves, alone or on data.
+    /// Called when an ACK is sent, alone or on data.
     pub fn acknowledged(&mut self) {
         self.pushed = false;
     }
 
-    /// tcp_event_data_recv: the delay follows the spacing of the data.
+    /// tcp_event_data_recv: adjusts the delay to the spacing of the data.
     fn follow(&mut self, config: &Config, rto: &Rto, now: Time) {
         let gap = now.since(self.last);
         let rto = rto.current();
@@ -185,12 +185,12 @@ impl QuickAck {
         self.last = now;
     }
 
-    /// Data have come that had come before (tcp_send_dupack, tcp_data_queue).
+    /// Processes data received before (tcp_send_dupack, tcp_data_queue).
     pub fn on_duplicate(&mut self, config: &Config) {
         self.enter(MOST, config);
     }
 
-    /// tcp_incr_quickack: for each two segments for which the buffer has room, one.
+    /// tcp_incr_quickack: sets one quick ACK per two segments of buffer space, up to `most`.
     fn quicken(&mut self, most: u64, config: &Config) {
         let room = match config.receive_buffer.0 / (2 * config.mss.0) {
             0 => 2,
@@ -207,13 +207,14 @@ impl QuickAck {
     }
 
     fn delay(&self, config: &Config, rto: &Rto) -> Dur {
-        // tcp_send_delayed_ack: a long delay is kept to the RTT.
+        // tcp_send_delayed_ack: a delay above the minimum is limited to the RTT.
         let srtt = rto.smoothed(config).0;
         let most = if srtt.is_zero() { LONGEST } else { srtt.max(config.ack_delay).min(LONGEST) };
         if self.delay > config.ack_delay { self.delay.min(most) } else { self.delay }
     }
 
-    /// tcp_delack_timer_handler: the data come further apart than the delay, or this end does not answer.
+    /// tcp_delack_timer_handler: the delay has expired, so the data is spaced further apart, or the session is not
+    /// interactive.
     pub fn inflate(&mut self, config: &Config, rto: &Rto) {
         let inflated = (self.delay * 2).min(rto.current()).min(LONGEST);
         self.delay = if self.interactive { config.ack_delay } else { inflated };
