@@ -1,15 +1,16 @@
-//! An ACK's way through a sender: the same steps, in the same order, for every scheme and every window law.
+//! ACK processing of a sender: the same steps in the same order for all schemes and window laws.
 
 use crate::flight::{AckSeen, Cx, Flight, Known};
 use crate::recovery::Scheme;
 
-/// An acceptable ACK, with the scheme in use. A function for each scheme: all of them in one would crowd the registers.
+/// Processes an acceptable ACK with the scheme in use. Compiled to one function per scheme: a single function for all
+/// would increase register pressure.
 #[inline(never)]
 pub fn on_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
     if tx.law.wants_samples() { sampled(scheme, tx, seen, cx) } else { steps::<S, false>(scheme, tx, seen, cx) }
 }
 
-/// The same for a law that wants samples: those of the others shall not find its code in their way.
+/// The same for a law that uses samples. A separate function keeps this code off the path of the other laws.
 #[inline(never)]
 fn sampled<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
     steps::<S, true>(scheme, tx, seen, cx)
@@ -23,7 +24,7 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
         tx.on_echo_ns2(seen.ack, scheme.counts_sacks(), cx);
     }
     let prior_in_flight = if SAMPLED { scheme.in_flight_before(tx, seen) } else { 0 };
-    // The scoreboard, and what the ACK has newly delivered.
+    // Updates the scoreboard and the delivered bytes.
     scheme.deliver(tx, seen, cx);
     let rtt = scheme.rtt(tx, seen, una, cx);
     if let Some(rtt) = rtt {
@@ -42,14 +43,14 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
         };
         tx.feedback(known, seen, una, rtt, cx)
     });
-    // What is lost, what ECN-Echo asks for, and by how many bytes the window may open.
+    // Detects losses, responds to ECN-Echo, and returns the bytes by which the window may open.
     let grow = scheme.decide(tx, seen, una, cx);
     if let Some(sample) = sample {
         tx.tell_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), sample);
     }
     if grow > 0 {
         scheme.open(&mut tx.law, grow);
-        tx.timer.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
+        tx.timer.echo_at_one = false; // in ns-2, the next ECN-Echo at one segment counts as the first again
     }
     if first {
         tx.shut_below_one_segment();

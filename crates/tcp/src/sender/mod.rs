@@ -1,4 +1,4 @@
-//! The sending half: what is outstanding ([`Flight`]), and the recovery scheme that works on it.
+//! The sending half of a connection: outstanding data ([`Flight`]) and the recovery scheme that works on it.
 
 mod acks;
 mod scheme;
@@ -14,12 +14,12 @@ use crate::registry::RecoveryKind;
 pub(crate) use scheme::InUse;
 use send_buffer::SendBuffer;
 
-/// The sending half.
+/// The sending half of a connection.
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub flight: Flight,
     pub scheme: InUse,
-    /// Under [`Push::Linux7`](crate::config::Push::Linux7), the segments with PSH.
+    /// With [`Push::Linux7`](crate::config::Push::Linux7), determines the segments with PSH.
     send_buffer: Option<Box<SendBuffer>>,
 }
 
@@ -28,7 +28,8 @@ impl Sender {
         Sender { flight: Flight::new(config, iss), scheme: InUse::new(config.recovery), send_buffer: None }
     }
 
-    /// The SYN is acknowledged, by a segment that echoes the timestamp `echoed`: data may flow, repaired by `recovery`.
+    /// Initializes the sender when a segment that echoes the timestamp `echoed` acknowledges its SYN. `recovery` is the
+    /// recovery scheme, `mss` the segment size in bytes.
     pub fn establish(&mut self, recovery: RecoveryKind, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
         let rtt = self.flight.establish(mss, echoed, cx);
         self.send_buffer = SendBuffer::open(cx.config, &self.flight);
@@ -36,14 +37,14 @@ impl Sender {
         self.scheme.on_established(&mut self.flight, rtt);
     }
 
-    /// Whether a recovery is going on, for time series and source quenches.
+    /// Whether a recovery is in progress, for time series and source quenches.
     pub fn in_recovery(&self) -> bool {
         self.scheme.in_recovery(&self.flight)
     }
 
-    // ---- what arrives ----
+    // ---- received segments ----
 
-    /// Takes in SACK blocks; whether they report bytes not known before.
+    /// Processes SACK blocks. Returns whether they report bytes not reported before.
     pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config, now: Time) -> bool {
         let flight = &mut self.flight;
         if flight.timer.timeouts > 0 && !config.sack_after_timeout {
@@ -51,7 +52,7 @@ impl Sender {
         }
         let mut new = 0;
         for block in blocks.as_slice() {
-            // RFC 2018 §3: only what was sent and is not yet acknowledged can be held.
+            // RFC 2018 §3: only data sent and not yet acknowledged can be SACKed.
             if let (Some(start), Some(end)) = (flight.offset(block.start), flight.offset(block.end))
                 && start > flight.una
             {
@@ -66,21 +67,21 @@ impl Sender {
         new > 0
     }
 
-    /// An acceptable ACK.
+    /// Processes an acceptable ACK.
     #[inline]
     pub fn on_ack(&mut self, seen: &AckSeen, cx: &mut Cx) {
         self.scheme.on_ack(&mut self.flight, seen, cx);
     }
 
-    /// A source quench about the segment at `offset`, from `una` on.
+    /// Processes a source quench for the segment at `offset`, at or above `una`.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
         let flight = &self.flight;
-        // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
+        // Without data in flight at `offset`, the quench is old or forged (RFC 5927 §4.1).
         if offset >= flight.max || self.in_recovery() {
             return;
         }
-        // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
-        // quenches, when all sent before it is (tcp.cc, quench).
+        // A round trip ends when data sent after the reduction is acknowledged, as for ECN-Echo. For source quenches in
+        // ns-2 it ends when all data sent before the reduction is (tcp.cc, quench).
         let response = cx.config.ecn_response;
         let reduced = response.quench_point(flight.recovery.recover);
         let quench =
@@ -98,7 +99,7 @@ impl Sender {
 
     // ---- what to send ----
 
-    /// Before a burst: the restart after idleness, and the scheme's estimates.
+    /// Called before a burst: restart after idle time, and the scheme's estimates.
     pub fn begin_burst(&mut self, config: &Config, now: Time) {
         self.flight.restart_after_idle(config, now);
         if let Some(buffer) = &mut self.send_buffer {
@@ -116,7 +117,7 @@ impl Sender {
         }
     }
 
-    /// What may be sent now.
+    /// Returns the next chunk that may be sent now.
     #[inline]
     pub fn next(&mut self, config: &Config) -> Option<Chunk> {
         let flight = &mut self.flight;
@@ -143,7 +144,7 @@ impl Sender {
         }
     }
 
-    /// Books a chunk that leaves now.
+    /// Records that a chunk is sent now.
     #[inline(always)]
     pub fn sent(&mut self, chunk: Chunk, cx: &mut Cx) {
         let flight = &mut self.flight;
@@ -168,14 +169,14 @@ impl Sender {
         if !flight.pacer.sent(chunk.len.into(), cx.now) {
             flight.recovery.burst_left = 0;
         }
-        // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
-        // a window that was shut.
+        // RFC 6298 §5.1. A fast retransmit restarts the timer, and so does data sent while the timer runs for a closed
+        // window.
         if flight.timer.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
             self.scheme.arm(flight, cx);
         }
     }
 
-    /// A burst has ended: the timer may be needed although nothing is in flight.
+    /// Called at the end of a burst: the timer may be needed although no data is in flight.
     pub fn end_burst(&mut self, config: &Config, now: Time) {
         self.scheme.end_burst(&mut self.flight, config, now);
         self.flight.arm_if_waiting(config, now);
@@ -185,12 +186,12 @@ impl Sender {
 
     // ---- the timer ----
 
-    /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+    /// Called when the timer fires. Returns whether it was a timer of the scheme, and not a retransmission timeout.
     pub fn on_timer(&mut self, cx: &mut Cx) -> bool {
         self.scheme.on_timer(&mut self.flight, cx)
     }
 
-    /// The retransmission timer has fired with data outstanding.
+    /// Called on a retransmission timeout with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
         self.scheme.on_timeout(&mut self.flight, cx);
     }

@@ -12,15 +12,15 @@ use crate::invalid::Invalid;
 use crate::recovery::{self, Scheme, recovery_hooks};
 use crate::registry::{RecoveryKind, recovery_schemes};
 
-/// The scheme in use, from the rows of the registry.
+/// Generates [`InUse`] from the rows of the registry.
 macro_rules! in_use {
     ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
-        /// The scheme in use, with what it keeps for itself.
+        /// The recovery scheme in use, with its state.
         #[derive(Clone, Debug)]
         pub(crate) enum InUse { $($scheme(recovery::$module$(::$part)?::$scheme)),+ }
 
         impl InUse {
-            /// The scheme of that name, at the beginning.
+            /// The scheme of this kind in its initial state.
             pub fn new(kind: RecoveryKind) -> InUse {
                 match kind { $(RecoveryKind::$scheme => InUse::$scheme(Default::default())),+ }
             }
@@ -40,7 +40,7 @@ impl RecoveryKind {
         self.facts().leaves_window
     }
 
-    /// The scheme itself, or [`Facts::without_sack`](crate::Facts::without_sack) if SACK is not `permitted`.
+    /// This scheme, or [`Facts::without_sack`](crate::Facts::without_sack) if SACK is not `permitted`.
     pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
         let Some(other) = self.facts().without_sack.filter(|_| !permitted) else { return self };
         RecoveryKind::ALL
@@ -50,7 +50,7 @@ impl RecoveryKind {
             .expect("the registry has a row of that name")
     }
 
-    /// Refuses a configuration that the scheme cannot work with.
+    /// Rejects a configuration that cannot be combined with the scheme.
     pub(crate) fn check(self, config: &Config) -> Result<(), Invalid> {
         InUse::new(self).check(config)
     }
@@ -81,7 +81,7 @@ impl InUse {
         of_scheme!(self, scheme => acks::on_ack(scheme, tx, seen, cx))
     }
 
-    /// [`Flight::tell_sent`], with what the scheme in use knows.
+    /// [`Flight::tell_sent`] with the loss and flight totals of the scheme in use.
     #[cold]
     #[inline(never)]
     pub fn tell_sent(&self, tx: &mut Flight, offsets: Range<u64>, bytes: u32, cx: &Cx) {

@@ -1,8 +1,10 @@
-//! Linux's send buffer, which decides the segments that carry PSH (net/ipv4/tcp.c: tcp_sendmsg_locked, tcp_push, forced_push).
+//! Linux's send buffer, which determines the segments that carry PSH (net/ipv4/tcp.c: tcp_sendmsg_locked, tcp_push,
+//! forced_push).
 //!
-//! The application writes [`WRITE`] bytes at a time until the buffer is full, and again when a third of it is free. PSH marks
-//! the last segment of what it wrote each time, and one after each half of the peer's greatest window. The buffer follows the
-//! congestion window (tcp_sndbuf_expand). Only the flag is modelled: the buffer never holds data back.
+//! The application writes [`WRITE`] bytes at a time until the buffer is full, and again when a third of it is free. PSH
+//! marks the last segment of the data written without a pause, and one after each half of the peer's largest window.
+//! The buffer follows the congestion window (tcp_sndbuf_expand). Only the flag is modelled: the buffer never delays
+//! data.
 
 use std::collections::VecDeque;
 
@@ -10,59 +12,60 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, Push};
 use crate::flight::Flight;
 
-/// Bytes of one write by the application, as the Linux engine's guest has it.
+/// Bytes of one write by the application, as in the guest of the Linux engine.
 const WRITE: u64 = 1 << 16;
 
-/// Bytes that the kernel counts for a segment besides its payload: SKB_TRUESIZE of the head that tcp_stream_alloc_skb
-/// allocates, 256 + 256 + 320.
+/// Memory overhead of a segment in bytes: SKB_TRUESIZE of the head that tcp_stream_alloc_skb allocates, 256 + 256 +
+/// 320.
 const OVERHEAD: u64 = 832;
 
-/// tcp_wmem: the size at first, and the greatest.
+/// tcp_wmem: initial and maximum size in bytes.
 const DEFAULT: u64 = 16 << 10;
 const GREATEST: u64 = 4 << 20;
 
-/// tcp_sndbuf_expand: MAX_TCP_HEADER and skb_shared_info, which share a power of two with the segment; and sk_buff.
+/// tcp_sndbuf_expand: MAX_TCP_HEADER and skb_shared_info, which are rounded up to a power of two together with the
+/// segment; and sk_buff.
 const HEADERS: u64 = 192 + 320;
 const SK_BUFF: u64 = 256;
 
 /// TCP_INIT_CWND.
 const LEAST_SEGMENTS: u64 = 10;
 
-/// What the buffer has to know of the flight.
+/// The part of the flight's state that the buffer uses.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     /// First offset not acknowledged.
     una: u64,
     /// One past the highest offset sent.
     max: u64,
-    /// One past the last byte that the application has.
+    /// One past the last byte that the application has to send.
     end: u64,
     cwnd: u64,
-    /// Greatest window that the peer announced.
+    /// Largest window announced by the peer, in bytes.
     max_window: u64,
     /// Payload bytes of a full segment.
     mss: u64,
 }
 
-/// The buffer of one connection. Offsets are those of the stream.
+/// The send buffer of one connection. Offsets are those of the stream.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     /// sk_sndbuf, in bytes as the kernel counts them.
     size: u64,
     /// write_seq: one past the last byte in the buffer.
     written: u64,
-    /// Where the last segment in the buffer begins.
+    /// First offset of the last segment in the buffer.
     tail: u64,
-    /// pushed_seq: what was written when PSH was last set.
+    /// pushed_seq: value of `written` when PSH was last set.
     pushed: u64,
-    /// Ends of the segments with PSH, in order.
+    /// Ends of the segments with PSH, in ascending order.
     ends: VecDeque<u64>,
-    /// SOCK_NOSPACE: the application waits for room.
+    /// SOCK_NOSPACE: the application waits for free space.
     full: bool,
 }
 
 impl SendBuffer {
-    /// The buffer of a connection that has just been established, with [`Push::Linux7`].
+    /// The send buffer of a connection just established, if it uses [`Push::Linux7`].
     pub fn open(config: &Config, tx: &Flight) -> Option<Box<SendBuffer>> {
         match config.push {
             Push::LastSegment => None,
@@ -88,7 +91,7 @@ impl SendBuffer {
         self.ends.binary_search(&end).is_ok()
     }
 
-    /// The application writes what has become possible. Called before segments are sent.
+    /// Writes the application's data for which the buffer has space. Called before segments are sent.
     pub fn fill(&mut self, tx: &Flight) {
         self.update(&tx.into());
     }
@@ -98,8 +101,8 @@ impl SendBuffer {
             self.ends.pop_front();
         }
         if self.full {
-            // tcp_new_space asks before the last segment that fills the window has left (tcp_event_new_data_sent), so that
-            // each growth of the window is seen. Then sk_stream_write_space.
+            // tcp_new_space runs before the last segment that fills the window is sent (tcp_event_new_data_sent), so
+            // that it sees each growth of the window. Then sk_stream_write_space.
             self.expand(o);
             let queued = self.queued(o);
             self.full = self.size.saturating_sub(queued) < queued / 2 || queued >= self.size;
@@ -122,10 +125,10 @@ impl SendBuffer {
         bytes + bytes.div_ceil(o.mss) * OVERHEAD
     }
 
-    /// One call of send: tcp_sendmsg_locked.
+    /// One send system call: tcp_sendmsg_locked.
     fn write(&mut self, o: &Outstanding) {
         let stop = o.end.min(self.written + WRITE);
-        // A segment that has left takes no more.
+        // No data is added to a segment already sent.
         let mut room = if self.tail < o.max { 0 } else { (self.tail + o.mss).saturating_sub(self.written) };
         if room > 0 && self.ends.back() == Some(&self.written) {
             self.ends.pop_back();
