@@ -1,10 +1,11 @@
-//! Linux 2.0 and 2.2 (tcp_input.c, tcp_rtt_estimator): Jacobson's integers in jiffies, srtt kept times 8,
-//! mdev times 4, and a timeout lengthened by a quarter and by 1/2^(cwnd-1).
+//! Linux 2.0 and 2.2 (tcp_input.c, tcp_rtt_estimator): Jacobson's integer arithmetic in jiffies, with srtt scaled by 8,
+//! mdev scaled by 4, and an RTO increased by a quarter and by 1/2^(cwnd-1).
 
 use super::smoothed::Smoothed;
 use ecnlab_base::Dur;
 
-/// Takes in one sample; `first_shift` makes the first mdev 2m (Linux 2.0: 1) or 4m (Linux 2.2: 2).
+/// Processes one sample and returns the RTO; `first_shift` sets the first mdev to 2m (Linux 2.0: 1) or 4m (Linux 2.2:
+/// 2).
 pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur, window: u64, first_shift: u32) -> Dur {
     let m = (rtt.whole(tick) as i64).clamp(1, 1 << 40);
     if s.srtt != 0 {
@@ -16,7 +17,7 @@ pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur, window: u64, first_s
         s.var = m << first_shift;
     }
     let rto = (s.srtt >> 3) + s.var;
-    // For bursts, a quarter; for small windows, one packet's delay more: the kernel's comment in tcp_ack.
+    // A quarter for bursts, and one packet's delay for small windows: see the kernel's comment in tcp_ack.
     let rto = rto + (rto >> 2) + (rto >> window.saturating_sub(1).min(40));
     tick.saturating_mul(rto.max(0) as u64)
 }

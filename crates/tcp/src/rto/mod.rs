@@ -1,4 +1,4 @@
-//! The retransmission timeout: from RTT samples to a deadline. One estimator per file.
+//! The retransmission timeout, computed from RTT samples. One estimator per file.
 
 mod linux;
 mod ns2;
@@ -10,24 +10,24 @@ use smoothed::Smoothed;
 
 use crate::config::{Config, Estimator, RtoFloor};
 
-/// One endpoint's retransmission timeout.
+/// The retransmission timeout of one endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     smoothed: Smoothed,
-    /// The timeout without backoff, not yet bounded.
+    /// RTO without backoff and bounds.
     base: Dur,
-    /// Timeouts since the last valid sample (RFC 6298 §5.5): the timeout is doubled so often.
+    /// Number of doublings since the last valid sample (RFC 6298 §5.5).
     backoff: u32,
-    /// The timeout in force: every ACK asks for it, and only a sample or a backoff moves it.
+    /// Current RTO. It is stored because every ACK uses it and only a sample or a backoff changes it.
     current: Dur,
-    /// Phase of the RTT clock: no two hosts tick together.
+    /// Phase of the RTT clock, which differs between hosts.
     phase: Dur,
 }
 
 impl Rto {
-    /// `phase` in [0, 1) of a tick, as 32 bits.
+    /// The initial RTO. `phase` is the phase of the RTT clock as a fraction of a tick, in units of 2^-32.
     pub fn new(config: &Config, phase: u32) -> Rto {
-        // 32 bits of a tick's picoseconds: the product of two u64 needs 128.
+        // 2^-32 ticks times a tick in picoseconds: the product of two u64 needs 128 bits.
         let phase = (u128::from(config.rtt_tick.ps()) * u128::from(phase)) >> 32;
         let rto = Rto {
             smoothed: Smoothed::default(),
@@ -49,7 +49,7 @@ impl Rto {
         tick.saturating_mul(ticks(now).saturating_sub(ticks(sent)))
     }
 
-    /// Takes in a valid sample. `cwnd` is in bytes, `mss` a segment's.
+    /// Processes a valid RTT sample. `cwnd` is in bytes, `mss` is the bytes of a segment.
     pub fn sample(&mut self, config: &Config, rtt: Dur, cwnd: u64, mss: u32) {
         let tick = config.rtt_tick;
         let window = || cwnd / u64::from(mss);
@@ -62,7 +62,7 @@ impl Rto {
         self.current = self.bounded(config);
     }
 
-    /// Karn: the backed-off timeout is kept until a segment sent once is acknowledged (RFC 6298 §5.7 note).
+    /// Karn: the backed-off RTO is kept until a segment sent once is acknowledged (RFC 6298 §5.7 note).
     pub fn end_backoff(&mut self, config: &Config) {
         if self.backoff > 0 {
             self.backoff = 0;
@@ -70,26 +70,26 @@ impl Rto {
         }
     }
 
-    /// Doubles the timeout (RFC 6298 §5.5).
+    /// Doubles the RTO (RFC 6298 §5.5).
     pub fn back_off(&mut self, config: &Config) {
         self.backoff = (self.backoff + 1).min(config.max_doublings);
         config.rto_estimator.back_off(&mut self.smoothed, self.backoff);
         self.current = self.bounded(config);
     }
 
-    /// RFC 6298 §5.7: the SYN was retransmitted; the handshake's timeouts say nothing about the data's.
+    /// RFC 6298 §5.7: resets the RTO after a retransmitted SYN; timeouts of the handshake do not apply to data.
     pub fn restart_after_syn_loss(&mut self, config: &Config) {
         self.base = config.initial_rto_after_syn_loss;
         self.backoff = 0;
         self.current = self.bounded(config);
     }
 
-    /// The timeout in force.
+    /// Current RTO.
     pub fn current(&self) -> Dur {
         self.current
     }
 
-    /// The timeout from the estimate: backed off, and between its bounds.
+    /// The RTO from the estimate, with backoff and bounds applied.
     fn bounded(&self, config: &Config) -> Dur {
         let least = config.rto_estimator.least(config);
         let doubled = |rto: Dur| rto.saturating_mul(1 << self.backoff);
@@ -98,11 +98,11 @@ impl Rto {
             RtoFloor::Timeout => doubled(self.base).max(least),
             RtoFloor::Variation => doubled(self.base.max(self.smoothed(config).0 + least)),
         };
-        // RFC 6298 §2.5: the ceiling is over the doubled value.
+        // RFC 6298 §2.5: the upper bound applies to the doubled value.
         rto.min(config.max_rto)
     }
 
-    /// Smoothed RTT and its variation, for traces.
+    /// Smoothed RTT and RTT variation, for traces; zero before the first sample.
     pub fn smoothed(&self, config: &Config) -> (Dur, Dur) {
         let Smoothed { srtt, var } = self.smoothed;
         match config.rto_estimator {

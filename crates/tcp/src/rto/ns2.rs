@@ -1,10 +1,11 @@
-//! ns-2 (tcp.cc, rtt_update and rtt_backoff): 4.4BSD's integers in ticks, srtt times 8, rttvar times 4.
+//! ns-2 (tcp.cc, rtt_update and rtt_backoff): 4.4BSD's integer arithmetic in ticks, with srtt scaled by 8 and rttvar by
+//! 4.
 
 use super::smoothed::Smoothed;
 use crate::config::{Config, Estimator};
 use ecnlab_base::Dur;
 
-/// Takes in one sample; returns srtt + 4·rttvar in whole ticks.
+/// Processes one sample and returns srtt + 4·rttvar in whole ticks.
 pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur) -> Dur {
     let m = (rtt.whole(tick) as i64).clamp(1, 1 << 40);
     if s.srtt != 0 {
@@ -15,12 +16,12 @@ pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur) -> Dur {
         s.srtt = m << 3;
         s.var = m << 1;
     }
-    // rttvar is kept times 4, so that it is 4·rttvar as it stands; both are brought to srtt's scale.
+    // rttvar is stored scaled by 4 and thus equals 4·rttvar; both values are brought to srtt's scale.
     tick.saturating_mul((((s.var << 3) + s.srtt) >> 3) as u64)
 }
 
 impl Estimator {
-    /// The least timeout. That of ns-2 is two ticks or more.
+    /// Minimum RTO. In ns-2 it is at least two ticks.
     pub(super) fn least(self, config: &Config) -> Dur {
         match self {
             Estimator::Ns2 => config.min_rto.max(config.rtt_tick.saturating_mul(2)),
@@ -28,7 +29,7 @@ impl Estimator {
         }
     }
 
-    /// The timeout is doubled for the `backoff`-th time.
+    /// Called when the RTO is doubled for the `backoff`-th time.
     pub(super) fn back_off(self, s: &mut Smoothed, backoff: u32) {
         if self == Estimator::Ns2 {
             back_off(s, backoff);
@@ -36,7 +37,7 @@ impl Estimator {
     }
 }
 
-/// After three doublings the estimate is discarded: the next sample starts a new one.
+/// After three doublings the estimate is discarded, and the next sample starts a new one.
 fn back_off(s: &mut Smoothed, backoff: u32) {
     if backoff > 3 {
         s.var += s.srtt >> 3;

@@ -1,9 +1,9 @@
-//! RFC 6298, in picoseconds.
+//! The estimator of RFC 6298, in picoseconds.
 
 use super::smoothed::Smoothed;
 use ecnlab_base::Dur;
 
-/// Takes in one sample; returns SRTT + max(G, 4·RTTVAR).
+/// Processes one sample and returns SRTT + max(G, 4·RTTVAR).
 pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur) -> Dur {
     let r = rtt.ps().min(i64::MAX as u64 / 16) as i64;
     if s.srtt == 0 {

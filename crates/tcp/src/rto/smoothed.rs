@@ -1,10 +1,10 @@
 //! The state of an estimator.
 
-/// The state that every estimator keeps, each in its own unit and scaling.
+/// State common to all estimators, each with its own unit and scaling.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Smoothed {
     /// Smoothed RTT; zero before the first sample.
     pub srtt: i64,
-    /// Its variation.
+    /// RTT variation.
     pub var: i64,
 }

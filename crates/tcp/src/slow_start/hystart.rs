@@ -1,5 +1,6 @@
-//! HyStart as Linux has it: slow start ends where ACKs come in one train for half of the least RTT, or where the RTT has
-//! grown (net/ipv4/tcp_cubic.c, hystart_update; after Ha and Rhee, "Taming the elephants: New TCP slow start", 2011).
+//! HyStart as in Linux: slow start ends if ACKs arrive in one train for half of the minimum RTT, or if the RTT has
+//! increased (net/ipv4/tcp_cubic.c, hystart_update; after Ha and Rhee, "Taming the elephants: New TCP slow start",
+//! 2011).
 
 use ecnlab_base::{Dur, Time};
 
@@ -16,32 +17,32 @@ pub const FACTS: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// Segments of window from which on it looks (hystart_low_window).
+/// Minimum window in segments for detection (hystart_low_window).
 const LOW_WINDOW: u64 = 16;
-/// ACKs of a train are no further apart (hystart_ack_delta_us).
+/// Maximum gap between the ACKs of a train (hystart_ack_delta_us).
 const ACK_DELTA: Dur = Dur::from_ms(2);
-/// Samples of a round trip before its RTT counts (HYSTART_MIN_SAMPLES).
+/// RTT samples per round trip before its RTT is used (HYSTART_MIN_SAMPLES).
 const MIN_SAMPLES: u32 = 8;
-/// Bounds of the growth of the RTT (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
+/// Bounds of the RTT increase (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const DELAY_MIN: Dur = Dur::from_ms(4);
 const DELAY_MAX: Dur = Dur::from_ms(16);
-/// By how much a train may be longer where senders and receivers gather segments, at most (hystart_ack_delay).
+/// Maximum allowance for segmentation and receive offload in the length of a train (hystart_ack_delay).
 const MAX_ACK_DELAY: Dur = Dur::from_ms(1);
-/// Bytes that they gather at most, four times (4 · sk_gso_max_size).
+/// Four times the maximum bytes of an offloaded packet (4 · sk_gso_max_size).
 const GATHERED: u64 = 4 * 65_536;
 
-/// HyStart. "Found" lasts until a timeout.
+/// HyStart. `found` remains set until a timeout.
 #[derive(Clone, Debug, Default)]
 pub struct Hystart {
     found: bool,
-    /// Least RTT since the start or the last timeout (delay_min).
+    /// Minimum RTT since the start or the last timeout (delay_min).
     min_rtt: Option<Dur>,
-    /// The round trip at hand, and when its first ACK came.
+    /// Number of the current round trip, and the time of its first ACK.
     round: u64,
     round_start: Time,
-    /// The last ACK of the train that began with the round trip.
+    /// Time of the last ACK of the train that started with the round trip.
     last_ack: Time,
-    /// Least RTT of the round trip (curr_rtt), and the samples before it counts.
+    /// Minimum RTT of the round trip (curr_rtt), and its number of samples.
     round_rtt: Option<Dur>,
     samples: u32,
 }
@@ -52,7 +53,8 @@ impl Hystart {
         (self.round_rtt, self.samples) = (None, 0);
     }
 
-    /// Whether ACKs have come in one train for longer than half of `min_rtt`; pacing spreads them over twice that.
+    /// Whether ACKs have arrived in one train for longer than half of `min_rtt`; with pacing, for longer than
+    /// `min_rtt`.
     fn is_long_train(&mut self, ack: &AckSample, min_rtt: Dur, opening: &Opening) -> bool {
         if ack.now.since(self.last_ack) > ACK_DELTA {
             return false;
@@ -63,7 +65,7 @@ impl Hystart {
         ack.now.since(self.round_start) > longest
     }
 
-    /// Whether the least RTT of the round trip is above `min_rtt` by an eighth, or the bounds.
+    /// Whether the minimum RTT of the round trip exceeds `min_rtt` by more than an eighth, within the bounds.
     fn is_delayed(&mut self, rtt: Dur, min_rtt: Dur) -> bool {
         let least = self.round_rtt.map_or(rtt, |least| least.min(rtt));
         self.round_rtt = Some(least);
@@ -75,7 +77,7 @@ impl Hystart {
     }
 }
 
-/// What gathering segments adds to a train (hystart_ack_delay).
+/// Allowance for offload in the length of a train (hystart_ack_delay).
 fn ack_delay(ack: &AckSample, opening: &Opening) -> Dur {
     let pacing = Pacing::of_window(opening.window, ack.srtt, opening.mss.into());
     let time = |pacing: Pacing| (Dur::from_s(1).saturating_mul(GATHERED) / pacing.rate.max(1)).min(MAX_ACK_DELAY);
@@ -102,7 +104,7 @@ impl SlowStartExit for Hystart {
     }
 
     fn on_timeout(&mut self) {
-        // bictcp_state. The next ACK begins a round trip.
+        // bictcp_state. The next ACK starts a round trip.
         *self = Hystart::default();
     }
 }

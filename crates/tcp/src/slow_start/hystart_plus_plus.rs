@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): where the RTT has grown, slow start goes on at a quarter of its pace, conservatively, and ends after
-//! five round trips if the RTT does not fall again.
+//! HyStart++ (RFC 9406): after an RTT increase, conservative slow start continues at a quarter of the growth. It ends
+//! slow start after five round trips, unless the RTT falls again.
 
 use ecnlab_base::Dur;
 
@@ -14,46 +14,46 @@ pub const FACTS: Facts = Facts {
     label: "HyStart++",
     summary: "When the RTT has grown by an eighth, slow start continues at a quarter of its rate, and ends after five RTTs.",
     reference: "RFC 9406",
-    // §4.3: later slow starts have a threshold, which ends them.
+    // §4.3: later slow starts have a threshold that ends them.
     only_without_threshold: true,
     ..Facts::PLAIN
 };
 
-// §4.3: the values that it recommends.
+// §4.3: the recommended values.
 const MIN_RTT_THRESH: Dur = Dur::from_ms(4);
 const MAX_RTT_THRESH: Dur = Dur::from_ms(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Segments by which one ACK opens the window at most; without limit where segments are paced.
+/// Maximum growth of the window per ACK, in segments; unlimited with pacing.
 const L: u64 = 8;
 
 /// HyStart++.
 #[derive(Clone, Debug, Default)]
 pub struct HystartPlusPlus {
     round: u64,
-    /// Least RTT of the round trip before and of this one; none is infinity.
+    /// Minimum RTT of the previous and of the current round trip; `None` means infinity.
     last_round: Option<Dur>,
     this_round: Option<Dur>,
-    /// Samples of this round trip (rttSampleCount).
+    /// RTT samples of the current round trip (rttSampleCount).
     samples: u32,
     conservative: Option<Conservative>,
-    /// Whether the ACK at hand came in conservative slow start.
+    /// Whether the current ACK arrived in conservative slow start.
     slowly: bool,
 }
 
 /// Conservative slow start (CSS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Conservative {
-    /// The RTT that brought it about (cssBaselineMinRtt).
+    /// The RTT that triggered it (cssBaselineMinRtt).
     baseline: Dur,
-    /// Round trips of it that are over; the one in which it began counts.
+    /// Completed round trips of conservative slow start, including the one in which it started.
     rounds: u32,
 }
 
 impl HystartPlusPlus {
-    /// §4.2: a round trip begins. Whether conservative slow start is over.
+    /// §4.2: starts a round trip. Returns whether conservative slow start is over.
     fn begin_round(&mut self, round: u64) -> bool {
         self.round = round;
         (self.last_round, self.this_round, self.samples) = (self.this_round, None, 0);
@@ -62,7 +62,8 @@ impl HystartPlusPlus {
         css.rounds == CSS_ROUNDS
     }
 
-    /// §4.2: an RTT. Slow start becomes conservative where it has grown, and ceases to be where that was for nothing.
+    /// §4.2: processes an RTT sample. An increase starts conservative slow start; a fall below the baseline shows that
+    /// it was spurious and ends it.
     fn take(&mut self, rtt: Dur) {
         let least = self.this_round.map_or(rtt, |least| least.min(rtt));
         self.this_round = Some(least);
@@ -93,7 +94,7 @@ impl SlowStartExit for HystartPlusPlus {
         if ack.round != self.round && self.begin_round(ack.round) {
             return true;
         }
-        // §4.2: the window opens before the RTT is looked at.
+        // §4.2: the window opens before the RTT is examined.
         self.slowly = self.conservative.is_some();
         if let Some(rtt) = ack.rtt {
             self.take(rtt);

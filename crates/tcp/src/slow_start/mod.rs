@@ -1,4 +1,4 @@
-//! Where slow start ends before a loss or a mark ends it. One rule per file; window laws know none of them.
+//! Rules that end slow start before a loss or a mark does. One rule per file, independent of the window law.
 
 pub mod hystart;
 pub mod hystart_plus_plus;
@@ -7,10 +7,10 @@ use crate::cc::{AckSample, CcState};
 use crate::hooks::{dispatch, law_trait};
 use crate::registry::{SlowStartKind, slow_start_exits};
 
-/// The window law in use, as an ACK finds it.
+/// State of the window law when an ACK arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
-    /// Window and threshold.
+    /// Congestion window and slow-start threshold.
     pub window: CcState,
     /// Payload bytes of a full segment.
     pub mss: u32,
@@ -25,21 +25,21 @@ impl Opening {
     }
 }
 
-/// The hooks of the rules by which slow start ends.
+/// The hooks of the rules that end slow start.
 macro_rules! exit_hooks {
     ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
         hot {}
         required {
-                /// Each ACK, in every state, before it may open the window. Whether slow start is over.
+                /// Called for each ACK, in every state, before it may open the window. Returns whether slow start ends.
                 fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool;
         }
         provided {
-                /// By how much an ACK of `acked` new bytes opens the window in slow start, in 2^-16 bytes; none leaves
-                /// it to the law.
+                /// Growth of the window in slow start on an ACK of `acked` new bytes, in 2^-16 bytes; `None` leaves it
+                /// to the law.
                 fn growth(&self, acked: u64, opening: &Opening) -> Option<u64> {
                     None
                 }
-                /// The retransmission timer has reduced the window.
+                /// Called on a retransmission timeout that reduces the window.
                 fn on_timeout(&mut self) {}
         }
         more {}
@@ -47,7 +47,7 @@ macro_rules! exit_hooks {
 }
 
 exit_hooks! { law_trait! { {
-    /// A rule by which slow start ends: ssthresh becomes the window. What the window does then is its law's.
+    /// A rule that ends slow start: ssthresh is set to the window. The law determines the window afterwards.
     #[expect(unused_variables, reason = "defaults that do nothing")]
     pub trait SlowStartExit
 } } }
@@ -55,7 +55,7 @@ exit_hooks! { law_trait! { {
 /// The trait is object-safe.
 const _: Option<&dyn SlowStartExit> = None;
 
-/// Slow start ends by a loss, a mark or the threshold alone.
+/// Only a loss, a mark or the threshold ends slow start.
 #[derive(Clone, Debug)]
 pub(crate) struct Standard;
 
@@ -65,7 +65,7 @@ impl SlowStartExit for Standard {
     }
 }
 
-/// The rule in use, from the rows of the registry.
+/// Generates the enum of rules from the rows of the registry.
 macro_rules! exits {
     ($($exit:ident, $module:ident, $name:literal, $facts:ident;)+) => {
         /// The rule in use.
@@ -108,14 +108,14 @@ macro_rules! arms {
 exit_hooks! { dispatch! { { impl SlowStartExit for Exit } of_exit } }
 
 impl Exit {
-    /// Whether slow start ends by a loss, a mark or the threshold alone.
+    /// Whether only a loss, a mark or the threshold ends slow start.
     #[inline]
     pub fn is_standard(&self) -> bool {
         matches!(self, Exit::Standard(_))
     }
 }
 
-/// An ACK of a segment at `ms` milliseconds, with an RTT in microseconds, for the rules' tests.
+/// An ACK sample at `ms` milliseconds with an RTT in microseconds, for the rules' tests.
 #[cfg(test)]
 pub(crate) fn sample(ms: f64, rtt_us: u64, round: u64) -> AckSample {
     use crate::cc::Amount;
