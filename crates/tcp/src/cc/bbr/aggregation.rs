@@ -1,37 +1,37 @@
-//! How much more is acknowledged at once than the bandwidth explains, where receivers and links hold ACKs back (the kernel's
-//! bbr_update_ack_aggregation). Counts are segments.
+//! ACK aggregation: the excess of acknowledged data over the bandwidth, when receivers and links delay ACKs (the
+//! kernel's bbr_update_ack_aggregation). Counts are segments.
 
 use ecnlab_base::Time;
 
 use super::bandwidth::Bandwidth;
 use super::us;
 
-/// Rounds for which the greatest excess counts at least (bbr_extra_acked_win_rtts); twice as many at most.
+/// Minimum number of rounds for which the maximum excess is kept (bbr_extra_acked_win_rtts); the maximum is twice this.
 const ROUNDS: u32 = 5;
 
-/// An epoch in which so much was acknowledged ends (bbr_ack_epoch_acked_reset_thresh).
+/// Acknowledged segments that end an epoch (bbr_ack_epoch_acked_reset_thresh).
 const LONGEST_EPOCH: u64 = 1 << 20;
 
-/// No excess beyond what the path carries in so many microseconds counts (bbr_extra_acked_max_us).
+/// Upper limit of the excess: the data that the path carries in this time, in microseconds (bbr_extra_acked_max_us).
 const MOST_US: u64 = 100_000;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
-    /// When this epoch began, and what was delivered in it.
+    /// Start of this epoch, and segments delivered in it.
     epoch: Time,
     delivered: u64,
-    /// The greatest excess of this window of rounds and of the one before.
+    /// Maximum excess of the current window of rounds and of the previous one.
     most: [u64; 2],
     rounds: u32,
 }
 
 impl Aggregation {
-    /// An epoch begins.
+    /// Starts an epoch.
     pub fn restart(&mut self, now: Time) {
         (self.epoch, self.delivered) = (now, 0);
     }
 
-    /// A round begins.
+    /// Starts a round.
     pub fn begin_round(&mut self) {
         self.rounds += 1;
         if self.rounds >= ROUNDS {
@@ -40,7 +40,7 @@ impl Aggregation {
         }
     }
 
-    /// `delivered` segments more at `now`, on a path of `bw` and with a window of `cwnd`.
+    /// Records that `delivered` segments were delivered at `now`, with bandwidth `bw` and a window of `cwnd`.
     pub fn update(&mut self, delivered: u64, now: Time, bw: Bandwidth, cwnd: u64) {
         let mut expected = bw.segments(us(now.since(self.epoch)));
         if self.delivered <= expected || self.delivered + delivered >= LONGEST_EPOCH {
@@ -52,7 +52,7 @@ impl Aggregation {
         self.most[0] = self.most[0].max(excess);
     }
 
-    /// Returns the additional window on a path of `bw`.
+    /// Returns the additional window at bandwidth `bw`.
     pub fn excess(&self, bw: Bandwidth) -> u64 {
         self.most[0].max(self.most[1]).min(bw.segments(MOST_US))
     }

@@ -1,4 +1,4 @@
-//! Bandwidths and gains in the kernel's fixed point, so that both round alike.
+//! Bandwidths and gains in the kernel's fixed-point format, so that both round alike.
 
 /// Bits of a bandwidth's fraction (the kernel's BW_SCALE).
 const FRACTION: u32 = 24;
@@ -6,15 +6,15 @@ const FRACTION: u32 = 24;
 /// A gain of one (BBR_UNIT).
 pub(super) const UNIT: u64 = 256;
 
-/// Of a million microseconds, those that pacing uses: one per cent less (bbr_pacing_margin_percent).
+/// Microseconds per second used for the pacing rate: one per cent less than a million (bbr_pacing_margin_percent).
 const PACED_US: u128 = 990_000;
 
-/// Segments per microsecond, in 2^-24.
+/// A bandwidth in segments per microsecond, in units of 2^-24.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// `bytes` in segments of `mss` bytes, over `us` microseconds. The kernel keeps 32 bits.
+    /// The bandwidth of `bytes` in segments of `mss` bytes over `us` microseconds. The kernel keeps 32 bits.
     pub fn of(bytes: u64, mss: u64, us: u64) -> Bandwidth {
         let span = u128::from(mss.max(1)) * u128::from(us.max(1));
         let scaled = (u128::from(bytes) << FRACTION) / span;
@@ -32,28 +32,28 @@ impl Bandwidth {
         saturate(scaled.div_ceil(1 << FRACTION))
     }
 
-    /// `gain` times this in bytes of payload a second, less the margin of pacing (bbr_rate_bytes_per_sec).
+    /// `gain` times this bandwidth in bytes of payload per second, less the pacing margin (bbr_rate_bytes_per_sec).
     pub fn bytes_per_sec(self, mss: u64, gain: u64) -> u64 {
         let bytes_per_us = u128::from(self.0) * u128::from(mss) * u128::from(gain) / u128::from(UNIT);
         saturate((bytes_per_us * PACED_US) >> FRACTION)
     }
 
-    /// In bits of payload a second, for traces.
+    /// The bandwidth in bits of payload per second, for traces.
     pub fn bits_per_sec(self, mss: u64) -> f64 {
         self.0 as f64 * mss as f64 * 8e6 / f64::from(1 << FRACTION)
     }
 
-    /// `gain` times this.
+    /// `gain` times this bandwidth.
     pub fn times(self, gain: u64) -> Bandwidth {
         Bandwidth(self.0 * gain / UNIT)
     }
 
-    /// How far the two are apart.
+    /// Absolute difference of the two bandwidths.
     pub fn distance(self, other: Bandwidth) -> Bandwidth {
         Bandwidth(self.0.abs_diff(other.0))
     }
 
-    /// The mean of the two.
+    /// Mean of the two bandwidths.
     pub fn mean(self, other: Bandwidth) -> Bandwidth {
         Bandwidth((self.0 + other.0) / 2)
     }

@@ -1,4 +1,4 @@
-//! The phases of ProbeBW: a quarter more than the bandwidth, a quarter less, then six times the bandwidth.
+//! The gain cycle of ProbeBW: a quarter above the bandwidth, a quarter below it, then six phases at the bandwidth.
 
 use ecnlab_base::{Rng, Time};
 
@@ -8,10 +8,10 @@ use super::us;
 /// The pacing gains of the phases (bbr_pacing_gain).
 const GAINS: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 
-/// The first phase is one of so many: not the one that drains (bbr_cycle_rand).
+/// Number of phases from which the first is drawn: all but the one that drains (bbr_cycle_rand).
 const FIRST_PHASES: u64 = 7;
 
-/// The phase, and since when.
+/// The current phase and its start.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     phase: usize,
@@ -20,29 +20,29 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// The cycle of a connection that draws by `seed`.
+    /// The cycle of a connection; `seed` seeds the draws of the first phase.
     pub fn new(seed: u32) -> Cycle {
         Cycle { phase: 0, began: Time::ZERO, rng: Rng::named(seed.into(), "bbr") }
     }
 
-    /// Begins at `now`, with a phase that is drawn (bbr_reset_probe_bw_mode).
+    /// Starts the cycle at `now` with a random phase (bbr_reset_probe_bw_mode).
     pub fn begin(&mut self, now: Time) {
         self.phase = GAINS.len() - 1 - self.rng.below(FIRST_PHASES) as usize;
         self.advance(now);
     }
 
-    /// The next phase begins at `now`.
+    /// Starts the next phase at `now`.
     pub fn advance(&mut self, now: Time) {
         self.phase = (self.phase + 1) % GAINS.len();
         self.began = now;
     }
 
-    /// The pacing gain of the phase.
+    /// Pacing gain of the phase, in units of 1/256.
     pub fn gain(&self) -> u64 {
         GAINS[self.phase]
     }
 
-    /// Whether the phase is the one that asks for more.
+    /// Whether the phase probes for more bandwidth.
     pub fn probes(&self) -> bool {
         self.phase == 0
     }

@@ -1,30 +1,32 @@
-//! Policers: two intervals in a row that begin and end with losses, lose a fifth and more, and deliver at the same rate, show
-//! a token bucket without tokens. Its rate is then the bandwidth, for 48 rounds (the kernel's bbr_lt_bw_sampling).
+//! Detection of policers: two consecutive intervals that start and end with losses, lose a fifth or more and deliver at
+//! the same rate indicate an empty token bucket. Their rate is then used as the bandwidth for 48 rounds (the kernel's
+//! bbr_lt_bw_sampling).
 
 use ecnlab_base::{Time, coverage_mark};
 
 use super::bandwidth::{Bandwidth, UNIT};
 
-/// Rounds that an interval lasts at least, and four times as many at most (bbr_lt_intvl_min_rtts).
+/// Minimum rounds of an interval (bbr_lt_intvl_min_rtts); the maximum is four times as many.
 const SHORTEST: u32 = 4;
 
-/// Lost of 256 delivered, from which on an interval is lossy (bbr_lt_loss_thresh).
+/// Lost data per 256 delivered from which an interval is lossy (bbr_lt_loss_thresh).
 const LOSSY: u128 = 50;
 
-/// Two bandwidths are the same up to an eighth, or up to so many bytes a second (bbr_lt_bw_ratio, bbr_lt_bw_diff).
+/// Two bandwidths are equal if they differ by at most an eighth, or by at most this number of bytes per second
+/// (bbr_lt_bw_ratio, bbr_lt_bw_diff).
 const SAME_UNTIL: u64 = 500;
 
-/// Rounds for which the rate of a policer counts (bbr_lt_bw_max_rtts).
+/// Rounds for which the rate of a policer is used (bbr_lt_bw_max_rtts).
 const LASTS: u32 = 48;
 
 /// Progress of the connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// Bytes delivered and lost in total, and when something was last delivered.
+    /// Bytes delivered and lost in total, and the time of the last delivery.
     pub delivered: u64,
     pub lost: u64,
     pub delivered_at: Time,
-    /// Something is newly lost.
+    /// A segment was marked lost.
     pub losses: bool,
     pub app_limited: bool,
     pub round_start: bool,
@@ -32,47 +34,47 @@ pub(super) struct Progress {
     pub probes_bandwidth: bool,
 }
 
-/// Change of the state of the policer.
+/// Change of the policer state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// A policer is found.
+    /// A policer was detected.
     Policed,
-    /// Its rate has counted long enough.
+    /// The rate of the policer is no longer used.
     Over,
 }
 
-/// The search for a policer.
+/// State of policer detection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LongTerm {
     /// The bandwidth of the last interval, then that of the policer.
     bw: Option<Bandwidth>,
     in_use: bool,
     sampling: bool,
-    /// Of the interval, or of the use.
+    /// Rounds of the interval, or since the detection.
     rounds: u32,
-    /// The interval began here: milliseconds, bytes.
+    /// Start of the interval in milliseconds, and the bytes delivered and lost until then.
     began_ms: u64,
     delivered: u64,
     lost: u64,
 }
 
 impl LongTerm {
-    /// The rate of the policer, if one is found.
+    /// The rate of the policer, if one is detected.
     pub fn policed(&self) -> Option<Bandwidth> {
         self.bw.filter(|_| self.in_use)
     }
 
-    /// Forgets all.
+    /// Resets the state.
     pub fn reset(&mut self) {
         *self = LongTerm::default();
     }
 
-    /// An ACK, or a timeout, has made `progress`; segments have `mss` bytes.
+    /// Updates the state after an ACK or a timeout. Segments have `mss` bytes.
     pub fn update(&mut self, progress: &Progress, mss: u64) -> Option<Change> {
         if self.in_use {
             return self.is_over(progress).then_some(Change::Over);
         }
-        // Before the first loss tokens are left, and what is delivered is more than the policer's rate.
+        // Before the first loss the bucket has tokens, and the delivery rate exceeds the policer's rate.
         if !self.sampling {
             if !progress.losses {
                 return None;
@@ -114,7 +116,7 @@ impl LongTerm {
         (self.delivered, self.lost, self.rounds) = (progress.delivered, progress.lost, 0);
     }
 
-    /// The bandwidth of an interval that ends with a loss and was lossy.
+    /// The bandwidth of the interval if it ends with a loss and is lossy.
     fn interval(&self, progress: &Progress, mss: u64) -> Option<Bandwidth> {
         let lost = progress.lost.saturating_sub(self.lost);
         let delivered = progress.delivered.saturating_sub(self.delivered);

@@ -1,5 +1,5 @@
-//! The greatest bandwidth of the last rounds, kept in three samples (the kernel's lib/win_minmax.c, after Kathleen Nichols):
-//! the greatest, the greatest since, and the greatest since that one.
+//! Windowed maximum of the bandwidth over the last rounds, in three samples (the kernel's lib/win_minmax.c, after
+//! Kathleen Nichols): the maximum, the maximum since it, and the maximum since that one.
 
 use super::bandwidth::Bandwidth;
 
@@ -9,19 +9,19 @@ struct Sample {
     bw: Bandwidth,
 }
 
-/// The filter. Ages are counted in rounds.
+/// Windowed maximum filter. Ages are in rounds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MaxFilter {
     best: [Sample; 3],
 }
 
 impl MaxFilter {
-    /// The greatest.
+    /// The maximum.
     pub fn get(&self) -> Bandwidth {
         self.best[0].bw
     }
 
-    /// Takes in `bw`, of this `round`; nothing counts longer than `window` rounds.
+    /// Processes the sample `bw` of this `round`; samples expire after `window` rounds.
     pub fn update(&mut self, window: u64, round: u64, bw: Bandwidth) {
         let new = Sample { round, bw };
         let [first, second, third] = self.best;
@@ -37,8 +37,8 @@ impl MaxFilter {
         self.retire(window, new);
     }
 
-    /// Samples that are too old go. Where one sample stands in for several, a newer one takes its place, so that there is a
-    /// successor when its time has come.
+    /// Removes expired samples. If one sample fills several places, a newer one replaces it in the lower places, so
+    /// that there is a successor when it expires.
     fn retire(&mut self, window: u64, new: Sample) {
         let [first, second, third] = self.best;
         let age = new.round - first.round;

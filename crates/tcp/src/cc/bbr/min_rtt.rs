@@ -1,15 +1,15 @@
-//! The least RTT of the last ten seconds, and how long ProbeRTT lasts, which finds it again (bbr_update_min_rtt). RTTs are
-//! microseconds.
+//! The minimum RTT of the last ten seconds, and the duration of ProbeRTT, which measures it again (bbr_update_min_rtt).
+//! RTTs are in microseconds.
 
 use ecnlab_base::{Dur, Time};
 
-/// How long a least RTT counts (bbr_min_rtt_win_sec).
+/// Validity of a minimum RTT (bbr_min_rtt_win_sec).
 const LASTS: Dur = Dur::from_s(10);
 
-/// How long ProbeRTT lasts at least (bbr_probe_rtt_mode_ms).
+/// Minimum duration of ProbeRTT (bbr_probe_rtt_mode_ms).
 const PROBE_LASTS: Dur = Dur::from_ms(200);
 
-/// The least RTT, and since when it counts.
+/// The minimum RTT and the start of its validity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MinRtt {
     least: Option<u64>,
@@ -17,60 +17,60 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// A connection begins at `now`, with the RTT of its handshake.
+    /// The state of a connection that starts at `now`, with the RTT of its handshake.
     pub fn new(rtt: Option<u64>, now: Time) -> MinRtt {
         MinRtt { least: rtt, since: now }
     }
 
-    /// The least RTT; none before the first.
+    /// The minimum RTT; `None` before the first sample.
     pub fn get(&self) -> Option<u64> {
         self.least
     }
 
-    /// Whether it has counted long enough.
+    /// Whether the minimum RTT has expired.
     pub fn has_expired(&self, now: Time) -> bool {
         now.since(self.since) > LASTS
     }
 
-    /// Takes in an RTT, which counts if it is lower, or `anyway`.
+    /// Processes an RTT sample, which replaces the minimum if it is lower, or in any case with `anyway`.
     pub fn take(&mut self, rtt: u64, anyway: bool, now: Time) {
         if anyway || self.least.is_none_or(|least| rtt < least) {
             *self = MinRtt { least: Some(rtt), since: now };
         }
     }
 
-    /// It counts from `now` on.
+    /// Restarts the validity at `now`.
     pub fn renew(&mut self, now: Time) {
         self.since = now;
     }
 }
 
-/// How far ProbeRTT is: a fifth of a second and a round from when the window has come down.
+/// Progress of ProbeRTT: it lasts 200 ms and a round, from the time at which the flight has fallen to its target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// None before the window has come down.
+    /// `None` until the flight has fallen to its target.
     until: Option<Time>,
     round_over: bool,
 }
 
 impl ProbeRtt {
-    /// Whether the window has come down.
+    /// Whether the flight has fallen to its target.
     pub fn is_timed(&self) -> bool {
         self.until.is_some()
     }
 
-    /// The window has come down at `now`.
+    /// Starts the 200 ms and the round at `now`.
     pub fn begin(&mut self, now: Time) {
         *self = ProbeRtt { until: Some(now.saturating_add(PROBE_LASTS)), round_over: false };
     }
 
-    /// An ACK begins a round, or does not. Returns whether one is over since the window has come down.
+    /// Processes an ACK, which starts a round if `round_start`. Returns whether a round has ended since the start.
     pub fn hear(&mut self, round_start: bool) -> bool {
         self.round_over |= round_start;
         self.round_over
     }
 
-    /// Whether the fifth of a second is over (bbr_check_probe_rtt_done).
+    /// Whether the 200 ms are over (bbr_check_probe_rtt_done).
     pub fn is_due(&self, now: Time) -> bool {
         self.until.is_some_and(|until| now > until)
     }

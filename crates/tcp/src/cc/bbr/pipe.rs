@@ -1,17 +1,18 @@
-//! Whether Startup has filled the pipe (bbr_check_full_bw_reached): three rounds have brought less than a quarter more.
+//! Detection of a full pipe in Startup (bbr_check_full_bw_reached): the bandwidth grew by less than a quarter in three
+//! rounds.
 
 use super::bandwidth::{Bandwidth, UNIT};
 
-/// A bandwidth that has grown so much still grows (bbr_full_bw_thresh).
+/// Factor from which on the bandwidth counts as growing (bbr_full_bw_thresh).
 const GROWTH: u64 = UNIT * 5 / 4;
 
-/// Rounds without growth that show a full pipe (bbr_full_bw_cnt).
+/// Rounds without growth that indicate a full pipe (bbr_full_bw_cnt).
 const ROUNDS: u32 = 3;
 
-/// The search for the end of growth.
+/// State of the full pipe detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pipe {
-    /// The bandwidth when it last grew.
+    /// Bandwidth at its last growth.
     bw: Bandwidth,
     /// Rounds since then.
     rounds: u32,
@@ -19,12 +20,12 @@ pub(super) struct Pipe {
 }
 
 impl Pipe {
-    /// Whether it was full once.
+    /// Whether the pipe was full once.
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// A round has begun; `bw` is the greatest bandwidth.
+    /// Processes the end of a round; `bw` is the maximum bandwidth.
     pub fn end_round(&mut self, bw: Bandwidth) {
         if bw >= self.bw.times(GROWTH) {
             (self.bw, self.rounds) = (bw, 0);
@@ -34,12 +35,12 @@ impl Pipe {
         self.full = self.rounds >= ROUNDS;
     }
 
-    /// The bandwidth is to be known anew; rounds without growth stay counted (bbr_set_state).
+    /// Resets the bandwidth but not the count of rounds without growth (bbr_set_state).
     pub fn forget_bandwidth(&mut self) {
         self.bw = Bandwidth::default();
     }
 
-    /// The search begins anew, unless it has ended (bbr_undo_cwnd).
+    /// Restarts the detection, unless it has ended (bbr_undo_cwnd).
     pub fn restart(&mut self) {
         (self.bw, self.rounds) = (Bandwidth::default(), 0);
     }

@@ -1,67 +1,67 @@
-//! The pacing rate, and the bursts in which segments leave at it. Rates are bytes a second, RTTs microseconds.
+//! The pacing rate and the burst size. Rates are in bytes per second, RTTs in microseconds.
 
 use super::Pacing;
 use super::bandwidth::{Bandwidth, UNIT};
 
-/// 2/ln 2, the least gain that doubles what is sent each round (bbr_high_gain).
+/// 2/ln 2, the smallest gain that doubles the data sent per round (bbr_high_gain).
 pub(super) const HIGH_GAIN: u64 = UNIT * 2_885 / 1_000 + 1;
 
-/// The RTT by which pacing begins where none is known.
+/// RTT for the initial pacing rate if none is known.
 const NOMINAL_RTT: u64 = 1_000;
 
-/// Segments that are sent before pacing begins (tcp_update_skb_after_send).
+/// Segments sent before pacing starts (tcp_update_skb_after_send).
 const UNPACED: u64 = 9;
 
-/// Below this rate one segment leaves at a time, above it two and more (bbr_min_tso_rate).
+/// Below this rate a burst may have one segment, above it at least two (bbr_min_tso_rate).
 const SINGLE_BELOW: u64 = 150_000;
 
-/// Most bytes that leave at once, in a packet of segmentation offload (GSO_LEGACY_MAX_SIZE).
+/// Maximum bytes of a burst, in a packet of segmentation offload (GSO_LEGACY_MAX_SIZE).
 const LARGEST_BURST: u64 = 65_536;
 
-/// Most segments of a burst that the window is planned for.
+/// Maximum segments of a burst for which the window has a budget.
 const MOST_PLANNED: u64 = 127;
 
-/// Each so many microseconds of the least RTT halve what a burst has besides the rate's share (2^tcp_tso_rtt_log).
+/// Microseconds of the minimum RTT that halve the part of a burst not derived from the rate (2^tcp_tso_rtt_log).
 const BURST_HALVES: u64 = 512;
 
-/// The rate, and what bursts depend on besides.
+/// The pacing rate and the state that determines bursts.
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     mss: u64,
     bytes_per_sec: u64,
-    /// It has begun with an RTT.
+    /// The initial rate was derived from an RTT.
     has_seen_rtt: bool,
     /// Segments sent.
     sent: u64,
-    /// The least RTT of the whole connection.
+    /// Minimum RTT of the whole connection.
     least_rtt: Option<u64>,
 }
 
 impl Rate {
-    /// Of a connection with segments of `mss` bytes, before it begins.
+    /// The initial state of a connection with segments of `mss` bytes, without a rate.
     pub fn new(mss: u64) -> Rate {
         Rate { mss, bytes_per_sec: 0, has_seen_rtt: false, sent: 0, least_rtt: None }
     }
 
-    /// bbr_init_pacing_rate_from_rtt: `cwnd` segments in a round trip, at the gain of Startup.
+    /// bbr_init_pacing_rate_from_rtt: `cwnd` segments per round trip, times the gain of Startup.
     pub fn begin(&mut self, cwnd: u64, rtt: Option<u64>) {
         self.has_seen_rtt = rtt.is_some();
         let bw = Bandwidth::of(cwnd * self.mss, self.mss, rtt.unwrap_or(NOMINAL_RTT));
         self.bytes_per_sec = bw.bytes_per_sec(self.mss, HIGH_GAIN);
     }
 
-    /// Whether it is still to begin with an RTT.
+    /// Whether no RTT has set the initial rate yet.
     pub fn wants_rtt(&self) -> bool {
         !self.has_seen_rtt
     }
 
-    /// bbr_set_pacing_rate: `gain` times `bw`. It falls only if it `may_fall`.
+    /// bbr_set_pacing_rate: sets the rate to `gain` times `bw`. It falls only with `may_fall`.
     pub fn set(&mut self, bw: Bandwidth, gain: u64, may_fall: bool) {
         let rate = bw.bytes_per_sec(self.mss, gain);
         self.bytes_per_sec = if may_fall { rate } else { rate.max(self.bytes_per_sec) };
     }
 
-    /// An RTT was seen.
+    /// Processes an RTT sample.
     pub fn note_rtt(&mut self, rtt: Option<u64>) {
         self.least_rtt = [self.least_rtt, rtt].into_iter().flatten().min();
     }
@@ -74,26 +74,26 @@ impl Rate {
     /// Returns the pacing rate and burst.
     pub fn pacing(&self) -> Pacing {
         match UNPACED.saturating_sub(self.sent) {
-            // As in Linux, no rate is no limit.
+            // As in Linux, a rate of zero is unlimited.
             0 if self.bytes_per_sec == 0 => Pacing { rate: u64::MAX, quantum: u64::MAX },
             0 => Pacing { rate: self.bytes_per_sec, quantum: self.burst() * self.mss },
             free => Pacing { rate: u64::MAX, quantum: free * self.mss },
         }
     }
 
-    /// Segments that leave at once (tcp_tso_autosize): those of 1/1024 s, and more where the RTT is short.
+    /// Segments per burst (tcp_tso_autosize): those of 1/1024 s, and more if the RTT is short.
     fn burst(&self) -> u64 {
         let halvings = self.least_rtt.map(|rtt| u32::try_from(rtt / BURST_HALVES).unwrap_or(u32::MAX));
         let more = halvings.and_then(|halvings| LARGEST_BURST.checked_shr(halvings)).unwrap_or(0);
         self.segments((self.bytes_per_sec >> 10).saturating_add(more))
     }
 
-    /// Segments of a burst for which the window has room (bbr_tso_segs_goal).
+    /// Segments per burst for which the window has a budget (bbr_tso_segs_goal).
     pub fn planned_burst(&self) -> u64 {
         self.segments(self.bytes_per_sec >> 10).min(MOST_PLANNED)
     }
 
-    /// Segments of a burst of so many bytes, if it is not too large or too small.
+    /// Segments of a burst of `bytes`, within the limits.
     fn segments(&self, bytes: u64) -> u64 {
         (bytes.min(LARGEST_BURST) / self.mss).max(self.least_burst())
     }
@@ -103,7 +103,7 @@ impl Rate {
         if self.bytes_per_sec < SINGLE_BELOW { 1 } else { 2 }
     }
 
-    /// The rate.
+    /// The pacing rate in bytes per second.
     #[cfg(test)]
     pub fn get(&self) -> u64 {
         self.bytes_per_sec

@@ -1,9 +1,9 @@
-//! The window in recovery (the kernel's bbr_set_cwnd_to_recover_or_restore): in its first round as much is sent as is
-//! delivered, then twice as much at most, and at its end the window is what it was before. Counts are segments.
+//! The window in recovery (the kernel's bbr_set_cwnd_to_recover_or_restore): packet conservation in the first round,
+//! then at most two segments sent per segment delivered. The end of recovery restores the window. Counts are segments.
 
 use ecnlab_base::coverage_mark;
 
-/// The congestion states that make a difference.
+/// The congestion states that BBR distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum CaState {
     /// Open, Disorder or CWR.
@@ -19,60 +19,61 @@ enum CaState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Restored {
     pub cwnd: u64,
-    /// The window is final: it is not grown towards the target.
+    /// The window is not grown towards the target after this.
     pub conserves: bool,
-    /// A fast recovery has begun, and with it a round.
+    /// A fast recovery has started, and with it a round.
     pub begins: bool,
 }
 
-/// The state of recovery, as the law knows it.
+/// BBR's recovery state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
-    /// The state at the last ACK that has delivered something.
+    /// The state at the last ACK that delivered data.
     state: CaState,
-    /// The state at the ACK at hand is a recovery, and it follows a timeout.
+    /// Whether the sender is in recovery at the current ACK, and whether the recovery follows a timeout.
     in_recovery: bool,
     after_timeout: bool,
     conserves: bool,
-    /// The window before the losses, or before ProbeRTT.
+    /// Window before the losses, or before ProbeRTT.
     saved: u64,
 }
 
 impl Recovery {
-    /// bbr_save_cwnd: a window that is `cut` already, or was by an earlier loss, counts only if it is greater.
+    /// bbr_save_cwnd: a window that is `cut` already, or was by an earlier loss, is saved only if it is larger.
     pub fn save(&mut self, cwnd: u64, cut: bool) {
         let keeps = cut || self.state >= CaState::Recovery;
         self.saved = if keeps { self.saved.max(cwnd) } else { cwnd };
     }
 
-    /// The window to return to.
+    /// The saved window.
     pub fn saved(&self) -> u64 {
         self.saved
     }
 
-    /// A fast recovery begins.
+    /// Called at the start of a fast recovery.
     pub fn begin_fast(&mut self) {
         self.after_timeout = false;
     }
 
-    /// The retransmission timer has fired.
+    /// Called on a retransmission timeout.
     pub fn begin_after_timeout(&mut self) {
         self.after_timeout = true;
         self.state = CaState::Loss;
     }
 
-    /// A round is over.
+    /// Ends packet conservation, at the end of a round.
     pub fn end_conservation(&mut self) {
         self.conserves = false;
     }
 
-    /// An ACK has come, in recovery or not. A timeout is forgotten with its recovery.
+    /// Processes an ACK. The end of recovery clears the state after a timeout.
     pub fn hear(&mut self, in_recovery: bool) {
         self.in_recovery = in_recovery;
         self.after_timeout &= in_recovery;
     }
 
-    /// The window after this ACK, which delivers `acked` segments and finds `lost` lost, `in_flight` being left.
+    /// Returns the window after an ACK that delivers `acked` segments and marks `lost` segments lost, with `in_flight`
+    /// segments left in flight.
     pub fn window(&mut self, cwnd: u64, acked: u64, lost: u64, in_flight: u64) -> Restored {
         let mut cwnd = cwnd.saturating_sub(lost).max(1);
         let state = self.state_now();
