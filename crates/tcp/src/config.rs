@@ -1,4 +1,4 @@
-//! All settings of a TCP, typed and with units. A profile gives each its value; nothing has a default here.
+//! All settings of a TCP, typed and with units. A profile sets each value; there are no defaults here.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,14 +15,14 @@ use crate::invalid::{Invalid, ensure};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
 
-/// All settings of a TCP. A profile supplies each value with its source; a scenario may change single keys.
+/// All settings of a TCP. A profile sets each value with its source; a scenario may change single keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Largest segment sent and announced: payload and TCP options, without the headers of 40 bytes (RFC 9293 §3.7.1).
     pub mss: Bytes,
-    /// Header bytes of a data segment on the wire: "real" counts IPv4, TCP and option bytes; a number of bytes is
-    /// added as it stands, for comparison with simulators.
+    /// Header bytes of a data segment on the wire: "real" counts IPv4, TCP and option bytes; a number of bytes is added
+    /// unchanged, for comparison with simulators.
     pub data_headers: Headers,
     /// Bytes on the wire of a segment without payload: "real", or a number of bytes.
     pub ack_headers: Headers,
@@ -36,29 +36,30 @@ pub struct Config {
     pub timestamp_clock: Dur,
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
-    /// With SACK, report data that come a second time, in the first block of the ACK that they cause (D-SACK, RFC 2883).
+    /// With SACK, report data received again in the first block of the ACK that they cause (D-SACK, RFC 2883).
     pub dsack: bool,
 
     /// ECN feedback scheme to negotiate and use.
     pub ecn: EcnKind,
-    /// A SYN retransmitted after a timeout no longer asks for ECN (RFC 3168 §6.1.1.1).
+    /// A SYN retransmitted after a timeout no longer requests ECN (RFC 3168 §6.1.1.1).
     pub ecn_syn_fallback: bool,
     /// A packet that arrives with CE is acknowledged at once instead of by a delayed ACK.
     pub ecn_immediate_ack: bool,
-    /// While data retransmitted after a timeout are being acknowledged, an ACK with ECN-Echo may open the window in slow
-    /// start. The timeout has answered these marks already, and no CWR can end the echo: retransmissions carry none
-    /// (RFC 3168 §6.1.5). RFC 3168 §6.1.2, read literally, lets no ACK with ECN-Echo open the window.
+    /// While data retransmitted after a timeout are being acknowledged, an ACK with ECN-Echo may open the window in
+    /// slow start. The timeout was already the response to these marks, and no CWR can end the ECN-Echo:
+    /// retransmissions carry none (RFC 3168 §6.1.5). RFC 3168 §6.1.2, read literally, lets no ACK with ECN-Echo open
+    /// the window.
     pub echo_lets_slow_start: bool,
-    /// How the sender answers an ECN-Echo.
+    /// How the sender responds to ECN-Echo.
     pub ecn_response: EcnResponse,
 
-    /// Acknowledge at least every n-th segment in order; 1 delays no ACK (RFC 5681 §4.2).
+    /// Acknowledge at least every n-th in-order segment; 1 disables delayed ACKs (RFC 5681 §4.2).
     pub ack_every: u32,
-    /// How long an ACK is delayed.
+    /// Delay of ACKs.
     pub delayed_ack: DelayedAck,
-    /// Longest delay of an ACK (RFC 5681 §4.2 allows 500 ms).
+    /// Maximum delay of an ACK (RFC 5681 §4.2 allows 500 ms).
     pub ack_delay: Dur,
-    /// Longest delay of the ACK of a segment with PSH.
+    /// Maximum delay of the ACK of a segment with PSH.
     pub ack_delay_push: Dur,
     /// Which segments carry PSH.
     pub push: Push,
@@ -69,20 +70,20 @@ pub struct Config {
     pub initial_window: u32,
     /// Number of retransmissions of the SYN or SYN-ACK after which the initial window is 1 (RFC 5681 §3.1: one).
     pub syn_losses_to_one: u32,
-    /// Slow-start threshold at the start.
+    /// Initial slow-start threshold.
     pub initial_ssthresh: InitialSsthresh,
-    /// What ends slow start, whichever the window law.
+    /// Rule that ends slow start, independent of the window law.
     pub slow_start: SlowStartKind,
-    /// How the host counts in its window. These are keys of the same table, and [`Config::read`] reads them with it.
+    /// Window arithmetic of the host. These are keys of the same table, and [`Config::read`] reads them with it.
     #[serde(flatten, skip_deserializing)]
     pub rules: Rules,
     /// The window grows only while at least half of it is used (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
-    /// What the window after congestion is a part of.
+    /// Value that the reduction after congestion multiplies.
     pub reduce_from: ReduceFrom,
-    /// A second timeout of the same segment leaves ssthresh as it is (RFC 5681 §3.1).
+    /// A second timeout of the same segment does not change ssthresh (RFC 5681 §3.1).
     pub repeated_timeout_keeps_ssthresh: bool,
-    /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
+    /// After an idle time of one RTO, restart from the initial window (RFC 5681 §4.1).
     pub idle_restart: bool,
 
     /// Loss recovery scheme. If the peer does not permit SACK, a scheme that needs it is replaced by `newreno`, and `rack`
@@ -100,53 +101,54 @@ pub struct Config {
     pub exit_growth: bool,
     /// NewReno: window on leaving recovery.
     pub exit_window: ExitWindow,
-    /// NewReno: a partial ACK deflates the window by what it acknowledges, less one segment (RFC 6582 §3.2 step 3);
-    /// otherwise it takes away all inflation.
+    /// NewReno: a partial ACK deflates the window by the bytes that it acknowledges, less one segment (RFC 6582 §3.2
+    /// step 3); otherwise it removes all inflation.
     pub partial_deflation: bool,
     /// NewReno: only the first partial ACK restarts the retransmission timer (RFC 6582 §3.2 step 3; "impatient" in RFC 3782 §4).
     pub impatient: bool,
-    /// NewReno: the most segments sent for one ACK during recovery; 0 sets no limit.
+    /// NewReno: maximum number of segments sent per ACK during recovery; 0 sets no limit.
     pub recovery_burst: u32,
-    /// SACK: how data in flight is estimated, and which data are retransmitted.
+    /// SACK: how data in flight are estimated, and which data are retransmitted.
     pub sack_rule: SackRule,
     /// SACK and FACK: after a timeout, data that later SACKs report are not retransmitted.
     pub sack_after_timeout: bool,
 
-    /// How RTT samples become the retransmission timeout.
+    /// Estimator of the retransmission timeout from RTT samples.
     pub rto_estimator: Estimator,
-    /// Where RTT samples come from.
+    /// Source of RTT samples.
     pub rtt_sampling: RttSampling,
-    /// The first RTT sample is that of the handshake.
+    /// The handshake gives the first RTT sample.
     pub rtt_from_syn: bool,
-    /// Also if the SYN or SYN-ACK was retransmitted, by its timestamp; `initial_rto_after_syn_loss` then holds only without
-    /// timestamps.
+    /// The handshake gives the first RTT sample even if the SYN or SYN-ACK was retransmitted, measured by its
+    /// timestamp; `initial_rto_after_syn_loss` then applies only without timestamps.
     pub rtt_from_resent_syn: bool,
-    /// One tick of the RTT clock; "0 s" measures exactly.
+    /// One tick of the RTT clock; with "0 s" measurements are exact.
     pub rtt_tick: Dur,
     /// Retransmission timeout before the first RTT sample (RFC 6298 §2.1).
     pub initial_rto: Dur,
-    /// The same once data flows, if the SYN had to be retransmitted (RFC 6298 §5.7).
+    /// Retransmission timeout at the start of data transfer if the SYN had to be retransmitted (RFC 6298 §5.7).
     pub initial_rto_after_syn_loss: Dur,
     /// Lower bound of the retransmission timeout (RFC 6298 §2.4).
     pub min_rto: Dur,
-    /// What `min_rto` is the lower bound of.
+    /// Value that `min_rto` bounds.
     pub min_rto_of: RtoFloor,
-    /// Upper bound of the retransmission timeout, backed off or not (RFC 6298 §2.5).
+    /// Upper bound of the retransmission timeout, with or without backoff (RFC 6298 §2.5).
     pub max_rto: Dur,
-    /// Most doublings of the timeout (RFC 6298 §5.5 sets no limit but `max_rto`).
+    /// Maximum number of doublings of the timeout (RFC 6298 §5.5 sets no limit but `max_rto`).
     pub max_doublings: u32,
-    /// Most retransmissions in succession; the timeout after the last one ends the connection (R2 of RFC 9293 §3.8.3).
+    /// Maximum number of consecutive retransmissions; the timeout after the last one ends the connection (R2 of RFC
+    /// 9293 §3.8.3).
     pub max_timeouts: u32,
-    /// The same for a SYN or SYN-ACK, on top of `linear_syn_timeouts`.
+    /// Maximum number of consecutive retransmissions of a SYN or SYN-ACK, in addition to `linear_syn_timeouts`.
     pub max_syn_timeouts: u32,
     /// Number of timeouts of a SYN that do not double the next one (RFC 6298 §5.5 doubles each).
     pub linear_syn_timeouts: u32,
-    /// One tick of the timer wheel. Timers below 63 ticks expire at a tick, those below 504 at every 8th tick, those below
-    /// 4032 at every 64th, and so on: at the next such tick, never early. "0 s": exactly on time.
+    /// One tick of the timer wheel. Timers below 63 ticks expire at a tick, those below 504 at every 8th tick, those
+    /// below 4032 at every 64th, and so on: at the next such tick, never early. With "0 s" timers are exact.
     pub timer_wheel: Dur,
 }
 
-/// Header bytes: the real ones, or a fixed number as simulators count them.
+/// Header bytes: the real ones, or a fixed number as in simulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headers {
     /// IPv4 and TCP headers with the options that the segment carries.
@@ -155,7 +157,7 @@ pub enum Headers {
     Fixed(Bytes),
 }
 
-/// How long an ACK is delayed.
+/// Delay of ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DelayedAck {
@@ -165,10 +167,11 @@ pub enum DelayedAck {
     #[serde(rename = "linux-2.0")]
     Linux20,
     /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
-    /// retransmission by a sender with ECN; one with CWR; one more for each segment that opens the receive window, which grows
-    /// up to `receive_buffer`; one for a segment with PSH or smaller than others, unless this end
-    /// answers with data. Behind a hole, with SACK, the fourth ACK and later ones wait up to 1 ms. Otherwise the delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms.
-    /// `ecn_immediate_ack` has no effect.
+    /// retransmission by a sender with ECN; one with CWR; one for each segment that opens the receive window, which
+    /// grows up to `receive_buffer`; one for a segment that has PSH or is smaller than a full one, unless this endpoint
+    /// responds with data. Above a hole, with SACK, the fourth and later ACKs are delayed by up to 1 ms. Otherwise the
+    /// delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms. `ecn_immediate_ack` has no
+    /// effect.
     #[serde(rename = "linux-7")]
     Linux7,
 }
@@ -177,46 +180,46 @@ pub enum DelayedAck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Push {
-    /// The last segment of all data that the application has (RFC 9293 §3.9.1.2).
+    /// The last segment of all data that the application has written (RFC 9293 §3.9.1.2).
     LastSegment,
-    /// Linux 7. The application writes 64 KiB at a time into a send buffer of about two congestion windows. The last segment
-    /// of what it writes without a pause carries PSH, and one after each half of the peer's greatest window.
+    /// Linux 7. The application writes 64 KiB at a time into a send buffer of about two congestion windows. The last
+    /// segment of the data written without a pause carries PSH, and one after each half of the peer's largest window.
     #[serde(rename = "linux-7")]
     Linux7,
 }
 
-/// How the sender answers an ECN-Echo.
+/// How the sender responds to ECN-Echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EcnResponse {
-    /// One reduction for each window of data. At a window of one segment, no new data until the timer expires
-    /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
+    /// One reduction per window of data. With a window of one segment, no new data is sent until the timer expires (RFC
+    /// 3168 §6.1.2, RFC 2481 §6.1.2).
     #[serde(rename = "standard")]
     Standard,
-    /// One reduction for each window of data, to ssthresh, which is at least two segments. No rule for a window of one
-    /// (Linux: tcp_reno_ssthresh, tcp_enter_cwr).
+    /// One reduction per window of data, to ssthresh, which is at least two segments. No rule for a window of one
+    /// segment (Linux: tcp_reno_ssthresh, tcp_enter_cwr).
     #[serde(rename = "linux")]
     Linux,
-    /// One reduction for each window of data, and one after each timeout. The reduction is the first step of an ACK. A
-    /// second echo in succession at a window of one segment doubles the timeout and halves the window below one segment;
-    /// limited transmit may then send on a duplicate ACK with nothing outstanding. A timeout keeps ssthresh if the last
-    /// reduction was for ECN, however long ago; so does the loss of the first segment sent after that reduction. A source
-    /// quench has an effect only after all data outstanding at the last reduction are acknowledged
+    /// One reduction per window of data, and one after each timeout. The reduction is the first step of ACK processing.
+    /// A second consecutive ECN-Echo at a window of one segment doubles the timeout and halves the window below one
+    /// segment; limited transmit may then send on a duplicate ACK with no data outstanding. A timeout keeps ssthresh if
+    /// the last reduction was for ECN, however long ago; so does the loss of the first segment sent after that
+    /// reduction. A source quench has an effect only after all data outstanding at the last reduction are acknowledged
     /// (ns-2's tcp.cc: ecn, newack, timeout, quench; tcp-reno.cc: dupack_action).
     #[serde(rename = "ns-2")]
     Ns2,
 }
 
-/// Slow-start threshold at the start.
+/// Initial slow-start threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialSsthresh {
-    /// As high as possible (RFC 5681 §3.1).
+    /// Unlimited (RFC 5681 §3.1).
     Unlimited,
     /// The peer's receive window.
     PeerWindow,
 }
 
-/// What the window after congestion is a part of.
+/// Value that the reduction after congestion multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReduceFrom {
@@ -230,11 +233,11 @@ pub enum ReduceFrom {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitWindow {
-    /// min(ssthresh, max(FlightSize, SMSS) + SMSS): sends no burst.
+    /// min(ssthresh, max(FlightSize, SMSS) + SMSS), which avoids a burst.
     Flight,
     /// ssthresh.
     Ssthresh,
-    /// The window as partial ACKs left it.
+    /// The window after the last partial ACK.
     Keep,
 }
 
@@ -244,46 +247,46 @@ pub enum ExitWindow {
 pub enum SackRule {
     /// SetPipe, IsLost and NextSeg on the scoreboard.
     Rfc6675,
-    /// A counter: minus one for each ACK, minus two for a partial one, plus one for each segment sent. Every hole counts
-    /// as lost (Fall and Floyd 1996).
+    /// A counter: minus one for each ACK, minus two for a partial one, plus one for each segment sent. Every hole
+    /// counts as lost (Fall and Floyd 1996).
     Counter,
 }
 
-/// How RTT samples become the retransmission timeout.
+/// Estimator of the retransmission timeout from RTT samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Estimator {
     /// SRTT + max(G, 4·RTTVAR).
     #[serde(rename = "rfc6298")]
     Rfc6298,
-    /// Linux 2.0: SRTT + 4·MDEV in ticks, lengthened at small windows; MDEV starts at half the first sample.
+    /// Linux 2.0: SRTT + 4·MDEV in ticks, increased at small windows; MDEV starts at half the first sample.
     #[serde(rename = "linux-2.0")]
     Linux20,
     /// Linux 2.2: as 2.0, but MDEV starts at the first sample.
     #[serde(rename = "linux-2.2")]
     Linux22,
-    /// ns-2: 4.4BSD's arithmetic in ticks.
+    /// ns-2: the integer arithmetic of 4.4BSD in ticks.
     #[serde(rename = "ns-2")]
     Ns2,
 }
 
-/// Where RTT samples come from. No sample is taken from retransmitted data (Karn; RFC 6298 §3).
+/// Source of RTT samples. Retransmitted data give no sample (Karn; RFC 6298 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RttSampling {
     /// One segment is timed at a time.
     TimedSegment,
-    /// Each ACK of new data, by the send time of the first segment it acknowledges; if that segment was retransmitted, by
-    /// timestamps.
+    /// Each ACK of new data, by the send time of the first segment that it acknowledges; if that segment was
+    /// retransmitted, by timestamps.
     EachAck,
     /// Each ACK of new data, by its timestamp (RFC 7323 §4.1); without timestamps as `each-ack`.
     Timestamps,
 }
 
-/// What `min_rto` is the lower bound of.
+/// Value that `min_rto` bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoFloor {
-    /// The estimate; doubling comes after the bound (RFC 6298 §2.4, §5.5).
+    /// The estimate; doubling follows the bound (RFC 6298 §2.4, §5.5).
     Estimate,
     /// The timeout after all doublings.
     Timeout,
@@ -291,18 +294,18 @@ pub enum RtoFloor {
     Variation,
 }
 
-/// The largest window that the greatest window scale can announce (RFC 7323 §2.2).
+/// The largest window that the maximum window scale can announce, in bytes (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
 
-/// A timeout doubled more often is above any useful `max_rto`.
+/// Maximum of `max_doublings`: more doublings exceed any useful `max_rto`.
 const MAX_DOUBLINGS: u32 = 16;
 
 impl Config {
-    /// Reads a table of every key, those of [`Rules`] too.
+    /// Reads a table of all keys, including those of [`Rules`].
     ///
     /// # Errors
-    /// Of the first key that is missing, unknown or has a value of another kind. What values cannot be together,
-    /// [`check`](Config::check) says.
+    /// Reports the first key that is missing, unknown or has a value of another type. [`check`](Config::check) reports
+    /// values that cannot be combined.
     pub fn read<'de, V, E>(table: impl IntoIterator<Item = (String, V)>) -> Result<Config, E>
     where
         V: IntoDeserializer<'de, E>,
@@ -314,17 +317,18 @@ impl Config {
         Ok(Config { rules, ..Config::deserialize(MapDeserializer::new(rest.into_iter()))? })
     }
 
-    /// The same with the parameters of its window law that were left out and depend on the profile, such as DCTCP's `profile`.
+    /// Returns this configuration with defaults set for parameters of its window law that depend on the profile, such
+    /// as DCTCP's `profile`.
     #[must_use]
     pub fn settled(mut self, profile: &str) -> Config {
         self.congestion.settle(profile);
         self
     }
 
-    /// Finds the first impossible value.
+    /// Checks for the first impossible value.
     ///
     /// # Errors
-    /// [`Invalid`] names the key and says what it must be.
+    /// [`Invalid`] names the key and the values it may have.
     pub fn check(&self) -> Result<(), Invalid> {
         let at_least_one = [
             ("ack_every", self.ack_every),
@@ -394,7 +398,7 @@ impl Config {
 }
 
 impl Headers {
-    /// Bytes of `segment` on the wire.
+    /// Length of `segment` on the wire, in bytes.
     pub(crate) fn wire_len(self, segment: &Segment) -> u32 {
         match self {
             Headers::Real => segment.ipv4_len(),

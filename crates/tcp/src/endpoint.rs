@@ -1,4 +1,4 @@
-//! One end of a connection: the calls a driver makes, and what becomes of a deadline.
+//! One endpoint of a connection: the interface to the driver, and the timers.
 
 use std::sync::Arc;
 
@@ -14,83 +14,85 @@ use crate::receiver::Receiver;
 use crate::registry::EcnKind;
 use crate::sender::Sender;
 
-/// Segments to send now, in order. The driver drains it.
+/// Segments to send now, in order. The driver removes them.
 pub type Out = Vec<Segment>;
 
 /// The states of RFC 9293 §3.3.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// No connection: before, after, or given up.
+    /// No connection: not yet opened, closed, reset or given up.
     Closed,
     /// Waiting for a SYN.
     Listen,
     /// SYN sent.
     SynSent,
-    /// SYN received and answered.
+    /// SYN received, SYN-ACK sent.
     SynReceived,
-    /// Open both ways.
+    /// Both directions are open.
     Established,
-    /// Closed here; the FIN is not yet acknowledged.
+    /// Closed by this endpoint; its FIN is not yet acknowledged.
     FinWait1,
-    /// Closed here, and the peer knows.
+    /// Closed by this endpoint; its FIN is acknowledged.
     FinWait2,
     /// Closed by the peer only.
     CloseWait,
-    /// Both have closed at once.
+    /// Closed by both endpoints at the same time.
     Closing,
-    /// Closed by the peer, then here.
+    /// Closed by the peer, then by this endpoint.
     LastAck,
-    /// All done; a FIN sent again by the peer is still acknowledged. It does not time out: the driver ends it.
+    /// Closed by both endpoints; a retransmitted FIN of the peer is still acknowledged. There is no 2·MSL timeout: the
+    /// driver ends this state.
     TimeWait,
 }
 
-/// What a time series shows of an endpoint.
+/// State of an endpoint for a time series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Congestion window in bytes, with recovery's inflation.
+    /// Congestion window in bytes, including the inflation of recovery.
     pub cwnd: u64,
-    /// Slow-start threshold in bytes; `u64::MAX` is none.
+    /// Slow-start threshold in bytes; `u64::MAX` means none.
     pub ssthresh: u64,
     /// Bytes sent and not acknowledged; after a timeout, those sent since.
     pub flight: u64,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Dur,
-    /// Its variation, as the estimator keeps it.
+    /// RTT variation of the estimator.
     pub rttvar: Dur,
-    /// Retransmission timeout in force.
+    /// Current retransmission timeout, with backoff.
     pub rto: Dur,
     /// Whether a recovery is in progress.
     pub in_recovery: bool,
 }
 
-/// One end of a TCP connection, without I/O, clock or threads: segments and time in, segments and a deadline out.
+/// One endpoint of a TCP connection, without I/O, clock or threads. Input: segments and the time. Output: segments and
+/// a deadline.
 #[derive(Debug)]
 pub struct Endpoint {
     pub(crate) tx: Sender,
     pub(crate) rx: Receiver,
     pub(crate) state: State,
     pub(crate) ecn: ecn::Scheme,
-    /// Timestamps, SACK and the peer's window shift, as agreed in the handshake.
+    /// Use of timestamps and SACK, and the peer's window scale shift, as negotiated in the handshake.
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) peer_shift: u8,
-    /// The feedback that the peer's SYN asked for ([`Feedback::asks`]).
+    /// Feedback scheme requested by the peer's SYN ([`Feedback::asks`]).
     pub(crate) asked: Option<EcnKind>,
-    /// The peer's options, kept between SYN and establishment.
+    /// Options of the peer's SYN, stored until the connection is established.
     pub(crate) peer_mss: u32,
     pub(crate) config: Arc<Config>,
     pub(crate) counters: Counters,
 }
 
 impl Endpoint {
-    /// Opens actively: emits the SYN. The connection starts at sequence number `iss`.
+    /// Active open: sends the SYN. `iss` is the initial sequence number.
     pub fn connect(config: &Arc<Config>, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
         let mut end = Endpoint::new(config, iss, State::SynSent);
         end.send_syn(now, out);
         end
     }
 
-    /// Opens passively: waits for a SYN.
+    /// Passive open: waits for a SYN.
     pub fn listen(config: &Arc<Config>, iss: Seq) -> Endpoint {
         Endpoint::new(config, iss, State::Listen)
     }
@@ -111,8 +113,8 @@ impl Endpoint {
         }
     }
 
-    /// The application has `bytes` more to send; `u64::MAX` is an endless supply. Allowed before the
-    /// connection is established; ignored after [`Endpoint::close`].
+    /// Adds `bytes` of application data to send; `u64::MAX` is an endless source. Allowed before the connection is
+    /// established; ignored after [`Endpoint::close`].
     pub fn write(&mut self, bytes: u64, now: Time, out: &mut Out) {
         if !self.tx.flight.closing && self.state != State::Closed {
             self.tx.flight.write(bytes);
@@ -129,14 +131,14 @@ impl Endpoint {
         match self.state {
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
-            // Before establishment the wish is kept, as written data is.
+            // Before establishment the close is stored, as written data is.
             _ => {}
         }
         self.output(now, out);
     }
 
-    /// The application writes no more, and takes back what has not yet been sent: a FIN follows what has. Returns all the
-    /// bytes that it has written then.
+    /// Closes and discards the data not yet sent: a FIN follows the data sent. Returns the bytes written that were not
+    /// discarded.
     pub fn withdraw(&mut self, now: Time, out: &mut Out) -> u64 {
         self.tx.flight.withdraw();
         if self.tx.flight.closing {
@@ -146,7 +148,7 @@ impl Endpoint {
         self.tx.flight.end - 1
     }
 
-    /// Gives the connection up with an RST.
+    /// Aborts the connection with an RST.
     pub fn abort(&mut self, out: &mut Out) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             // RFC 9293 §3.10.5: SEQ = SND.NXT and no ACK.
@@ -156,7 +158,7 @@ impl Endpoint {
         self.die();
     }
 
-    /// A segment has arrived; its codepoint is the one it arrived with.
+    /// Processes a received segment. Its ECN codepoint is the one received.
     pub fn on_segment(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         self.counters.segments_received += 1;
         match self.state {
@@ -167,8 +169,8 @@ impl Endpoint {
         }
     }
 
-    /// A source quench has arrived whose addresses and ports are this connection's. It may move the deadline; it
-    /// sends nothing.
+    /// Processes a source quench for the addresses and ports of this connection. It may change the deadline and sends
+    /// no segment.
     pub fn on_quench(&mut self, quench: &Quench, now: Time) {
         self.counters.quenches_received += 1;
         if !self.is_established() {
@@ -179,7 +181,7 @@ impl Endpoint {
         self.tx.on_quench(offset, quench.cause, &mut cx);
     }
 
-    /// The deadline may have come; harmless if it has not.
+    /// Runs the timers that are due at `now`; has no effect before the deadline.
     pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
         if now >= self.rx.deadline {
             self.rx.delay_is_over(&self.config, &self.tx.flight.timer.rto);
@@ -202,7 +204,7 @@ impl Endpoint {
     fn on_retransmission_timer(&mut self, now: Time, out: &mut Out) {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         if self.tx.on_timer(&mut cx) {
-            // The scheme's own timers say what to send by themselves.
+            // A timer of the scheme has already selected the chunks to send.
         } else if self.tx.flight.max == self.tx.flight.una || self.tx.flight.only_probing() {
             if let Some(probe) = self.tx.flight.on_idle_timer(&mut cx) {
                 self.emit(probe, now, out);
@@ -217,18 +219,18 @@ impl Endpoint {
         self.output(now, out);
     }
 
-    /// When [`Endpoint::on_deadline`] is next due; [`Time::NEVER`] if nothing is pending.
+    /// Next time to call [`Endpoint::on_deadline`]; [`Time::NEVER`] if no timer is running.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.tx.flight.timer.deadline.min(self.rx.deadline).min(self.tx.flight.pacer.deadline)
     }
 
-    /// Bytes delivered in order to the application, in total. It reads at once.
+    /// Bytes delivered in order to the application, in total. The application reads at once.
     pub fn received(&self) -> u64 {
         self.rx.delivered()
     }
 
-    /// Own bytes acknowledged, in total.
+    /// Bytes of data sent and acknowledged, in total.
     pub fn acked(&self) -> u64 {
         self.tx.flight.data_acked()
     }
@@ -238,28 +240,28 @@ impl Endpoint {
         self.state
     }
 
-    /// Whether the handshake is over and the connection not closed or reset.
+    /// Whether the handshake is complete and the connection not closed or reset.
     pub fn is_established(&self) -> bool {
         !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Whether all the peer had to say has been delivered, its FIN included.
+    /// Whether all data of the peer has been delivered, its FIN included.
     pub fn peer_closed(&self) -> bool {
         self.rx.has_fin()
     }
 
-    /// Whether nothing is left to do: both directions closed and acknowledged, or the connection reset or given up.
+    /// Whether the connection is over: both directions closed and acknowledged, or the connection reset or given up.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed | State::TimeWait)
     }
 
-    /// Whether this end sends its data as ECN-capable, or did until the connection was closed. The two ends can differ
-    /// where a SYN sent again without ECN crossed the answer to the first.
+    /// Whether this endpoint sends ECN-capable data, or did until the connection was closed. The two endpoints can
+    /// differ if a SYN retransmitted without ECN crossed the SYN-ACK to the first one.
     pub fn ecn_negotiated(&self) -> bool {
         self.tx.flight.una > 0 && self.ecn.is_capable()
     }
 
-    /// The counters.
+    /// The counters of this endpoint.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -279,14 +281,14 @@ impl Endpoint {
         }
     }
 
-    /// What the window law has under the `name` of a column; `None` if it has no such column.
+    /// The window law's value for the column `name`; `None` if the law has no such column.
     pub fn law_value(&self, name: &str) -> Option<f64> {
         let law = &self.tx.flight.law;
         let place = law.columns().iter().position(|column| column.name == name)?;
         law.values().get(place).copied()
     }
 
-    /// The connection is over, whatever the reason.
+    /// Ends the connection for any reason.
     pub(crate) fn die(&mut self) {
         self.state = State::Closed;
         self.tx.flight.timer.deadline = Time::NEVER;

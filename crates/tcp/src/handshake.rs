@@ -1,4 +1,4 @@
-//! The handshake: options and ECN agreed on, SYNs sent again.
+//! The handshake: negotiation of options and ECN, and retransmission of SYNs.
 
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Segment, Timestamps};
@@ -8,13 +8,13 @@ use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::Cx;
 use crate::receiver::Receiver;
 
-/// Segment size of a peer that announces none (RFC 9293 §3.7.1).
+/// Segment size of a peer that announces none, in bytes (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u32 = 536;
-/// Bytes that the timestamp option takes from each segment (RFC 7323 appendix A).
+/// Bytes of the timestamp option in each segment (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
 
 impl Endpoint {
-    /// Sends the SYN, for the first time or again.
+    /// Sends or retransmits the SYN.
     pub(crate) fn send_syn(&mut self, now: Time, out: &mut Out) {
         let mut syn = self.syn_segment(Flags::SYN);
         // RFC 7323 §3.2: the echo of a SYN without ACK is zero.
@@ -23,7 +23,7 @@ impl Endpoint {
         self.finish_syn(PacketKind::Syn, syn, now, out);
     }
 
-    /// Answers the SYN, for the first time or again.
+    /// Sends or retransmits the SYN-ACK.
     fn send_syn_ack(&mut self, now: Time, out: &mut Out) {
         let mut syn = self.syn_segment(Flags::SYN | Flags::ACK);
         syn.ack = self.rx.ack();
@@ -32,7 +32,7 @@ impl Endpoint {
         self.finish_syn(PacketKind::SynAck, syn, now, out);
     }
 
-    /// A SYN with what this end offers, or, answering, with what both ends can do.
+    /// A SYN with the options of this endpoint, or a SYN-ACK with the options of both endpoints.
     fn syn_segment(&self, flags: Flags) -> Segment {
         let scale = self.config.window_scaling.then(|| Receiver::wanted_shift(self.config.receive_buffer.0));
         let answering = flags.contains(Flags::ACK);
@@ -53,9 +53,9 @@ impl Endpoint {
         self.push(kind, syn, out);
     }
 
-    /// A segment for a listening endpoint.
+    /// Processes a segment in the LISTEN state.
     pub(crate) fn on_listen(&mut self, segment: &Segment, now: Time, out: &mut Out) {
-        // RFC 9293 §3.10.7.2: RST is ignored, ACK refused, anything but SYN dropped.
+        // RFC 9293 §3.10.7.2: RST is ignored, ACK is answered by an RST, other segments without SYN are dropped.
         if segment.flags.contains(Flags::RST) {
             return;
         }
@@ -68,12 +68,13 @@ impl Endpoint {
         }
     }
 
-    /// Answers the SYN, or the same SYN again. RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none,
-    /// whatever another asked.
+    /// Responds to the SYN or a repeated SYN. RFC 3168 §6.1.1: after one SYN that does not request ECN the connection
+    /// uses none, whatever another SYN requested.
     pub(crate) fn answer_syn(&mut self, syn: &Segment, now: Time, out: &mut Out) {
         let asks = Scheme::new(self.config.ecn).asks(syn);
         if self.asked.is_some() && asks.is_some() && asks != self.asked {
-            // RFC 9768 §3.1.5: the ends could not know which of the two they use. The peer may be established or not.
+            // RFC 9768 §3.1.5: the endpoints could not agree on one of the two schemes. The peer may be established or
+            // not.
             let reset =
                 Segment { seq: self.tx.flight.seq(self.tx.flight.nxt), ack: self.rx.ack(), ..Segment::default() };
             self.send_reset(Segment { flags: Flags::ACK, ..reset }, out);
@@ -85,7 +86,7 @@ impl Endpoint {
         self.send_syn_ack(now, out);
     }
 
-    /// A segment for an endpoint whose SYN is not yet answered (RFC 9293 §3.10.7.3).
+    /// Processes a segment in the SYN-SENT state (RFC 9293 §3.10.7.3).
     pub(crate) fn on_syn_sent(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         let has = |flag| segment.flags.contains(flag);
         let acks_syn = has(Flags::ACK) && segment.ack == self.tx.flight.seq(1);
@@ -119,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes in the peer's SYN: its number and its options, as far as this end agrees to them.
+    /// Processes the peer's SYN: its sequence number, and the options that this endpoint uses too.
     fn learn(&mut self, syn: &Segment) {
         self.rx.start(syn.seq);
         self.peer_mss = syn.mss.map_or(DEFAULT_MSS, u32::from).max(1);
@@ -130,19 +131,19 @@ impl Endpoint {
         if let Some(shift) = syn.window_scale.filter(|_| self.config.window_scaling) {
             self.rx.shift_agreed = true;
             self.rx.shift = Receiver::wanted_shift(self.config.receive_buffer.0);
-            // RFC 7323 §2.3: a shift past 14 is taken as 14.
+            // RFC 7323 §2.3: a shift above 14 is replaced by 14.
             self.peer_shift = shift.min(14);
         }
         // RFC 7323 §2.2: the window of a SYN is not scaled.
         self.tx.flight.set_peer_window(syn.window.into(), &self.config);
     }
 
-    /// The own SYN is acknowledged: data may flow.
+    /// Enters ESTABLISHED, or FIN-WAIT-1 after a close, when the SYN of this endpoint is acknowledged.
     pub(crate) fn establish(&mut self, segment: &Segment, now: Time) {
         if !segment.flags.contains(Flags::SYN) {
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         }
-        // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
+        // RFC 9293 §3.7.1: SendMSS minus the options that every segment carries.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 } + self.ecn.option_len();
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
         let recovery = self.config.recovery.with_sack(self.sack);
@@ -152,7 +153,7 @@ impl Endpoint {
         self.state = if self.tx.flight.closing { State::FinWait1 } else { State::Established };
     }
 
-    /// No answer to the SYN or SYN-ACK.
+    /// Handles a timeout of the SYN or SYN-ACK.
     pub(crate) fn on_syn_timeout(&mut self, now: Time, out: &mut Out) {
         let linear = if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 };
         if self.tx.flight.timer.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {

@@ -1,10 +1,10 @@
-//! The hooks of a family of laws, listed once. A list is a macro with the signature, the documentation and the default of
-//! each hook; from it come the trait that the laws implement ([`law_trait!`]) and the calls of the law in use ([`dispatch!`]).
-//! A new hook is an entry of the list, a call, and a law that implements it.
+//! The hooks of a family of laws, listed once. A list is a macro with the signature, documentation and default of each
+//! hook. It generates the trait that the laws implement ([`law_trait!`]) and the calls of the law in use
+//! ([`dispatch!`]). A new hook needs an entry in the list, a call, and a law that implements it.
 //!
-//! `hot` and `required` hooks have no default, `provided` hooks have one; what is under `more` belongs to the trait alone.
+//! `hot` and `required` hooks have no default, `provided` hooks have one; hooks under `more` are in the trait only.
 
-/// The trait of a list of hooks, behind `$head`.
+/// Generates the trait of a list of hooks; `$head` is its declaration.
 macro_rules! law_trait {
     (
         { $($head:tt)* }
@@ -23,9 +23,9 @@ macro_rules! law_trait {
 }
 pub(crate) use law_trait;
 
-/// The calls of a list of hooks, in the block that `$head` begins. `$of!(self, law => call)` evaluates the call for the
-/// variant in use: a match, no virtual call. Calls of hot hooks are inlined in any case, those of required ones are `#[inline]`,
-/// those of provided ones if the list says so.
+/// Generates the calls of a list of hooks in the block that `$head` starts. `$of!(self, law => call)` evaluates the
+/// call for the variant in use with a match instead of a virtual call. Calls of hot hooks are always inlined, those of
+/// required hooks are `#[inline]`, and those of provided hooks if the list sets it.
 macro_rules! dispatch {
     (
         { $($head:tt)* } $seen:vis $of:ident
@@ -43,7 +43,8 @@ macro_rules! dispatch {
 }
 pub(crate) use dispatch;
 
-/// One call of [`dispatch!`]. `self` is passed on: a `self` of this macro would be another one.
+/// One call of [`dispatch!`]. `self` is passed as an argument: because of macro hygiene, a `self` of this macro would
+/// be a different one.
 macro_rules! forward {
     (
         $of:ident $(#[$about:meta])* $seen:vis

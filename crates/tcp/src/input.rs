@@ -1,4 +1,4 @@
-//! Segments in, once both ends know each other's sequence numbers (RFC 9293 §3.10.7.4).
+//! Processing of received segments after both endpoints know each other's sequence numbers (RFC 9293 §3.10.7.4).
 
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
@@ -28,7 +28,7 @@ impl Endpoint {
         if !acceptable || old {
             return self.refuse(segment, old, now, out);
         }
-        // Second: RST; only the exact next number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
+        // Second: RST; only one with the exact next sequence number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
         if segment.flags.contains(Flags::RST) {
             if segment.seq == self.rx.ack() {
                 self.die();
@@ -37,7 +37,7 @@ impl Endpoint {
             }
             return;
         }
-        // Fourth: SYN; answered by an ACK (RFC 5961 §4.2). Fifth: nothing without ACK.
+        // Fourth: SYN; the response is an ACK (RFC 5961 §4.2). Fifth: a segment without ACK is dropped.
         if segment.flags.contains(Flags::SYN) {
             return self.send_ack(now, out);
         }
@@ -52,14 +52,14 @@ impl Endpoint {
         }
         match self.tx.flight.offset(segment.ack) {
             Some(ack) => self.take_ack(segment, flags, ack, now),
-            // RFC 9293 §3.10.7.4: an old ACK is ignored; one of what was not sent is answered.
+            // RFC 9293 §3.10.7.4: an old ACK is ignored; an ACK of data not sent causes an ACK in response.
             None if self.tx.flight.seq(self.tx.flight.una).after(segment.ack) => {}
             None => return self.send_ack(now, out),
         }
         self.take_data(segment, flags, asks_for_ack, now, out);
     }
 
-    /// A segment for no connection is answered by an RST that its sender will believe (RFC 9293 §3.10.7.1).
+    /// Responds to a segment for no connection with an RST that its sender accepts (RFC 9293 §3.10.7.1).
     pub(crate) fn on_closed(&mut self, segment: &Segment, out: &mut Out) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -72,13 +72,13 @@ impl Endpoint {
         self.send_reset(reset, out);
     }
 
-    /// Whether the ACK that waits leaves before `segment` is taken in.
+    /// Whether the delayed ACK is sent before `segment` is processed.
     #[inline(never)]
     fn flushes_ack(&self, segment: &Segment) -> bool {
         self.ecn.flushes_ack(segment) || self.rx.flushes_sack(segment)
     }
 
-    /// A segment outside the window, or `old` by its timestamp.
+    /// Rejects a segment that is outside the window, or `old` by its timestamp.
     #[cold]
     fn refuse(&mut self, segment: &Segment, old: bool, now: Time, out: &mut Out) {
         if !old && self.rx.reaches_last_ack(segment) && !segment.flags.intersects(Flags::SYN | Flags::RST) {
@@ -88,7 +88,7 @@ impl Endpoint {
             return;
         }
         if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) && self.rx.is_first(segment.seq) {
-            // The SYN again: our SYN-ACK was lost, or the peer no longer asks for ECN (RFC 3168 §6.1.1.1).
+            // A repeated SYN: the SYN-ACK was lost, or the peer no longer requests ECN (RFC 3168 §6.1.1.1).
             self.counters.retransmits_recovery += 1;
             return self.answer_syn(segment, now, out);
         }
@@ -97,7 +97,7 @@ impl Endpoint {
         self.send_ack(now, out);
     }
 
-    /// The ACK that ends the passive side's handshake; whether it did.
+    /// Processes the ACK that completes a passive open. Returns whether it did.
     fn on_handshake_ack(&mut self, segment: &Segment, now: Time, out: &mut Out) -> bool {
         if self.tx.flight.offset(segment.ack) != Some(1) {
             self.send_reset(Segment { seq: segment.ack, ..Segment::default() }, out);
@@ -110,7 +110,7 @@ impl Endpoint {
     #[inline(always)]
     fn take_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) {
         if self.tx.flight.has_nothing_to_say() && self.tx.flight.max == self.tx.flight.una && !flags.echo() {
-            // An end that only receives: of all that an ACK can say, the window counts.
+            // At an endpoint that only receives, an ACK has no effect besides its window.
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
@@ -124,7 +124,7 @@ impl Endpoint {
     fn read_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) -> AckSeen {
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config, now);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
-        // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
+        // After both endpoints have closed, ECN-Echo has no effect (RFC 9293 §3.10.7.4, TIME-WAIT).
         self.counters.ece_received += u64::from(flags.echo() && self.state != State::TimeWait);
         // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
         let bare = segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN);
@@ -163,7 +163,7 @@ impl Endpoint {
         }
     }
 
-    /// Hands a segment to the receiver.
+    /// Passes a segment to the receiver.
     #[inline(always)]
     fn take_in(&mut self, segment: &Segment, flags: EcnFlags, now: Time) -> crate::receiver::Arrival {
         let reads_headers = self.config.delayed_ack.reads_headers();
@@ -185,8 +185,8 @@ impl Endpoint {
         self.rx.note_header(segment, echo, flags.cwr());
     }
 
-    /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it. The feedback scheme
-    /// `asks_for_ack` or lets it wait.
+    /// Processes payload and FIN, then sends data, and the ACK if no data segment carried it. `asks_for_ack` is true if
+    /// the feedback scheme requires an ACK.
     #[inline(always)]
     fn take_data(&mut self, segment: &Segment, flags: EcnFlags, asks_for_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
@@ -207,7 +207,7 @@ impl Endpoint {
         self.output(now, out);
         let marked = segment.ecn == Ecn::Ce && self.config.ecn_immediate_ack && !self.ecn.is_off();
         let due = match arrival.ack {
-            // Only of a segment that has nothing to acknowledge: marked ACKs may be acknowledged.
+            // Only for a segment with nothing to acknowledge: the feedback scheme may acknowledge marked ACKs.
             AckDue::No => asks_for_ack,
             AckDue::Now => true,
             AckDue::Delayed => asks_for_ack || marked,

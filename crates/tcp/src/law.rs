@@ -10,19 +10,19 @@ use crate::hooks::dispatch;
 use crate::registry::WindowLaw;
 use crate::slow_start::{Exit, Opening, SlowStartExit};
 
-/// The law in use, and what ends its slow start.
+/// The window law in use, with the rule that ends slow start.
 #[derive(Debug)]
 pub(crate) struct Law {
     in_use: InUse,
     slow_start: Exit,
-    /// As the law's constants say; kept, since every segment asks.
+    /// Stored because it is read for every segment.
     wants_samples: bool,
 }
 
-/// The law in use, from the rows of the registry.
+/// Generates [`InUse`] from the rows of the registry.
 macro_rules! in_use {
     ($($law:ident($module:ident::$params:ident), $name:literal, $facts:ident;)+) => {
-        /// The law in use.
+        /// The window law in use.
         #[derive(Debug)]
         pub(crate) enum InUse { $($law(<cc::$module::$params as Params>::Law)),+ }
 
@@ -62,19 +62,19 @@ macro_rules! in_use {
 window_laws! { in_use! {} }
 
 impl Law {
-    /// The law that `config` names, for segments of `mss` bytes of payload.
+    /// The window law of `config`, for segments of `mss` bytes of payload.
     pub fn new(config: &Config, mss: u32) -> Law {
         let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start));
         Law { wants_samples: in_use.wants_samples() || !slow_start.is_standard(), in_use, slow_start }
     }
 
-    /// [`Facts::samples`](crate::Facts::samples); what ends slow start wants them too.
+    /// [`Facts::samples`](crate::Facts::samples); also true if the slow-start rule needs samples.
     #[inline]
     pub fn wants_samples(&self) -> bool {
         self.wants_samples
     }
 
-    /// What ends slow start hears of an ACK.
+    /// Passes an ACK to the slow-start rule, which may end slow start.
     #[cold]
     fn check_slow_start(&mut self, sample: &AckSample) {
         if self.slow_start.on_ack(sample, &self.opening()) {
@@ -83,7 +83,7 @@ impl Law {
         }
     }
 
-    /// By how much an ACK opens the window, in 2^-16 bytes, where not the law says it but what ends slow start.
+    /// Growth of the window on an ACK of `acked` bytes, in 2^-16 bytes, if the slow-start rule sets it and not the law.
     #[cold]
     fn slow_start_growth(&self, acked: u64) -> Option<u64> {
         self.slow_start.growth(acked, &self.opening())
@@ -94,14 +94,14 @@ impl Law {
     }
 }
 
-/// The initial window, for segments of so many bytes of payload.
+/// The initial window, for segments with the given bytes of payload.
 impl From<(&Config, u32)> for Window {
     fn from((config, mss): (&Config, u32)) -> Window {
         Window::new(config.initial_window, mss)
     }
 }
 
-/// The same, with the host's rules.
+/// The initial window with the host's rules.
 impl From<(&Config, u32)> for Start {
     fn from((config, mss): (&Config, u32)) -> Start {
         Start {
@@ -127,7 +127,7 @@ macro_rules! arms {
 }
 window_hooks! { dispatch! { { impl CongestionControl for InUse } of_law } }
 
-/// The hooks to which nothing is added.
+/// The hooks passed to the law unchanged.
 impl Deref for Law {
     type Target = InUse;
 
@@ -144,9 +144,9 @@ impl DerefMut for Law {
     }
 }
 
-/// The hooks to which the end of slow start, or the cost of samples, adds something.
+/// The hooks extended by the slow-start rule or the check for samples.
 impl Law {
-    /// [`CongestionControl::grow`], if slow start opens the window by the law.
+    /// [`CongestionControl::grow`], unless the slow-start rule sets the growth.
     #[inline]
     pub fn grow(&mut self, acked: u64) {
         if !self.slow_start.is_standard()
@@ -157,7 +157,7 @@ impl Law {
         self.in_use.grow(acked);
     }
 
-    /// [`CongestionControl::on_congestion`]. A timeout begins slow start again.
+    /// [`CongestionControl::on_congestion`]. A timeout restarts the slow-start rule.
     pub fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.why == Congestion::Timeout {
             self.slow_start.on_timeout();
@@ -165,7 +165,7 @@ impl Law {
         self.in_use.on_congestion(event);
     }
 
-    /// [`CongestionControl::on_ack`], after the end of slow start.
+    /// [`CongestionControl::on_ack`], after the slow-start rule.
     pub fn on_ack(&mut self, sample: &AckSample) {
         if !self.slow_start.is_standard() {
             self.check_slow_start(sample);
@@ -173,7 +173,7 @@ impl Law {
         self.in_use.on_ack(sample);
     }
 
-    /// [`CongestionControl::pacing`], of laws with samples only.
+    /// [`CongestionControl::pacing`], only for laws with samples.
     #[inline(always)]
     pub fn pacing(&self) -> Option<Pacing> {
         if self.wants_samples { self.rate_of_law() } else { None }
@@ -185,7 +185,7 @@ impl Law {
     }
 }
 
-/// What a law begins with under a profile, for the laws' tests.
+/// Initial state of a law under a profile, for the laws' tests.
 #[cfg(test)]
 pub(crate) fn start(profile: &str, mss: u32) -> Start {
     (&crate::profile(profile).unwrap().config, mss).into()

@@ -1,4 +1,4 @@
-//! Segments out: data, ACKs, and what they carry besides.
+//! Construction of sent segments: data, ACKs and their options.
 
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment, Timestamps};
@@ -8,11 +8,11 @@ use crate::ecn::{EcnFlags, Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{Chunk, Cx, How};
 
-/// Bytes of options that a TCP header has room for: 15 words of four bytes, of which five are the fixed part.
+/// Maximum bytes of TCP options: a header of 15 words of four bytes, less the fixed part of five words.
 const MAX_OPTIONS: u32 = 40;
 
 impl Endpoint {
-    /// Sends what windows and timers admit.
+    /// Sends the data that windows and timers admit.
     #[inline]
     pub(crate) fn output(&mut self, now: Time, out: &mut Out) {
         let may_send = matches!(
@@ -60,13 +60,13 @@ impl Endpoint {
         self.push(kind, segment, out);
     }
 
-    /// Sends an ACK and nothing else.
+    /// Sends an ACK without data.
     #[inline]
     pub(crate) fn send_ack(&mut self, now: Time, out: &mut Out) {
         self.send_ack_as(PacketKind::Ack, now, out);
     }
 
-    /// The same, where the ACK has a part to play.
+    /// Sends an ACK without data as a packet of this `kind`.
     #[inline]
     pub(crate) fn send_ack_as(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
@@ -80,18 +80,18 @@ impl Endpoint {
         self.push(kind, segment, out);
     }
 
-    /// Sends an ACK of ACKs, which has no SACK block (RFC 9768 §3.2.2.5.1).
+    /// Sends an ACK of ACKs, without SACK blocks (RFC 9768 §3.2.2.5.1).
     pub(crate) fn send_ack_of_acks(&mut self, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
         self.push(PacketKind::Ack, Segment { seq, flags: Flags::ACK, ..self.blank(now) }, out);
     }
 
-    /// Sends an RST with these numbers.
+    /// Sends an RST with the sequence numbers and flags of `reset`.
     pub(crate) fn send_reset(&mut self, reset: Segment, out: &mut Out) {
         self.push(PacketKind::Rst, Segment { flags: reset.flags | Flags::RST, ..reset }, out);
     }
 
-    /// What all segments have besides after the handshake.
+    /// The fields common to all segments after the handshake.
     #[inline(always)]
     fn blank(&self, now: Time) -> Segment {
         Segment {
@@ -102,12 +102,13 @@ impl Endpoint {
         }
     }
 
-    /// The timestamp option now (RFC 7323 §3.2).
+    /// The timestamp option at `now` (RFC 7323 §3.2).
     pub(crate) fn stamp(&self, now: Time) -> Timestamps {
         Timestamps { value: self.tx.flight.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
-    /// Puts the AccECN option on the segment sent last, if it is due. It goes before a third SACK block (RFC 9768 §3.2.3.3).
+    /// Adds the AccECN option to the last segment, if it is due. It has priority over a third SACK block (RFC 9768
+    /// §3.2.3.3).
     #[cold]
     fn put_option(&mut self, kind: PacketKind, out: &mut Out) {
         let Some(segment) = out.last_mut() else { return };
@@ -122,21 +123,23 @@ impl Endpoint {
         }
     }
 
-    /// Bytes of `segment` on the wire.
+    /// Length of `segment` on the wire, in bytes.
     #[inline(always)]
     fn wire_len(&self, segment: &Segment) -> u32 {
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
         headers.wire_len(segment)
     }
 
-    /// Bytes of options that `segment` may have besides: of the 40 there are, and of the largest segment.
+    /// Bytes of options that can be added to `segment`: limited by the 40 bytes of a header and by the largest segment
+    /// size.
     fn room(&self, segment: &Segment) -> u32 {
         let options = segment.options_len();
         let largest = if segment.len > 0 { self.peer_mss.min(self.config.mss.0 as u32) } else { u32::MAX };
         MAX_OPTIONS.saturating_sub(options).min(largest.saturating_sub(segment.len + options))
     }
 
-    /// The way of all segments out: puts on what the feedback scheme wants, fills in the length and counts.
+    /// Sends a segment: adds the flags and codepoint of the feedback scheme, sets the wire length and updates the
+    /// counters.
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, out: &mut Out) {
         let Stamp { flags, mut ecn } = self.ecn.stamp(kind);

@@ -1,4 +1,4 @@
-//! Profiles: a value for every knob, each with its source.
+//! Profiles: a value for every setting, each with its source.
 
 use std::sync::OnceLock;
 
@@ -6,31 +6,31 @@ use serde::Deserialize;
 
 use crate::config::Config;
 
-/// One knob's value in a profile.
+/// The value of one setting in a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// The key of `[tcp.NAME]`, one that [`Config::read`] knows.
+    /// Key of `[tcp.NAME]`, as in [`Config::read`].
     pub key: String,
-    /// Its value, as a scenario would write it.
+    /// The value, as written in a scenario.
     pub value: toml::Value,
-    /// Where the value comes from: RFC and section, kernel source and function, or who remembers it.
+    /// Source of the value: RFC and section, kernel source and function, or a statement from memory.
     pub source: String,
 }
 
-/// A named set of values for every knob.
+/// A named set of values for all settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Its name, such as `modern` or `linux-2.0`.
+    /// Name, such as `modern` or `linux-2.0`.
     pub name: &'static str,
-    /// One line on what it stands for.
+    /// One-line description.
     pub summary: String,
-    /// Every knob, in the order of their keys.
+    /// All settings, in the order of their keys.
     pub settings: Vec<Setting>,
-    /// The same as a configuration.
+    /// The settings as a configuration.
     pub config: Config,
 }
 
-/// Why a profile's file could not be read. The files are part of the crate, so this is a bug of ours.
+/// The reason why a profile's file could not be read. The files are part of the crate, so this is a bug of the crate.
 #[derive(Debug, thiserror::Error)]
 #[error("profile `{name}`: {problem}")]
 pub struct ProfileError {
@@ -49,7 +49,7 @@ impl Profile {
     /// Reads a profile's file.
     ///
     /// # Errors
-    /// If it is not TOML, lacks a knob or a source, or holds an impossible value.
+    /// If the file is not TOML, lacks a setting or a source, or holds an impossible value.
     pub fn parse(name: &'static str, text: &str) -> Result<Profile, ProfileError> {
         let fail = |problem: String| ProfileError { name, problem };
         let mut table: toml::Table = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
@@ -69,7 +69,7 @@ impl Profile {
         Ok(Profile { name, summary, settings, config })
     }
 
-    /// The values as a table, on which a scenario lays its departures before it becomes a [`Config`].
+    /// The values as a table, in which a scenario replaces single values before it becomes a [`Config`].
     pub fn table(&self) -> toml::Table {
         self.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect()
     }
@@ -79,15 +79,15 @@ macro_rules! files {
     ($($name:literal),+) => { &[$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),+] };
 }
 
-/// The profiles' names and files.
+/// Names and files of the profiles.
 const FILES: &[(&str, &str)] =
     files!("modern", "linux-2.0", "linux-2.2", "linux-7", "ns-2.1b6", "ns-2.1b8a", "ns-2.29", "ns-2.35");
 
-/// The profiles that come with the crate.
+/// The profiles of this crate.
 pub fn profiles() -> &'static [Profile] {
     static PROFILES: OnceLock<Vec<Profile>> = OnceLock::new();
     PROFILES.get_or_init(|| {
-        // A test reads each; a file that fails there is left out here rather than ending a user's run.
+        // A test reads each file; an invalid one is omitted here instead of ending a user's run.
         FILES.iter().filter_map(|(name, text)| Profile::parse(name, text).ok()).collect()
     })
 }

@@ -1,15 +1,15 @@
-//! Sorted disjoint ranges of stream offsets: what a receiver holds out of order, what a sender knows is held.
+//! Sorted disjoint ranges of stream offsets: data that a receiver holds out of order, or SACKed data at a sender.
 
-/// One range, from `start` up to, not including, `end`.
+/// One range, from `start` to `end`, excluding `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub start: u64,
     pub end: u64,
-    /// When it last grew: RFC 2018 §4 reports the most recently changed first.
+    /// Value of the change counter when the range last grew: RFC 2018 §4 reports the most recently changed range first.
     changed: u32,
 }
 
-/// Sorted, disjoint, non-adjacent ranges. Empty, and without memory, where nothing was lost or reordered.
+/// Sorted, disjoint, non-adjacent ranges. Allocates memory only after a loss or reordering.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     ranges: Vec<Range>,
@@ -28,7 +28,7 @@ impl Ranges {
         self.ranges.clear();
     }
 
-    /// Adds `start..end`, joining what it overlaps or touches; returns how many bytes are new.
+    /// Adds `start..end` and merges it with ranges that it overlaps or touches. Returns the number of new bytes.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -52,7 +52,7 @@ impl Ranges {
         range.end - range.start - held
     }
 
-    /// Forgets everything below `offset`.
+    /// Removes everything below `offset`.
     pub fn trim_below(&mut self, offset: u64) {
         let gone = self.ranges.partition_point(|r| r.end <= offset);
         self.ranges.drain(..gone);
@@ -61,20 +61,20 @@ impl Ranges {
         }
     }
 
-    /// Removes the first range if it starts at or below `offset`; returns its end.
+    /// Removes the first range if it starts at or below `offset`. Returns its end.
     pub fn take_at(&mut self, offset: u64) -> Option<u64> {
         let first = *self.ranges.first().filter(|r| r.start <= offset)?;
         self.ranges.remove(0);
         Some(first.end)
     }
 
-    /// Bytes held below `offset`.
+    /// Number of bytes in the ranges below `offset`.
     pub fn bytes_below(&self, offset: u64) -> u64 {
         let below = self.ranges.iter().take_while(|r| r.start < offset);
         below.map(|r| r.end.min(offset) - r.start).sum()
     }
 
-    /// The first offset at or after `offset` that no range holds.
+    /// The first offset at or after `offset` that is in no range.
     pub fn next_gap(&self, offset: u64) -> u64 {
         match self.ranges.get(self.ranges.partition_point(|r| r.end <= offset)) {
             Some(r) if r.start <= offset => r.end,
@@ -82,19 +82,20 @@ impl Ranges {
         }
     }
 
-    /// The start of the first range past `offset`.
+    /// The start of the first range above `offset`.
     pub fn next_start(&self, offset: u64) -> Option<u64> {
         self.ranges.get(self.ranges.partition_point(|r| r.start <= offset)).map(|r| r.start)
     }
 
-    /// One past the highest byte held.
+    /// One past the highest offset in a range.
     pub fn highest(&self) -> Option<u64> {
         self.ranges.last().map(|r| r.end)
     }
 
     /// Calls `f` with up to `n` ranges, the most recently changed first.
     pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
-        // Ages count back from now, so that the counter may wrap. Few ranges and n <= 3: select, do not sort.
+        // Ages are relative to now, so that the counter may wrap. With few ranges and n <= 3, selection is faster than
+        // sorting.
         let age = |r: &Range| self.changes.wrapping_sub(r.changed);
         let mut younger_than = None;
         for _ in 0..n {

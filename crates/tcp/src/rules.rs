@@ -1,4 +1,4 @@
-//! How a host counts in its window: what the literature's simulators and kernels differ by, whichever law the window has.
+//! Window arithmetic of a host: the differences between simulators and kernels that do not depend on the window law.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::invalid::{Invalid, ensure};
 use crate::window::Window;
 
-/// How a host counts in its window: keys of `[tcp.NAME]`, beside those of [`crate::Config`], because a profile says them and
-/// because they hold for Reno and for every law that is built on it.
+/// Window arithmetic of a host. These are keys of `[tcp.NAME]`, like those of [`crate::Config`], because they belong to
+/// a profile and apply to Reno and every law built on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
     /// How ACKs open the window.
     pub growth: Growth,
-    /// With `growth = "bytes-acked"`: the most segments one ACK may add in slow start (L of RFC 3465 §2.2).
+    /// With `growth = "bytes-acked"`: maximum number of segments that one ACK adds in slow start (L of RFC 3465 §2.2).
     pub growth_limit: u32,
     /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
     pub slow_start_through_ssthresh: bool,
     /// Window after a loss: ssthresh, or half of `reduce_from` without the floor of two segments.
     pub loss_window: LossWindow,
-    /// What is rounded down to whole segments on a reduction.
+    /// Values rounded down to whole segments on a reduction.
     pub rounding: Rounding,
 }
 
@@ -27,11 +27,11 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// One segment an ACK in slow start, then SMSS·SMSS/cwnd an ACK (RFC 5681 §3.1 equation 3).
+    /// One segment per ACK in slow start, then SMSS·SMSS/cwnd per ACK (RFC 5681 §3.1 equation 3).
     PerAck,
-    /// As many bytes as were acknowledged, then one segment for each window acknowledged (RFC 3465).
+    /// The acknowledged bytes in slow start, then one segment per window of acknowledged bytes (RFC 3465).
     BytesAcked,
-    /// One segment an ACK in slow start, then one segment when a counter of ACKs has reached the window (Linux 2.0).
+    /// One segment per ACK in slow start, then one segment when a counter of ACKs has reached the window (Linux 2.0).
     AckCount,
 }
 
@@ -41,11 +41,11 @@ pub enum Growth {
 pub enum LossWindow {
     /// ssthresh (RFC 5681 §3.2 step 3).
     Ssthresh,
-    /// Half, even where ssthresh stays at two segments.
+    /// Half, even if ssthresh is kept at two segments.
     Half,
 }
 
-/// What is rounded down to whole segments on a reduction.
+/// Values rounded down to whole segments on a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
@@ -57,31 +57,31 @@ pub enum Rounding {
     Both,
 }
 
-/// What a law begins with that counts by them.
+/// Initial state of a law that uses these rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The initial window.
     pub window: Window,
-    /// How the host counts in it.
+    /// The host's window arithmetic.
     pub rules: Rules,
-    /// ECN leaves ssthresh, not half.
+    /// After ECN the window is ssthresh, not half.
     pub ecn_keeps_ssthresh: bool,
-    /// Segments that ECN leaves at least.
+    /// Minimum window after ECN, in segments.
     pub ecn_least: u64,
 }
 
 impl Rules {
-    /// The names of these keys, of which no other of `[tcp.NAME]` may have one.
+    /// The names of these keys; no other key of `[tcp.NAME]` may have one of them.
     pub const KEYS: [&'static str; 5] =
         ["growth", "growth_limit", "slow_start_through_ssthresh", "loss_window", "rounding"];
 
-    /// Refuses what Reno cannot do.
+    /// Rejects values that Reno cannot use.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         ensure(self.growth_limit >= 1, "growth_limit", || "must be at least 1".into())
     }
 }
 
-/// RFC 5681, and RFC 3465 with L = 2.
+/// The rules of RFC 5681, and of RFC 3465 with L = 2.
 impl Default for Rules {
     fn default() -> Rules {
         Rules {

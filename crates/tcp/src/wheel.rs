@@ -1,14 +1,16 @@
-//! A timer wheel: a timer fires at a tick of its level, the coarser the longer it waits (Linux: kernel/time/timer.c).
+//! A timer wheel: a timer fires at a tick of its level, and longer timers use coarser levels (Linux:
+//! kernel/time/timer.c).
 
 use ecnlab_base::{Dur, Time};
 
-/// A level ticks so many times slower than the one below it (LVL_CLK_DIV).
+/// Ratio of the tick of a level to that of the level below (LVL_CLK_DIV).
 const DIVISOR: u64 = 8;
-/// The first level is for fewer ticks, each other one for [`DIVISOR`] times those of the one below (LVL_START).
+/// Timers of fewer ticks are on the first level; the limit of each further level is [`DIVISOR`] times that of the one
+/// below (LVL_START).
 const FIRST: u64 = 63;
 
-/// When a timer fires that is set now, to wait for `wait`, on a wheel that ticks every `tick`; never early. Without a
-/// tick it fires on time.
+/// The time at which a timer set at `now` for `wait` fires on a wheel with period `tick`; never early. With a tick of
+/// zero the timer is exact.
 #[inline]
 pub(crate) fn due(tick: Dur, now: Time, wait: Dur) -> Time {
     if tick.is_zero() { now.saturating_add(wait) } else { on_wheel(tick, now, wait) }

@@ -1,13 +1,13 @@
 //! The congestion window and the slow-start threshold.
 
-/// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and simulators that keep cwnd
-/// as a float do not round it.
+/// Fraction bits of the window: SMSS²/cwnd is less than a byte at large windows, and simulators that store cwnd as a
+/// float do not round it.
 pub(crate) const FRACTION: u32 = 16;
 
-/// No window grows past this: 2^40 bytes, which no path holds.
+/// Upper limit of windows in bytes, 2^40: more than any path holds.
 pub(crate) const MAX_CWND: u64 = 1 << 40;
 
-/// A law's window and threshold.
+/// Congestion window and slow-start threshold of a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CcState {
     /// Congestion window in bytes.
@@ -16,7 +16,7 @@ pub struct CcState {
     pub ssthresh: u64,
 }
 
-/// Congestion window and slow-start threshold of a connection. The window law moves them, and so does recovery.
+/// Congestion window and slow-start threshold of a connection. The window law and loss recovery change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Congestion window in 2^-16 bytes.
@@ -55,12 +55,12 @@ impl Window {
         CcState { cwnd: self.cwnd(), ssthresh: self.ssthresh }
     }
 
-    /// Sets the window to `cwnd` bytes, but no less than a segment.
+    /// Sets the window to `cwnd` bytes, at least one segment.
     pub fn set_cwnd(&mut self, cwnd: u64) {
         self.cwnd = cwnd.clamp(u64::from(self.mss), MAX_CWND) << FRACTION;
     }
 
-    /// Takes `bytes` off the window, down to one segment.
+    /// Reduces the window by `bytes`, down to one segment.
     pub fn deflate(&mut self, bytes: u64) {
         let less = self.cwnd.saturating_sub(bytes.min(MAX_CWND) << FRACTION);
         self.cwnd = less.max(u64::from(self.mss) << FRACTION);
@@ -71,13 +71,13 @@ impl Window {
         self.ssthresh = ssthresh;
     }
 
-    /// Undoes a spurious reduction: neither window nor threshold stays below what it was `before`.
+    /// Undoes a spurious reduction: window and threshold are raised to at least the values `before` it.
     pub fn undo(&mut self, before: CcState) {
         self.set_cwnd(self.cwnd().max(before.cwnd));
         self.set_ssthresh(self.ssthresh.max(before.ssthresh));
     }
 
-    /// Reduces the window to `restart` bytes, if it is larger.
+    /// Reduces the window to `restart` bytes if it is larger.
     pub fn restart(&mut self, restart: u64) {
         if self.cwnd() > restart {
             self.set_cwnd(restart);
@@ -100,7 +100,7 @@ impl Window {
         self.cwnd
     }
 
-    /// Sets the window to `cwnd` 2^-16 bytes, with no least.
+    /// Sets the window to `cwnd`, in 2^-16 bytes, without a minimum.
     pub fn set_cwnd_with_fraction(&mut self, cwnd: u64) {
         self.cwnd = cwnd;
     }
