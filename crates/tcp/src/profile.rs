@@ -13,7 +13,7 @@ pub struct Setting {
     pub key: String,
     /// The value, as written in a scenario.
     pub value: toml::Value,
-    /// Source of the value: RFC and section, kernel source and function, or a statement from memory.
+    /// Source of the value: RFC and section, kernel source and function, or "from memory".
     pub source: String,
 }
 

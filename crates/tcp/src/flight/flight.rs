@@ -167,7 +167,7 @@ impl Flight {
         timestamp(config, self.iss, now)
     }
 
-    // ---- what to send ----
+    // ---- next chunk ----
 
     pub fn head(&self) -> Chunk {
         let end = self.sacked.next_start(self.una).unwrap_or(u64::MAX).min(self.end).min(self.max);

@@ -97,7 +97,7 @@ impl Sender {
         cx.counters.quench_reductions += 1;
     }
 
-    // ---- what to send ----
+    // ---- next chunk ----
 
     /// Called before a burst: restart after idle time, and the scheme's estimates.
     pub fn begin_burst(&mut self, config: &Config, now: Time) {

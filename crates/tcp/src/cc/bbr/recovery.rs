@@ -1,5 +1,5 @@
 //! The window in recovery (the kernel's bbr_set_cwnd_to_recover_or_restore): packet conservation in the first round,
-//! then at most two segments sent per segment delivered. The end of recovery restores the window. Counts are segments.
+//! then at most two segments per delivered segment. The end of recovery restores the window. Counts are segments.
 
 use ecnlab_base::coverage_mark;
 

@@ -348,7 +348,7 @@ impl CongestionState {
         }
     }
 
-    // ---- what to send, and how much ----
+    // ---- next chunk and window ----
 
     /// Returns the next chunk to send within the window, in the order of `prefer`.
     pub fn next(&mut self, tx: &mut Flight) -> Option<Chunk> {
