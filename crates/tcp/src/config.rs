@@ -136,8 +136,8 @@ pub struct Config {
     pub max_rto: Dur,
     /// Maximum number of doublings of the timeout (RFC 6298 §5.5 sets no limit but `max_rto`).
     pub max_doublings: u32,
-    /// Maximum number of consecutive retransmissions; the timeout after the last one ends the connection (R2 of RFC
-    /// 9293 §3.8.3).
+    /// Maximum number of consecutive retransmissions; the timeout after the last one ends the connection (R2 of
+    /// RFC 9293 §3.8.3).
     pub max_timeouts: u32,
     /// Maximum number of consecutive retransmissions of a SYN or SYN-ACK, in addition to `linear_syn_timeouts`.
     pub max_syn_timeouts: u32,
@@ -191,8 +191,8 @@ pub enum Push {
 /// How the sender responds to ECN-Echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EcnResponse {
-    /// One reduction per window of data. With a window of one segment, no new data is sent until the timer expires (RFC
-    /// 3168 §6.1.2, RFC 2481 §6.1.2).
+    /// One reduction per window of data. With a window of one segment, no new data is sent until the timer expires
+    /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
     #[serde(rename = "standard")]
     Standard,
     /// One reduction per window of data, to ssthresh, which is at least two segments. No rule for a window of one

@@ -107,8 +107,8 @@ impl Endpoint {
         Timestamps { value: self.tx.flight.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
-    /// Adds the AccECN option to the last segment, if it is due. It has priority over a third SACK block (RFC 9768
-    /// §3.2.3.3).
+    /// Adds the AccECN option to the last segment, if it is due. It has priority over a third SACK block
+    /// (RFC 9768 §3.2.3.3).
     #[cold]
     fn put_option(&mut self, kind: PacketKind, out: &mut Out) {
         let Some(segment) = out.last_mut() else { return };

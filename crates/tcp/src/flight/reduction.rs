@@ -38,8 +38,8 @@ impl Flight {
         self.law.cwnd() >= min_window && careful
     }
 
-    /// Reduces the window for a fast retransmit, unless ECN has already reduced it for this window of data (RFC 3168
-    /// §6.1.2).
+    /// Reduces the window for a fast retransmit, unless ECN has already reduced it for this window of data
+    /// (RFC 3168 §6.1.2).
     pub fn reduce_for_loss(&mut self, cx: &mut Cx) {
         cx.counters.fast_recoveries += 1;
         // Data sent after that reduction, starting with the CWR segment, belongs to the next window of data.

@@ -311,8 +311,8 @@ impl Receiver {
         self.last_ack_sent = self.next;
     }
 
-    /// The range just received again (RFC 2883 §4), then the ranges held out of order, most recently changed first (RFC
-    /// 2018 §4).
+    /// The range just received again (RFC 2883 §4), then the ranges held out of order, most recently changed first
+    /// (RFC 2018 §4).
     pub fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let block = |start: u64, end: u64| SackBlock { start: self.irs + start as u32, end: self.irs + end as u32 };

@@ -113,8 +113,8 @@ impl Delivery {
         if by_stamp { stamped().or(own) } else { own.or_else(stamped) }
     }
 
-    /// Send time of the earliest segment usable for an RTT sample. Karn's rule excludes retransmitted segments (RFC
-    /// 6298 §3).
+    /// Send time of the earliest segment usable for an RTT sample. Karn's rule excludes retransmitted segments
+    /// (RFC 6298 §3).
     pub fn first_timed(&self) -> Option<Time> {
         self.acked_once().or(self.reported).map(|(first, _)| first)
     }
