@@ -390,7 +390,10 @@ def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
 
 def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "nothing"))
-    for on_linux, told in (((), "small has no experiments for the Linux kernel"), (SMALL.steps, "`ecnlab linux build` builds one")):
+    for on_linux, told in (
+        ((), "small has no experiments for the Linux kernel"),
+        (SMALL.steps, "`ecnlab linux build` builds one"),
+    ):
         monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=on_linux))
         with pytest.raises(EcnlabError, match=told):
             papers.reproduce("small", tmp_path / "out", linux=True)
