@@ -114,17 +114,22 @@ fn without_sack_a_recovery_holds_at_its_point_and_ends_above_it() {
     });
 }
 
+/// A timeout retransmits the first segment with timestamp 7; an ACK of two segments echoes 6.
+fn late_original_after_timeout(congestion: &mut CongestionState, tx: &mut Flight, cx: &mut Cx) {
+    tx.scoreboard.lose_after_timeout(|_| true);
+    congestion.time_out(tx, cx);
+    tx.scoreboard.sent(1, 1_000, false, false, cx.now);
+    congestion.retransmitted(7);
+    let mut delivery = acknowledge(tx, 2);
+    delivery.echoed = Some(6);
+    congestion.after_timeout(tx, &delivery);
+}
+
 #[test]
 fn without_sack_a_late_original_gives_the_window_back_and_the_timeouts_state_stays() {
     with_ten(EcnResponse::Linux, |congestion, tx, cx| {
         *congestion = CongestionState::sackless();
-        tx.scoreboard.lose_after_timeout(|_| true);
-        congestion.time_out(tx, cx);
-        tx.scoreboard.sent(1, 1_000, false, false, cx.now);
-        congestion.retransmitted(7);
-        let mut delivery = acknowledge(tx, 2);
-        delivery.echoed = Some(6);
-        congestion.after_timeout(tx, &delivery);
+        late_original_after_timeout(congestion, tx, cx);
         assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.scoreboard.lost()), (CaState::Loss, 10_000, 0));
     });
 }
@@ -245,13 +250,7 @@ fn without_new_data_a_timeout_is_taken_for_right() {
 #[test]
 fn with_sack_a_late_original_ends_what_the_timeout_began() {
     with_ten(EcnResponse::Linux, |congestion, tx, cx| {
-        tx.scoreboard.lose_after_timeout(|_| true);
-        congestion.time_out(tx, cx);
-        tx.scoreboard.sent(1, 1_000, false, false, cx.now);
-        congestion.retransmitted(7);
-        let mut delivery = acknowledge(tx, 2);
-        delivery.echoed = Some(6);
-        congestion.after_timeout(tx, &delivery);
+        late_original_after_timeout(congestion, tx, cx);
         assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 10_000));
         assert!(congestion.looks_again() && !congestion.looks_again());
     });
