@@ -329,7 +329,7 @@ def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
         assert page.index("1 printed numbers:") < page.index("1 claims, do they hold:") < page.index('class="findings"')
         assert "1 inconclusive" in page and "1 undecided" in page
     assert "1 rows cover Small 1." in report
-    assert len(html) < 100_000 and "Plotly.newPlot" in html  # the page's script is there, the library is not
+    assert len(html) < 100_000
     assert told[0] == ("small", 0, 4) and told[-1] == ("small", 4, 4)
 
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from plotly.offline import get_plotlyjs
 
-from ecnlab.report import Axis, Chart, Figure, Finding, Group, Line, Page, Point, Section, Series, Table, Tally, render
+from ecnlab.report import (
+    Axis,
+    Chart,
+    Figure,
+    Finding,
+    Group,
+    Line,
+    Multiples,
+    Page,
+    Point,
+    Rug,
+    Section,
+    Series,
+    Table,
+    Tally,
+    render,
+)
 from ecnlab.report.page import Cell
-from ecnlab.report.plot import document
+from ecnlab.report.scale import Scale
+from ecnlab.report.svg import BINS, thinned
 
 
 def a_figure(**changes) -> Figure:
@@ -121,10 +135,24 @@ class Collector(HTMLParser):
         if self.open and self.open[-1] == "script":
             self.scripts[-1] += data
 
-    def plots(self) -> Iterator[dict]:
-        """What the page's script is given to draw, in the order of the page."""
-        kinds = [attrs.get("type") for tag, attrs in self.tags if tag == "script"]
-        return (json.loads(text) for kind, text in zip(kinds, self.scripts, strict=True) if kind == "application/json")
+    def of(self, tag: str, kind: str = "") -> list[dict[str, str | None]]:
+        """The attributes of all elements called ``tag``, with ``kind`` among their classes."""
+        return [attrs for name, attrs in self.tags if name == tag and kind in [*(attrs.get("class") or "").split(), ""]]
+
+
+def drawn(block) -> Collector:
+    """The elements of a block's drawing."""
+    return Collector(str(block.svg()))
+
+
+def share(text: str | None) -> float:
+    """A place in an area, from its percentage."""
+    return float((text or "").removesuffix("%")) / 100
+
+
+def corners(path: str | None) -> list[tuple[int, int]]:
+    """The points of a path of straight lines, in units of the area."""
+    return [(int(x), int(y)) for x, y in re.findall(r"[ML](-?\d+) (-?\d+)", path or "")]
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +172,7 @@ def test_every_tag_is_closed(reader) -> None:
 def test_the_page_asks_for_nothing_outside_itself(html, reader) -> None:
     fetched = [v for _, a in reader.tags for k, v in a.items() if k in ("src", "href", "srcset", "action") and v]
     assert all(v.startswith(("#", "data:")) for v in fetched)
-    assert not re.search(r"url\(|@import|https?://", html.replace(get_plotlyjs(), ""))
+    assert not re.search(r"url\(|@import|https?://", html.replace("http://www.w3.org/2000/svg", ""))
 
 
 def test_the_browser_is_told_to_load_nothing(reader) -> None:
@@ -154,16 +182,12 @@ def test_the_browser_is_told_to_load_nothing(reader) -> None:
     assert set(rules.values()) == {"'unsafe-inline'", "data:"}  # inline, or inside the address itself
 
 
-def test_plotly_is_in_the_page_once_and_shows_no_link_of_its_own(html, reader) -> None:
-    assert [len(text) for text in reader.scripts].count(len(get_plotlyjs())) == 1
-    assert html.count(get_plotlyjs()) == 1
-    assert "displaylogo: false" in reader.scripts[-1]
-
-
 def test_text_from_outside_is_escaped(html) -> None:
     assert "why &lt;b&gt;" in html
-    chart = Chart("t", "c", [0.0], [Line("</script><b>", [1.0])], "u")
-    assert "<" not in document(chart.plot())
+    bad = "</svg></script><b>"
+    chart = Chart(bad, bad, [0.0, 1.0], [Line(bad, [1.0, 2.0])], "u", [(1.0, bad)], x=bad, rugs=[Rug(bad, [0.5])])
+    assert "<b>" not in chart.svg()
+    assert "<b>" not in a_figure(title=bad, series=[Series(bad, [Point(1.0, 2.0, 1.0, 3.0, 4)])]).svg()
 
 
 def test_the_same_page_gives_the_same_bytes(html) -> None:
@@ -176,80 +200,146 @@ def test_each_verdict_has_a_sign_beside_its_colour(html) -> None:
 
 
 def test_figures_and_charts_say_what_they_show_to_a_screen_reader(reader) -> None:
-    plots = [a for tag, a in reader.tags if a.get("class") == "plot"]
-    assert [a["role"] for a in plots] == ["img", "img", "group"]
+    plots = reader.of("svg", "plot")
+    assert [a["role"] for a in plots] == ["img", "img", "img"]
     assert plots[0]["aria-label"] == "Gain of ECN against max_p. High congestion, 12 flows."
 
 
-def test_a_reader_without_scripts_gets_the_numbers_of_every_plot(html, reader) -> None:
-    assert html.count("<summary>The numbers</summary>") == len(list(reader.plots())) == 3
-    assert "<noscript><p>" in html
+def test_every_plot_is_drawn_without_a_script_and_has_its_numbers(html, reader) -> None:
+    without = re.sub(r"<script>.*?</script>", "", html, flags=re.S)
+    assert html.count("<summary>The numbers</summary>") == without.count('class="plot ') == 3
+    assert len(Collector(without).of("path")) == len(reader.of("path")) > 6
 
 
-def test_the_page_has_each_point_with_its_interval(reader) -> None:
-    reno = next(reader.plots())["data"][0]
-    assert reno["y"] == pytest.approx([0.12, 0.2, 0.6])
-    assert reno["error_y"]["array"] == pytest.approx([0.1, 0.1, 0.1])
-    assert reno["error_y"]["arrayminus"] == pytest.approx([0.05, 0.05, 0.05])
-    assert reno["text"][2] == "Reno: 60% (55% to 70%, n = 10)"
+def test_every_marker_and_colour_is_defined_in_the_page(html, reader) -> None:
+    used = {attrs["href"] for attrs in reader.of("use")}
+    assert used <= {f"#{attrs['id']}" for attrs in reader.of("g") if "id" in attrs}
+    colours = {name for attrs in reader.of("use") + reader.of("path") for name in (attrs.get("class") or "").split()}
+    assert {name for name in colours if re.fullmatch(r"c\d", name)} == {"c0", "c1"}
+    assert all(f"--s{i}:" in html and f".c{i} " in html for i in range(6))
 
 
-def test_printed_points_are_hollow_and_without_interval(reader) -> None:
-    printed = next(reader.plots())["data"][-1]
-    assert printed["x"] == pytest.approx([0.02, 0.5])
-    assert printed["y"] == [0.1, 0.6]
-    assert printed["marker"]["symbol"] == "diamond-open"
-    assert printed["mode"] == "markers"
-    assert "error_y" not in printed
+def test_the_figure_has_each_point_with_its_interval() -> None:
+    # A linear axis from 0 to 1 with 4 % more at either end: 0.5 is in the middle, 0.25 at 0.29 / 1.08 from the bottom.
+    figure = a_figure(x=Axis("x"), series=[Series("a", [Point(1.0, 0.5, 0.25, 0.75, 7), Point(2.0, 1.0)])], printed=[])
+    reader = drawn(figure)
+    (bar,) = reader.of("line", "c0")
+    assert [share(bar[end]) for end in ("y1", "y2")] == pytest.approx([1 - 0.29 / 1.08, 1 - 0.79 / 1.08], abs=1e-4)
+    first, second = (attrs for attrs in reader.of("use") if attrs["href"] == "#m0")
+    assert share(first["y"]) == pytest.approx(0.5, abs=1e-4)
+    assert share(second["y"]) == pytest.approx(0.04 / 1.08, abs=1e-4)
+    # The x axis has 7 % of the distance of its ends at either side.
+    assert [share(first["x"]), share(second["x"])] == pytest.approx([0.07 / 1.14, 1.07 / 1.14], abs=1e-4)
+    assert "<title>a: 50% (25% to 75%, n = 7)</title>" in figure.svg()
 
 
-def test_series_differ_in_more_than_colour(reader) -> None:
-    data = next(reader.plots())["data"]
-    assert len({trace["marker"]["symbol"] for trace in data}) == len(data)
-    assert [trace["meta"] for trace in data] == [0, 1, 0]  # printed points have the colour of their series
+def test_printed_points_are_hollow_and_without_interval() -> None:
+    figure = a_figure(series=[])
+    reader = drawn(figure)
+    assert [attrs["href"] for attrs in reader.of("use")] == ["#mh", "#mh"]
+    assert reader.of("line", "c0") == []
+    assert figure.legend() == [("printed, Reno", "c0", "mh")]
 
 
-def test_colours_are_left_to_the_style_sheet(reader) -> None:
-    for plot in reader.plots():
-        assert "layout" not in plot["layout"]["template"]
-        assert "color" not in json.dumps(plot)
+def test_series_differ_in_more_than_colour() -> None:
+    legend = a_figure().legend()
+    assert len({marker for _, _, marker in legend}) == len(legend)
+    assert [colour for _, colour, _ in legend] == ["c0", "c1", "c0"]  # printed points have the colour of their series
+    many = a_figure(series=[Series(str(i), [], i) for i in range(7)], printed=[]).legend()
+    assert len({(colour, marker) for _, colour, marker in many}) == 7
 
 
 def test_an_interval_without_an_end_leaves_the_picture_and_not_the_scale() -> None:
     # The means span 0 to 1: the axis ends one span above, and 4% of its length.
     figure = a_figure(series=[Series("a", [Point(0.1, 1.0, 0.5, math.inf, 3)])], printed=[])
-    drawn = json.loads(document(figure.plot()))
-    bottom, top = drawn["layout"]["yaxis"]["range"]
-    assert (bottom, top) == pytest.approx((-0.08, 2.08))
-    assert drawn["data"][0]["error_y"]["array"][0] >= top - 1.0
+    area = figure.area()
+    assert (area.y.low, area.y.high) == pytest.approx((-0.08, 2.08))
+    (bar,) = drawn(figure).of("line", "c0")
+    assert bar["y2"] == "0%"
+    assert [attrs["href"] for attrs in drawn(figure).of("use")].count("#mc") == 1  # no cap at the edge
     assert figure.table()[1][0][3] == "–"
 
 
 def test_no_interval_is_drawn_past_what_can_be() -> None:
     figure = a_figure(series=[Series("a", [Point(0.1, 0.9, 0.5, 1.3, 3)])], printed=[], ceiling=1.0)
-    assert figure.plot().layout.yaxis.range[1] == pytest.approx(1.04)
+    assert figure.area().y.high == pytest.approx(1.04)
 
 
 def test_series_stand_side_by_side_about_their_place() -> None:
-    # A log axis: the shift is a factor, and the middle of the two is the place itself.
-    left, right = (trace.x[1] for trace in a_figure().plot().data[:2])
-    assert left < 0.1 < right
-    assert math.sqrt(left * right) == pytest.approx(0.1)
+    figure = a_figure(printed=[])
+    left, right = (
+        share([attrs["x"] for attrs in drawn(figure).of("use", kind) if attrs["href"] in ("#m0", "#m1")][1])
+        for kind in ("c0", "c1")
+    )
+    place = figure.area().x.place(0.1)
+    assert left < place < right
+    assert (left + right) / 2 == pytest.approx(place, abs=1e-4)
 
 
-def test_a_chart_has_its_lines_levels_and_gaps(reader) -> None:
-    *_, chart = reader.plots()
-    assert [line["name"] for line in chart["data"]] == ["queue", "average"]
-    assert chart["data"][1]["y"][0] is None
-    assert [shape["y0"] for shape in chart["layout"]["shapes"]] == [10.0]
-    assert [note["text"] for note in chart["layout"]["annotations"]] == ["min_th"]
+def test_points_of_an_axis_without_order_are_not_joined() -> None:
+    assert len(drawn(a_figure()).of("path")) == 2
+    assert drawn(a_figure(joined=False)).of("path") == []
 
 
-def test_a_chart_can_be_zoomed_along_time_alone() -> None:
-    layout = a_page().sections[1].blocks[1].plot().layout
-    assert layout.dragmode == "zoom"
-    assert layout.yaxis.fixedrange is True
-    assert not layout.xaxis.fixedrange
+def test_a_chart_has_its_lines_levels_and_gaps() -> None:
+    chart = Chart(
+        "t", "c", [0.0, 1.0, 2.0, 4.0], [Line("a", [1.0, math.nan, 3.0, 2.0], steps=True)], "u", [(3.0, "top")]
+    )
+    (curve,) = drawn(chart).of("path")
+    low, high = chart.area((0.0, 4.0), (0.0, 3.0)).y.low, chart.area((0.0, 4.0), (0.0, 3.0)).y.high
+    assert (low, high) == (0.0, pytest.approx(3.18))  # 6 % above the greatest value
+    up = [round(10_000 * (1 - value / high)) for value in (1.0, 3.0, 2.0)]
+    assert curve["d"] == f"M0 {up[0]}M5000 {up[1]}H10000V{up[2]}"
+    (level,) = drawn(chart).of("line", "level")
+    assert share(level["y1"]) == share(level["y2"]) == pytest.approx(1 - 3 / high, abs=1e-4)
+    assert ">top</text>" in chart.svg()
+
+
+def test_a_long_curve_keeps_its_extremes() -> None:
+    values = [0.0] * 100_000
+    values[34_567], values[71_003] = 9.0, -5.0
+    kept = thinned(range(100_000), values)
+    assert len(kept) <= 4 * BINS
+    assert {(34_567, 9.0), (71_003, -5.0), (0, 0.0), (99_999, 0.0)} <= set(kept)
+    assert [x for x, _ in kept] == sorted(x for x, _ in kept)
+
+
+def test_a_rug_has_a_stroke_for_each_event_within_the_chart() -> None:
+    chart = Chart("t", "c", [0.0, 10.0], [Line("a", [1.0, 2.0])], "u", rugs=[Rug("marks", [2.5, 5.0, 11.0], 1)])
+    (rug,) = drawn(chart).of("path", "rug")
+    assert [x for x, _ in re.findall(r"M(\d+) (\d+)V", rug["d"] or "")] == ["2500", "5000"]
+    assert chart.legend()[-1] == ("marks (3)", "c1", "rug")
+
+
+def test_small_multiples_have_the_same_axes() -> None:
+    charts = [
+        Chart(name, "", [0.0, end], [Line("w", [1.0, top])], "u")
+        for name, end, top in (("a", 5.0, 2.0), ("b", 8.0, 4.0))
+    ]
+    block = Multiples("t", "c", charts)
+    areas = [Collector(str(drawing)).of("svg", "plot")[0] for _, drawing in block.drawings()]
+    assert {attrs["data-x"] for attrs in areas} == {"0 8"}
+    assert len({attrs["data-y"] for attrs in areas}) == 1
+    assert block.table()[0] == ["chart", "time, s", "w, u"]
+    assert [row[0] for row in block.table()[1]] == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.0, 1.0, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        (-3.0, 7.5, ["−2", "0", "2", "4", "6"]),
+        (0.0, 60_000.0, ["0", "10 k", "20 k", "30 k", "40 k", "50 k", "60 k"]),
+        (0.0, 2.5e6, ["0", "500 k", "1 M", "1.5 M", "2 M", "2.5 M"]),
+    ],
+)
+def test_ticks_are_round(low, high, texts) -> None:
+    assert [text for _, text in Scale(low, high).ticks(6)] == texts
+
+
+def test_ticks_of_a_logarithmic_axis_are_one_two_and_five_or_decades() -> None:
+    assert [text for _, text in Scale(0.02, 0.6, True).ticks(6)] == ["0.02", "0.05", "0.1", "0.2", "0.5"]
+    assert [text for _, text in Scale(1.0, 1e4, True).ticks(6)] == ["1", "10", "100", "1000", "10000"]
 
 
 def test_a_chart_table_is_thinned_evenly() -> None:
@@ -278,10 +368,9 @@ def test_the_first_screen_counts_each_kind_in_its_own_bar(html, reader) -> None:
 
 def test_a_printed_level_is_a_line_with_its_name_within_the_axis_and_in_the_numbers() -> None:
     figure = a_figure(levels=[(2.5, "printed: 2.5")], source="Figure 16")
-    drawn = figure.plot().to_plotly_json()["layout"]
-    (line,), (note,) = drawn["shapes"], drawn["annotations"]
-    assert line["y0"] == line["y1"] == 2.5 < drawn["yaxis"]["range"][1]
-    assert note["text"] == "printed: 2.5"
+    (line,) = drawn(figure).of("line", "level")
+    assert 0 < share(line["y1"]) == share(line["y2"]) < 0.1
+    assert ">printed: 2.5</text>" in figure.svg()
     assert figure.table()[1][-1] == ["printed: 2.5", "all", "250%", "–", "–"]
     page = Page("t", "k", "l", [], [], [Section("s", "S", "", [Group([figure])])], "f")
     assert "<figcaption><b>Figure 16.</b> High congestion" in render(page)

@@ -612,8 +612,8 @@ def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(
     report = paper_page(PAPER, tables, rfc2884.PAPER)
     drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]
     assert len(drawn) > 20
-    assert all(any(trace.error_y.array for trace in figure.plot().data) for figure in drawn)
-    marks = {y for figure in drawn for trace in figure.plot().data if trace.mode == "markers" for y in trace.y}
+    assert all(any(p.has_interval for one in figure.series for p in one.points) for figure in drawn)
+    marks = {p.mean for figure in drawn for one in figure.printed for p in one.points}
     assert marks >= {n.value for n in published.numbers if n.metric in ("bulk_gain", "transaction_gain")}
 
 

@@ -1,10 +1,10 @@
 """One self-contained HTML page from analysis tables.
 
-The page makes no request: style, figures and the library that draws them are inside it. It knows
+The page makes no request: style, figures and script are inside it. It knows
 nothing about any paper; `ecnlab.papers` fills the blocks of `Page`.
 """
 
-from ecnlab.report.chart import Chart, Line
+from ecnlab.report.chart import Chart, Line, Multiples, Rug
 from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
 from ecnlab.report.topology import Topology
@@ -16,8 +16,10 @@ __all__ = [
     "Finding",
     "Group",
     "Line",
+    "Multiples",
     "Page",
     "Point",
+    "Rug",
     "Section",
     "Series",
     "Table",

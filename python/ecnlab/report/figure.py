@@ -6,21 +6,21 @@ Every figure carries its numbers as a table too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import plotly.graph_objects as go
+from markupsafe import Markup
 
-from ecnlab.report.plot import plot, with_levels
+from ecnlab.report.scale import Scale, padded
+from ecnlab.report.svg import HOLLOW, MARKERS, Area, colour, stretched
 
-SYMBOLS: Final = ("circle", "square", "triangle-up", "diamond", "x")
-"""Markers of the styles, so that series are distinguished not only by colour."""
-
-PRINTED: Final = "diamond-open"
 DODGE: Final = 0.018
 """Horizontal offset between series as a fraction of the axis, so that intervals at one position do not hide each other.
 """
+
+TICKS: Final = 6
+"""Most ticks of an axis without ticks of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Axis:
     log: bool = False
 
     def place(self, value: float) -> float:
-        """Return the position of ``value`` in Plotly's units of a range: its logarithm on a log axis."""
+        """Return the position of ``value`` where distances are even: its logarithm on a log axis."""
         return math.log10(value) if self.log else value
 
     def value(self, place: float) -> float:
@@ -71,7 +71,8 @@ class Figure:
 
     ``zero`` draws the line of no difference, ``printed`` holds a paper's own points, ``levels`` a paper's own values
     that are constant along the axis, drawn as lines with their names; ``ceiling`` is the maximum possible value.
-    ``source`` names the figure of a paper that this one reproduces ("Figure 16").
+    ``source`` names the figure of a paper that this one reproduces ("Figure 16"). Points are not ``joined`` where the axis
+    has no order.
     """
 
     title: str
@@ -85,46 +86,52 @@ class Figure:
     ceiling: float = math.inf
     levels: Sequence[tuple[float, str]] = ()
     source: str = ""
+    joined: bool = True
 
-    def plot(self) -> go.Figure:
+    @property
+    def unit(self) -> str:
+        """Return the label of the y axis."""
+        return self.y.label
+
+    def svg(self) -> Markup:
         """The figure: measured series with intervals and lines, a paper's own points hollow."""
-        first, last = self._x_range()
-        low, high = self._y_range()
-        middle = (len(self.series) - 1) / 2
-        traces = [
-            self._trace(series, (i - middle) * DODGE * (last - first), high - low, SYMBOLS[series.style % len(SYMBOLS)])
-            for i, series in enumerate(self.series)
-        ]
-        traces += [self._trace(series, 0.0, high - low, PRINTED) for series in self.printed]
-        x: dict[str, Any] = {"title": {"text": self.x.label}, "range": [first, last], "fixedrange": True}
-        if self.x.ticks:
-            x |= {"tickvals": [value for value, _ in self.x.ticks], "ticktext": [text for _, text in self.x.ticks]}
-        y = {"range": [low, high], "zeroline": self.zero, "tickformat": "~%" if self.percent else "~g"}
-        kind = {"type": "log" if self.x.log else "linear"}
-        return with_levels(plot(traces, x | kind, y, hovermode="closest", dragmode=False), self.levels)
+        return self.area().svg(f"{self.title}. {self.caption}", self._marks())
 
-    def _trace(self, series: Series, shift: float, span: float, symbol: str) -> go.Scatter:
-        """One series. An interval without an end is drawn as long as the axis, which cuts it."""
-        points, hollow = series.points, symbol == PRINTED
-        intervals = {
-            "symmetric": False,
-            "array": [min(p.high - p.mean, span) if p.has_interval else None for p in points],
-            "arrayminus": [min(p.mean - p.low, span) if p.has_interval else None for p in points],
-            "thickness": 1.3,
-            "width": 3,
-        }
-        return go.Scatter(
-            name=series.name,
-            meta=series.style,
-            x=[self.x.value(self.x.place(p.x) + shift) for p in points],
-            y=[p.mean for p in points],
-            error_y=intervals if any(p.has_interval for p in points) else None,
-            mode="markers" if hollow else "lines+markers",
-            marker={"symbol": symbol, "size": 10 if hollow else 9, "line": {"width": 2 if hollow else 0}},
-            line={"width": 1.6},
-            text=[self._says(series.name, p) for p in points],
-            hovertemplate="%{text}<extra></extra>",
-        )
+    def area(self) -> Area:
+        """Return the axes."""
+        x, y = Scale(*self._x_range(), self.x.log), Scale(*self._y_range())
+        ticks = y.ticks(TICKS)
+        texts = [(v, _percent(v)) for v, _ in ticks] if self.percent else ticks
+        return Area(x, y, self.x.ticks or x.ticks(TICKS), texts, self.x.label, zero=self.zero)
+
+    def legend(self) -> list[tuple[str, str, str]]:
+        """Return the series: name, colour, and the marker."""
+        measured = [(one.name, colour(one.style), MARKERS[one.style % len(MARKERS)]) for one in self.series]
+        return measured + [(one.name, colour(one.style), HOLLOW) for one in self.printed]
+
+    def _marks(self) -> Iterator[Markup]:
+        area, middle = self.area(), (len(self.series) - 1) / 2
+        shifts = [(i - middle) * DODGE for i in range(len(self.series))]
+        if self.joined:
+            yield stretched(
+                area.curve([p.x for p in one.points], [p.mean for p in one.points], colour(one.style), shift=shift)
+                for one, shift in zip(self.series, shifts, strict=True)
+            )
+        for one, shift in zip(self.series, shifts, strict=True):
+            marker = MARKERS[one.style % len(MARKERS)]
+            yield from self._points(area, one, marker, shift)
+        for one in self.printed:
+            yield from self._points(area, one, HOLLOW, 0.0)
+        yield from (area.level(value, name) for value, name in self.levels)
+
+    def _points(self, area: Area, one: Series, marker: str, shift: float) -> Iterator[Markup]:
+        """One series. An interval without an end is drawn to the edge of the area."""
+        kind = colour(one.style)
+        for p in one.points:
+            if p.has_interval:
+                yield area.interval(p.x, p.low, p.high, kind, shift)
+            if math.isfinite(p.mean):
+                yield area.marker(p.x, p.mean, marker, kind, self._says(one.name, p), shift)
 
     def _says(self, name: str, p: Point) -> str:
         says = f"{name}: {self.number(p.mean)}"
@@ -138,7 +145,8 @@ class Figure:
 
     def _x_range(self) -> tuple[float, float]:
         places = [self.x.place(x) for x in [*(p.x for p in self._all()), *(value for value, _ in self.x.ticks)]]
-        return _padded(min(places), max(places), 0.07)
+        low, high = padded(min(places), max(places), 0.07) if places else (0.0, 1.0)
+        return self.x.value(low), self.x.value(high)
 
     def _y_range(self) -> tuple[float, float]:
         """The means and their intervals; an interval reaches past the means at most as far as they span."""
@@ -151,7 +159,7 @@ class Figure:
         span = (high - low) or abs(high) or 1.0
         bounds = [v for p in self._all() if p.has_interval for v in (p.low, p.high)]
         least = max(min([low, *bounds]), low - span)
-        return _padded(least, min(max([high, *bounds]), high + span, self.ceiling), 0.04)
+        return padded(least, min(max([high, *bounds]), high + span, self.ceiling), 0.04)
 
     def number(self, value: float) -> str:
         """A value of the y axis as a reader writes it."""
@@ -173,11 +181,6 @@ class Figure:
             for p in series.points
         ]
         return head, rows + [[name, "all", self.number(value), "–", "–"] for value, name in self.levels]
-
-
-def _padded(low: float, high: float, share: float) -> tuple[float, float]:
-    pad = share * ((high - low) or 1.0)
-    return low - pad, high + pad
 
 
 def _percent(value: float) -> str:

@@ -9,12 +9,11 @@ from typing import Literal
 
 import jinja2
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from ecnlab.base.safe_text import visible
-from ecnlab.report.chart import Chart
+from ecnlab.report.chart import Chart, Multiples
 from ecnlab.report.figure import Figure
-from ecnlab.report.plot import document
+from ecnlab.report.svg import DEFINITIONS
 from ecnlab.report.topology import Topology
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
@@ -96,7 +95,7 @@ class Group:
     kind: Literal["figures"] = "figures"
 
 
-Block = Table | Group | Chart | Topology | str
+Block = Table | Group | Chart | Multiples | Topology | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,6 @@ class Page:
     footer: str
     facts: Sequence[tuple[str, str]] = field(default_factory=tuple)
 
-    @property
-    def draws(self) -> bool:
-        """Return whether it has any drawing: a page with only tables does not load the drawing library."""
-        return any(isinstance(block, Group | Chart) for section in self.sections for block in section.blocks)
-
 
 def shown(value: object) -> object:
     """Return a value for a template, with markup in foreign text escaped."""
@@ -146,9 +140,9 @@ def render(page: Page) -> str:
     return template.render(
         page=page,
         style=Markup(_asset("page.css")),
+        drawing=Markup(_asset("plot.css")),
         script=Markup(_asset("page.js")),
-        plotly=Markup(get_plotlyjs()) if page.draws else "",
-        plot=lambda block: Markup(document(block.plot())),
+        markers=DEFINITIONS,
     )
 
 

@@ -1,0 +1,218 @@
+"""Inline SVG of plots.
+
+The drawing of a plot has the size of its area; axes' texts are outside it. Places are percentages, and curves are in nested
+drawings that are stretched to the area: a plot fits any width, and its texts keep their size. Colours are those of the
+page's style sheet, by classes: ``c0`` to ``c5`` are the colours of series.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from ecnlab.report.scale import Scale
+
+UNITS: Final = 10_000
+"""Width and height of an area in the units of its curves."""
+
+BINS: Final = 600
+"""Most intervals of time whose extremes a curve shows: a screen has not many more pixels."""
+
+COLOURS: Final = 6
+"""Number of colours of series in the style sheet."""
+
+MARKERS: Final = ("m0", "m1", "m2", "m3", "m4", "m5")
+"""Markers of series, which are thus distinguished not only by colour: drawings of the page, in `DEFINITIONS`."""
+
+HOLLOW: Final = "mh"
+"""The marker of a paper's own points."""
+
+SHAPES: Final = {
+    "m0": '<circle r="4.5"/>',
+    "m1": '<rect x="-4" y="-4" width="8" height="8"/>',
+    "m2": '<path d="M0-5.5L5 4H-5Z"/>',
+    "m3": '<path d="M0-6L6 0 0 6-6 0Z"/>',
+    "m4": '<path d="M-4-4L4 4M-4 4L4-4" class="stroked"/>',
+    "m5": '<path d="M0-5.5V5.5M-5.5 0H5.5" class="stroked"/>',
+    "mh": '<path d="M0-6L6 0 0 6-6 0Z" class="stroked"/>',
+    "mc": '<path d="M-4 0H4" class="thin"/>',
+}
+
+DEFINITIONS: Final = Markup(
+    '<svg class="markers" width="0" height="0" aria-hidden="true"><defs>{}</defs></svg>'
+).format(Markup("").join(Markup('<g id="{}">{}</g>').format(name, Markup(shape)) for name, shape in SHAPES.items()))
+"""The markers, which a page defines once."""
+
+LINE: Final = 16
+"""Height of a line of the texts below an area, in pixels."""
+
+
+def colour(style: int) -> str:
+    """Return the class of the colour of ``style``; dashed when the colours are used up."""
+    return f"c{style % COLOURS}" + (" dashed" if style >= COLOURS else "")
+
+
+def percent(share: float) -> str:
+    """Return a place as a percentage of the area."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """The area of a plot: its two axes with their ticks, and its height in pixels."""
+
+    x: Scale
+    y: Scale
+    x_ticks: Sequence[tuple[float, str]]
+    y_ticks: Sequence[tuple[float, str]]
+    x_label: str = ""
+    height: int = 260
+    zero: bool = False
+    """Whether a line marks the value 0."""
+
+    def svg(self, label: str, marks: Iterable[Markup], kind: str = "") -> Markup:
+        """Return the drawing, with ``label`` for screen readers. ``kind`` is its class."""
+        below = LINE * (self._rows() + (1 if self.x_label else 0)) + 8
+        return Markup(
+            '<svg class="plot {}" role="img" aria-label="{}" style="height: {}px; margin-bottom: {}px" '
+            'data-x="{:.12g} {:.12g}{}" data-y="{:.12g} {:.12g}{}" data-label="{}">{}{}</svg>'
+        ).format(
+            kind, label, self.height, below,
+            self.x.low, self.x.high, " log" if self.x.log else "",
+            self.y.low, self.y.high, " log" if self.y.log else "", self.x_label,
+            Markup("").join(self._axes()), Markup("").join(marks),
+        )  # fmt: skip
+
+    def _axes(self) -> Iterator[Markup]:
+        for value, text in self.y_ticks:
+            at = percent(1 - self.y.place(value))
+            yield Markup('<line class="grid" x1="0" x2="100%" y1="{0}" y2="{0}"/>').format(at)
+            yield Markup('<text class="y" x="0" dx="-8" y="{}" dy=".32em">{}</text>').format(at, text)
+        if self.zero and self.y.low < 0 < self.y.high:
+            at = percent(1 - self.y.place(0.0))
+            yield Markup('<line class="zero" x1="0" x2="100%" y1="{0}" y2="{0}"/>').format(at)
+        yield Markup('<line class="axis" x1="0" x2="100%" y1="100%" y2="100%"/>')
+        rows = self._rows()
+        yield Markup('<g class="ticks">')
+        for i, (value, text) in enumerate(self.x_ticks):
+            at, low = percent(self.x.place(value)), LINE * (1 + i % rows)
+            yield Markup('<text class="x" x="{}" y="100%" dy="{}">{}</text>').format(at, low, text)
+        yield Markup("</g>")
+        if self.x_label:
+            low = LINE * (rows + 1) + 2
+            yield Markup('<text class="title" x="100%" y="100%" dy="{}">{}</text>').format(low, self.x_label)
+
+    def _rows(self) -> int:
+        """Return in how many rows the texts of the x axis stand: neighbours must not overlap on a phone (34 letters wide)."""
+        longest = max((len(text) for _, text in self.x_ticks), default=0)
+        return min(3, math.ceil(len(self.x_ticks) * (longest + 1) / 34)) if self.x_ticks else 1
+
+    # ------------------------------------------------------------ marks
+
+    def curve(
+        self,
+        xs: Sequence[float],
+        ys: Sequence[float],
+        kind: str,
+        *,
+        steps: bool = False,
+        name: str = "",
+        shift: float = 0.0,
+    ) -> Markup:
+        """Return a curve through the points; values that are not finite are gaps. ``kind`` is its class.
+
+        It is moved to the right by ``shift`` of the width.
+        """
+        points = [(self.x.place(x) + shift, self.y.place(y)) for x, y in thinned(xs, ys)]
+        return Markup('<path class="{}" data-name="{}" d="{}"/>').format(kind, name, path(points, steps=steps))
+
+    def outline(self, points: Sequence[tuple[float, float]], kind: str) -> Markup:
+        """Return a closed curve."""
+        placed = [(self.x.place(x), self.y.place(y)) for x, y in points]
+        return Markup('<path class="{}" d="{}Z"/>').format(kind, path(placed))
+
+    def marker(self, x: float, y: float, name: str, kind: str, title: str = "", shift: float = 0.0) -> Markup:
+        """Return the marker ``name`` at a point, moved by ``shift`` of the width; ``title`` appears under the pointer."""
+        at = percent(self.x.place(x) + shift), percent(1 - self.y.place(y))
+        said = Markup("<title>{}</title>").format(title) if title else ""
+        return Markup('<use class="{}" href="#{}" x="{}" y="{}">{}</use>').format(kind, name, *at, said)
+
+    def interval(self, x: float, low: float, high: float, kind: str, shift: float = 0.0) -> Markup:
+        """Return an upright interval with caps. One that leaves the area is cut, and has no cap there."""
+        at = percent(self.x.place(x) + shift)
+        ends = [self._within(low), self._within(high)]
+        bar = Markup('<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+            kind, at, at, *(percent(1 - end) for end in ends)
+        )
+        caps = [
+            Markup('<use class="{}" href="#mc" x="{}" y="{}"/>').format(kind, at, percent(1 - end))
+            for end in ends
+            if 0.0 < end < 1.0
+        ]
+        return bar + Markup("").join(caps)
+
+    def level(self, value: float, text: str) -> Markup:
+        """Return a dashed line across the area with its name."""
+        at = percent(1 - self.y.place(value))
+        return Markup(
+            '<line class="level" x1="0" x2="100%" y1="{0}" y2="{0}"/><text class="level" x="100%" y="{0}" dy="-4">{1}</text>'
+        ).format(at, text)
+
+    def _within(self, value: float) -> float:
+        if not math.isfinite(value):
+            return 1.0 if value > 0 else 0.0
+        return min(max(self.y.place(value), 0.0), 1.0)
+
+
+def stretched(curves: Iterable[Markup]) -> Markup:
+    """Return curves in a drawing that fills the area."""
+    start = '<svg class="area" width="100%" height="100%" viewBox="0 0 {0} {0}" preserveAspectRatio="none">{1}</svg>'
+    return Markup(start).format(UNITS, Markup("").join(curves))
+
+
+def strokes(places: Iterable[float], kind: str, name: str, row: int = 0) -> Markup:
+    """Return a rug: a stroke at the lower end of the area for each of ``places`` (0 to 1), above ``row`` others."""
+    found = sorted({round(at * UNITS) for at in places if 0.0 <= at <= 1.0})
+    high, y = 0.03 * UNITS, UNITS * (1 - 0.035 * row)
+    drawn = "".join(f"M{at} {y:.0f}V{y - high:.0f}" for at in found)
+    return Markup('<path class="rug {}" data-rug="{}" d="{}"/>').format(kind, name, drawn)
+
+
+def path(points: Sequence[tuple[float, float]], *, steps: bool = False) -> str:
+    """Return the path of a curve through ``points`` in shares of the area. A point that is not finite is a gap."""
+    parts: list[str] = []
+    drawing = False
+    for x, y in points:
+        if not math.isfinite(y):
+            drawing = False
+            continue
+        at, up = round(x * UNITS), round((1 - y) * UNITS)
+        if not drawing:
+            parts.append(f"M{at} {up}")
+        elif steps:
+            parts.append(f"H{at}V{up}")
+        else:
+            parts.append(f"L{at} {up}")
+        drawing = True
+    return "".join(parts)
+
+
+def thinned(xs: Sequence[float], ys: Sequence[float]) -> list[tuple[float, float]]:
+    """Return the points; of many, the first, least, greatest and last of each of `BINS` equal numbers of them."""
+    points = list(zip(xs, ys, strict=True))
+    if len(points) <= 4 * BINS:
+        return points
+    size = math.ceil(len(points) / BINS)
+    return [point for start in range(0, len(points), size) for point in _extremes(points[start : start + size])]
+
+
+def _extremes(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    finite = [i for i, (_, y) in enumerate(points) if math.isfinite(y)]
+    if not finite:
+        return [points[0]]
+    least, most = (chosen(finite, key=lambda i: points[i][1]) for chosen in (min, max))
+    return [points[i] for i in sorted({0, least, most, len(points) - 1})]
