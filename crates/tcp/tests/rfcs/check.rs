@@ -18,8 +18,6 @@ pub struct Script {
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
     pub records: Records,
-    /// RFCs that are cited and have no file yet.
-    pub pending: Vec<u32>,
     pub scripts: Vec<Script>,
     /// Citations in Rust sources, with file and line.
     pub sources: Vec<(Citation, String)>,
@@ -30,7 +28,7 @@ pub struct Evidence<'a> {
 impl Evidence<'_> {
     /// Every contradiction, one line each; none if quotes, tests and sections agree.
     pub fn contradictions(&self) -> Vec<String> {
-        let mut found = self.pending_contradictions();
+        let mut found = self.without_a_file();
         for (&rfc, record) in &self.records {
             found.extend(form(rfc, record));
             found.extend(self.test_contradictions(rfc, record));
@@ -40,20 +38,13 @@ impl Evidence<'_> {
         found
     }
 
-    /// The list of RFCs without a file is exact.
-    fn pending_contradictions(&self) -> Vec<String> {
+    /// Every RFC that is cited by section has a file.
+    fn without_a_file(&self) -> Vec<String> {
         let scripts = self.scripts.iter().flat_map(|s| cited(&s.source, None));
         let all = scripts.chain(self.sources.iter().map(|(citation, _)| citation.clone()));
         let cited: BTreeSet<u32> = all.map(|(rfc, _)| rfc).collect();
-        let without: BTreeSet<u32> = cited.iter().copied().filter(|rfc| !self.records.contains_key(rfc)).collect();
-        let listed: BTreeSet<u32> = self.pending.iter().copied().collect();
-        let missing = without.difference(&listed).map(|rfc| {
-            format!("RFC {rfc} is cited by section: add tests/data/rfcs/rfc{rfc}.toml, or list it among those without a file")
-        });
-        let stale = listed.difference(&without);
-        missing
-            .chain(stale.map(|rfc| format!("RFC {rfc} is listed as without a file: it has one, or nothing cites it")))
-            .collect()
+        let without = cited.into_iter().filter(|rfc| !self.records.contains_key(rfc));
+        without.map(|rfc| format!("RFC {rfc} is cited by section: add tests/data/rfcs/rfc{rfc}.toml")).collect()
     }
 
     /// Every test that a quote names exists, and a script cites the section of the quote.
@@ -136,10 +127,11 @@ fn repeated<'a>(rfc: u32, quotes: impl Iterator<Item = (&'a str, &'a str)>) -> V
     again.map(|(section, quote)| format!("RFC {rfc} §{section}, \"{}\": quoted twice", beginning(quote))).collect()
 }
 
-/// Whether the text ends with a full stop, or before a formula with a colon, and has no stop before a word with a capital.
+/// Whether the text ends with a full stop, before a formula with a colon or as an item of a list with a semicolon, and has no
+/// stop before a word with a capital.
 fn is_one_sentence(quote: &str) -> bool {
     let inner = quote.match_indices(". ").any(|(at, _)| quote[at + 2..].starts_with(|c: char| c.is_ascii_uppercase()));
-    quote.ends_with(['.', ':']) && !inner
+    quote.ends_with(['.', ':', ';']) && !inner
 }
 
 fn has_rust_test(file: &Path, name: &str) -> bool {

@@ -14,17 +14,13 @@ scripts below `tests/data/scripts` ([rules.md](rules.md)) and Rust tests. Except
 or which it leaves out. [scripts.md](../scripts.md#quotes-of-the-rfcs) states what is checked.
 ";
 
-/// The page for these records; `pending` are the RFCs without a file.
-pub fn page(records: &Records, pending: &[u32]) -> String {
+/// The page for these records.
+pub fn page(records: &Records) -> String {
     let mut page = HEAD.to_owned();
     for (number, rfc) in records {
         write!(page, "\n## RFC {number}: {}\n", rfc.title).expect("a string takes all");
         page += &rules(rfc);
         page += &exceptions(rfc);
-    }
-    if !pending.is_empty() {
-        let names: Vec<String> = pending.iter().map(|rfc| format!("RFC {rfc}")).collect();
-        write!(page, "\n## Cited, not yet quoted\n\n{}.\n", names.join(", ")).expect("a string takes all");
     }
     page
 }

@@ -82,13 +82,14 @@ pub fn read(folder: &Path) -> Records {
         .collect()
 }
 
-/// The key words of RFC 2119 in a sentence, in its order; "none" without any.
+/// The key words of RFC 2119 and RFC 8174 in a sentence, in its order; "none" without any.
 pub fn levels(quote: &str) -> String {
     let words: Vec<&str> = quote.split_whitespace().map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())).collect();
     let mut found = Vec::new();
     for (i, &word) in words.iter().enumerate() {
         match word {
             "MUST" | "SHOULD" if words.get(i + 1) == Some(&"NOT") => found.push(format!("{word} NOT")),
+            "RECOMMENDED" if i > 0 && words[i - 1] == "NOT" => found.push("NOT RECOMMENDED".to_owned()),
             "MUST" | "SHOULD" | "MAY" | "RECOMMENDED" | "OPTIONAL" => found.push(word.to_owned()),
             _ => {}
         }
