@@ -430,7 +430,7 @@ impl Connection {
     }
 }
 
-/// Returns the negotiation agreed by the flags of SYN and SYN-ACK: RFC 3168 §6.1.1, RFC 9768 §3.1.1 table 2.
+/// Returns the negotiation agreed by the flags of SYN and SYN-ACK: RFC 3168 §6.1.1, RFC 9768 §3.1.2 table 2.
 fn agree(offered: Flags, answered: Flags) -> Negotiation {
     let accurate = offered.contains(ACCURATE);
     if offered & ACCURATE == Flags::empty() {

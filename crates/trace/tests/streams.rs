@@ -31,7 +31,7 @@ fn what_a_handshake_agrees_on() {
     assert_eq!(negotiation(ece | cwr, ece), Negotiation::Accepted);
     assert_eq!(negotiation(ece | cwr, none), Negotiation::Refused);
     assert_eq!(negotiation(ece | cwr, ece | cwr), Negotiation::Reflected);
-    // RFC 9768 §3.1.1, table 2.
+    // RFC 9768 §3.1.2, table 2.
     let accurate = ae | cwr | ece;
     for answer in [cwr, cwr | ece, ae, ae | cwr] {
         assert_eq!(negotiation(accurate, answer), Negotiation::AccEcn);

@@ -62,9 +62,9 @@ pub struct Counted<const LINUX: bool> {
     told_linux: linux::Told,
     handshake: Handshake,
     /// This end sends nothing ECN-capable: the path has changed codepoints, or a server has met with a SYN or SYN-ACK without
-    /// AccECN (§3.1.5, §3.2.2.3, §3.2.2.4).
+    /// AccECN (§3.1.5, §3.2.2.1 table 4, §3.2.2.3, §3.2.2.4).
     not_ect: bool,
-    /// The path changes the peer's ACE field: its feedback is ignored (§3.2.2.4).
+    /// The path changes the peer's ACE field: its feedback is ignored (§3.2.2.1 table 4, §3.2.2.4).
     deaf: bool,
     /// The peer's option has been received.
     option_seen: bool,
@@ -107,7 +107,7 @@ const fn flags_of(ace: u8) -> Flags {
     EcnFlags::count(ace).in_header()
 }
 
-/// Returns the field with which SYN-ACK and last ACK reflect a codepoint (§3.1.1 table 2, §3.2.2.1 table 3).
+/// Returns the field with which SYN-ACK and last ACK reflect a codepoint (§3.1.2 table 2, §3.2.2.1 table 3).
 fn reflection(ecn: Ecn) -> Flags {
     flags_of(match ecn {
         Ecn::NotEct => 0b010,
@@ -117,7 +117,7 @@ fn reflection(ecn: Ecn) -> Flags {
     })
 }
 
-/// Returns the feedback that a SYN requests (§3.1.1 table 2, §3.1.3). Reserved flags are treated as AccECN.
+/// Returns the feedback that a SYN requests (§3.1.2 table 2, §3.1.3). Reserved flags are treated as AccECN.
 fn asked(syn: &Segment) -> Agreed {
     match ace_of(syn.flags) {
         0b000 => Agreed::Nothing,
@@ -175,7 +175,8 @@ impl<const LINUX: bool> Counted<LINUX> {
             self.traversal.arrived();
         }
         match ace {
-            // §3.2.2.4: the field was zeroed, for no sender begins there.
+            // §3.2.2.1 table 4: the field was zeroed, for no sender begins there. On other than a pure ACK §3.2.2.4 does not
+            // recommend the test.
             0b000 if LINUX => (self.not_ect, self.option_broken) = (true, true),
             0b000 => (self.not_ect, self.deaf) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
@@ -190,7 +191,7 @@ impl<const LINUX: bool> Counted<LINUX> {
         }
     }
 
-    /// The first segment that comes after the SYN-ACK (§3.2.2.4): no counter begins at 0.
+    /// The first segment that comes after the SYN-ACK: no counter begins at 0. §3.2.2.4 does not recommend the test.
     fn on_first_count(&mut self, ace: u8) {
         self.handshake.awaits_count = false;
         if !LINUX && ace == 0 {

@@ -1,4 +1,4 @@
-//! AccECN handshake: ECN fields of SYN, SYN-ACK and last ACK (RFC 9768 §3.1.1 table 2, §3.2.2.1 table 3).
+//! AccECN handshake: ECN fields of SYN, SYN-ACK and last ACK (RFC 9768 §3.1.2 table 2, §3.2.2.1 table 3).
 
 use ecnlab_wire::{Ecn, Flags, TcpOptions};
 

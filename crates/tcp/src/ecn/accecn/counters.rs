@@ -178,7 +178,7 @@ impl Told {
         order
     }
 
-    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers (§3.2.2.5,
+    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers (§3.2.2.5.2,
     /// appendix A.2).
     pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
         let least = (u64::from(ace).wrapping_sub(self.packets)) % 8;
