@@ -158,8 +158,8 @@ fn mean_window(tcp: &Arc<ecnlab_tcp::Config>, gap: u64, rtt_ms: u64, seconds: [u
     (delivered * pipe(10_000, 1000 * rtt_ms).0 / seconds[1] as f64, out)
 }
 
-/// RFC 9438 §5.1, table 1: the mean window at RTT 0.1 s and C = 0.4, Figure 7 of §5 or AIMD's 1.2/√p where that is larger. Near
-/// enough: 15 %. The form has congestion at even distances and known at once.
+/// RFC 9438 §5.1, table 1: the mean window at RTT 0.1 s and C = 0.4, by Figure 7 of §5, or AIMD's 1.2/√p where that is
+/// larger. Near enough: 15 %. The form has congestion at even distances and known at once.
 #[test]
 fn cubic_has_its_mean_window() {
     for (gap, seconds, printed) in [(100, [20, 200], 12.0), (1000, [40, 400], 38.0), (10_000, [60, 600], 187.0)] {

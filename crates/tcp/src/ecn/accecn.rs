@@ -175,8 +175,8 @@ impl<const LINUX: bool> Counted<LINUX> {
             self.traversal.arrived();
         }
         match ace {
-            // §3.2.2.1 table 4: the field was zeroed, for no sender begins there. On other than a pure ACK §3.2.2.4 does not
-            // recommend the test.
+            // §3.2.2.1 table 4: the field was zeroed, for no sender begins there. §3.2.2.4 does not recommend the test on
+            // a segment that is no pure ACK.
             0b000 if LINUX => (self.not_ect, self.option_broken) = (true, true),
             0b000 => (self.not_ect, self.deaf) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
