@@ -283,7 +283,7 @@ limit = 1e5
 """
 METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\nsteps = ["pipes", "beside"]\n'
 METRICS += 'measure = { table = "flows", over = "sum(goodput_bps)" }\n'
-REPORT = 'format = 1\n[page]\ntitle = "Small"\nlede = ""\nagreement = ""\n'
+REPORT = 'format = 1\n[page]\ntitle = "Small"\nanswer = "Small."\nlede = ""\nagreement = ""\n'
 REPORT += '[[finding]]\nclaim = "S01.much"\nstatement = "It is much."\n'
 CHECKLIST = """\
 format = 1

@@ -43,6 +43,7 @@ format = 1
 [page]
 title = "P"
 lede = ""
+answer = ""
 agreement = ""
 [[finding]]
 own = "surely"

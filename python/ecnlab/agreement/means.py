@@ -30,7 +30,8 @@ from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.tables import write_table
 from ecnlab.folder.verified import write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
-from ecnlab.report.page import Block, Cell, Tone
+from ecnlab.report.page import Block, Cell
+from ecnlab.report.tone import Tone
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_result import Sweep

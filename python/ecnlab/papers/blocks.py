@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,8 +17,9 @@ from ecnlab.papers.written import as_printed as as_printed
 from ecnlab.papers.written import in_words as in_words
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
-from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
-from ecnlab.report.page import Cell, Tone
+from ecnlab.report import Axis, Chart, Distance, Figure, Finding, Forest, Line, Point, Series, Table, Tally
+from ecnlab.report.page import Cell
+from ecnlab.report.tone import Tone
 
 VERDICTS: Final[dict[str, Tone]] = {
     "agrees": "yes",
@@ -44,10 +45,32 @@ def verdicts(of_numbers: Iterable[str], what: str = "printed numbers") -> Tally:
     return Tally(f"{found.total()} {what}:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
 
 
-def answers(of_claims: Iterable[str]) -> Tally:
-    """How many claims have each answer."""
-    found = Counter(of_claims)
-    return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()])
+def answers(of_claims: Iterable[str], ids: Iterable[str] = ()) -> Tally:
+    """How many claims have each answer; with their ``ids``, the tally names those that do not hold or are undecided."""
+    given = list(of_claims)
+    found, by_id = Counter(given), list(zip(ids, given, strict=False))
+    named = [(a, [(name, f"#{name}") for name, answer in by_id if answer == a]) for a in ("no", "undecided")]
+    return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()], named)
+
+
+def distances(numbers: pl.DataFrame) -> Forest | None:
+    """Return the distance of each measured value from the printed one, in margins; None without numbers that have a margin."""
+    rows = [
+        Distance(
+            row["id"],
+            (row["mean"] - row["printed"]) / row["margin"],
+            (row["low"] - row["printed"]) / row["margin"],
+            (row["high"] - row["printed"]) / row["margin"],
+            VERDICTS[row["verdict"]],
+            f"#{row['id']}",
+        )
+        for row in numbers.iter_rows(named=True)
+        if row["margin"]
+    ]
+    caption = (
+        "A row for each printed number, with its interval: measured less printed, in margins. The band is agreement."
+    )
+    return Forest("Measured against printed", caption, rows) if rows else None
 
 
 def chip(word: str) -> Cell:
@@ -83,39 +106,53 @@ def number_table(
     grid: Grid,
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
-) -> Table:
-    """Return every printed number with its measurement.
+) -> list[Table]:
+    """Return every printed number with its measurement: those that differ first, those that agree in a folded table.
 
     ``context`` adds the common properties of all points to a metric's name; ``full`` has the verdicts of the full size,
     by id; ``level`` is the confidence of the intervals.
     """
-    rows: list[list[Cell | str]] = []
+    rows: list[tuple[bool, list[Cell | str]]] = []
     said: dict[str, str] = {}
     sources = {number.id: number.source for number in published.numbers}
-    for row in numbers.iter_rows(named=True):
+    for row in _ordered(numbers, "verdict", ("differs", "same direction", "inconclusive", "agrees")):
         metric = published.metrics[row["metric"]]
         unit, (mean, interval) = row["unit"], parts(row, metric)
         about = "about " if row["about"] else ""
         verdict = row["verdict"]
         why = "" if verdict == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
-        rows.append(
-            [
-                Cell(metric.name, lead=row["id"]),
-                Cell(sources[row["id"]]),
-                Cell(settings),
-                Cell(about + as_printed(row["printed"], metric), True),
-                Cell(f"{mean} {unit}" if unit else mean, True),
-                Cell(interval, True),
-                Cell(str(row["n"]), True),
-                Cell(in_full(verdict, verdict, full.get(row["id"], verdict)), tone=VERDICTS[verdict]),
-                Cell(why),
-            ]
-        )
+        cells: list[Cell | str] = [
+            Cell(metric.name, lead=row["id"], anchor=row["id"]),
+            Cell(sources[row["id"]]),
+            Cell(settings),
+            Cell(about + as_printed(row["printed"], metric), True),
+            Cell(f"{mean} {unit}" if unit else mean, True),
+            Cell(interval, True),
+            Cell(str(row["n"]), True),
+            Cell(in_full(verdict, verdict, full.get(row["id"], verdict)), tone=VERDICTS[verdict]),
+            Cell(why),
+        ]
+        rows.append((verdict == "agrees", cells))
     columns = ["row", "printed in", "settings", "printed", "measured", f"{level:.0%} interval", "n", "verdict", "why"]
-    return Table(
-        "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
-    )
+    return _parted(rows, columns, "printed numbers that do not agree", "printed numbers that agree")
+
+
+def _ordered(rows: pl.DataFrame, key: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows by the place of their ``key`` in ``order``, else in theirs."""
+    return iter(sorted(rows.iter_rows(named=True), key=lambda row: order.index(row[key])))
+
+
+def _parted(
+    rows: Sequence[tuple[bool, list[Cell | str]]], columns: Sequence[str], first: str, second: str
+) -> list[Table]:
+    """Return a table of the rows that are not (True, cells), and a folded one of those that are; none without rows."""
+    parts = ([cells for folds, cells in rows if folds is kind] for kind in (False, True))
+    return [
+        Table(f"{len(part)} {caption}", columns, part, cards=True, notes=True, folded=folded)
+        for part, caption, folded in zip(parts, (first, second), (False, True), strict=True)
+        if part
+    ]
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:
@@ -130,32 +167,35 @@ def claim_table(
     reasons: Mapping[str, str],
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
-) -> Table:
-    """Every claim with its test, interval and answer. ``full`` and ``level`` are as for `number_table`."""
-    rows: list[list[Cell | str]] = []
+) -> list[Table]:
+    """Every claim with its test, interval and answer, refuted ones first, those that hold in a folded table.
+
+    ``full`` and ``level`` are as for `number_table`.
+    """
+    rows: list[tuple[bool, list[Cell | str]]] = []
     said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
-    for (name,), tests in claims.group_by(["id"], maintain_order=True):
-        claim = by_id[str(name)]
+    order = ("no", "undecided", "partly", "yes")
+    for name, tests in sorted(_by_id(claims), key=lambda one: order.index(one[1]["answer"][0])):
+        claim = by_id[name]
         answer = tests["answer"][0]
         why = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
-        rows.append(
-            [
-                Cell(claim.statement, lead=claim.id),
-                Cell(claim.source),
-                Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
-                Cell(str(tests["n"].min()), True),
-                Cell(in_full(in_words(tests), answer, full.get(claim.id, answer)), tone=ANSWERS[answer]),
-                Cell(why),
-            ]
-        )
-    return Table(
-        "Every claim without a number, decided by intervals.",
-        ["claim", "printed in", f"evidence, with {level:.0%} intervals", "n", "holds", "why"],
-        rows,
-        cards=True,
-        notes=True,
-    )
+        cells: list[Cell | str] = [
+            Cell(claim.statement, lead=claim.id, anchor=claim.id),
+            Cell(claim.source),
+            Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
+            Cell(str(tests["n"].min()), True),
+            Cell(in_full(in_words(tests), answer, full.get(claim.id, answer)), tone=ANSWERS[answer]),
+            Cell(why),
+        ]
+        rows.append((answer == "yes", cells))
+    columns = ["claim", "printed in", f"evidence, with {level:.0%} intervals", "n", "holds", "why"]
+    return _parted(rows, columns, "claims that are not shown", "claims that hold")
+
+
+def _by_id(claims: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """The tests of each claim."""
+    return [(str(name), tests) for (name,), tests in claims.group_by(["id"], maintain_order=True)]
 
 
 def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:

@@ -16,7 +16,8 @@ from ecnlab.papers.published import read_toml
 from ecnlab.papers.sizes import verdicts
 from ecnlab.papers.told import Report
 from ecnlab.report import Page, Section, Table, Tally
-from ecnlab.report.page import Cell, Tone
+from ecnlab.report.page import Cell
+from ecnlab.report.tone import Tone
 
 AGREEMENT: Final = (
     "A number agrees if the measured mean lies within a margin of it and the interval is no wider than two margins. It "
@@ -46,7 +47,12 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
         title=report.page["title"],
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
         lede=report.page["lede"].strip(),
-        tallies=[*_tallies(given), blocks.answers(blocks.by_claim(given.claims))],
+        answer=report.answer(),
+        tallies=[
+            *_tallies(given),
+            blocks.answers(blocks.by_claim(given.claims), given.claims["id"].unique(maintain_order=True)),
+        ],
+        forest=blocks.distances(given.numbers.filter(~pl.col("metric").is_in(given.published.apart))),
         findings=report.findings(),
         facts=[
             ("simulated runs", f"{about['runs']:,}"),
@@ -100,8 +106,8 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     claims = blocks.claim_table(given.claims, given.published, given.reasons, given.full, given.rules.level)
     quick = f" {IN_QUICK.format(level=given.rules.level)}" if given.rules.strict else ""
     return [
-        Section("numbers", "The printed numbers", f"{AGREEMENT}{quick} {page['agreement'].strip()}", [numbers]),
-        Section("claims", "The claims", ANSWERS, [claims]),
+        Section("numbers", "The printed numbers", f"{AGREEMENT}{quick} {page['agreement'].strip()}", numbers),
+        Section("claims", "The claims", ANSWERS, claims),
     ]
 
 

@@ -1,6 +1,6 @@
 """The report of a paper as its ``report.toml`` tells it: summary and sections in their order, what is data as data.
 
-``[page]`` has the ``title``, the ``lede``, when a printed number counts as met (``agreement``), and ``context``: what all
+``[page]`` has the ``title``, the result in one sentence (``answer``), the ``lede``, when a printed number counts as met (``agreement``), and ``context``: what all
 points of a metric share. A ``[[finding]]`` is a sentence of the summary: a ``claim`` with its ``statement``, and of many places
 with the ``range`` of what it is about; or ``own``.
 
@@ -40,7 +40,7 @@ from ecnlab.report.page import Block, Cell
 
 FILE: Final = "report.toml"
 KEYS: Final[Mapping[str, tuple[str, str]]] = {
-    "page": ("title lede agreement", "context"),
+    "page": ("title answer lede agreement", "context"),
     "finding": ("claim statement", "range"),
     "finding by code": ("own", ""),
     "axis": ("key label labels", "values ticks log"),
@@ -76,6 +76,10 @@ class Report:
         """Return title, lede and other settings of the whole page."""
         found: Told = self.told["page"]
         return found
+
+    def answer(self) -> str:
+        """Return the result in one sentence."""
+        return self._text(self.page["answer"].strip())
 
     def findings(self) -> list[Finding]:
         """The summary."""

@@ -6,14 +6,17 @@ nothing about any paper; `ecnlab.papers` fills the blocks of `Page`.
 
 from ecnlab.report.chart import Chart, Line, Multiples, Rug
 from ecnlab.report.figure import Axis, Figure, Point, Series
+from ecnlab.report.forest import Distance, Forest
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
 from ecnlab.report.topology import Topology
 
 __all__ = [
     "Axis",
     "Chart",
+    "Distance",
     "Figure",
     "Finding",
+    "Forest",
     "Group",
     "Line",
     "Multiples",

@@ -13,13 +13,10 @@ from markupsafe import Markup
 from ecnlab.base.safe_text import visible
 from ecnlab.report.chart import Chart, Multiples
 from ecnlab.report.figure import Figure
+from ecnlab.report.forest import Forest
 from ecnlab.report.svg import DEFINITIONS
+from ecnlab.report.tone import SIGNS, Tone
 from ecnlab.report.topology import Topology
-
-Tone = Literal["yes", "partly", "no", "open", "plain"]
-"""Meaning of a chip. Each tone has its own sign as well as its own colour."""
-
-SIGNS: dict[Tone, str] = {"yes": "●", "partly": "◐", "no": "○", "open": "◌", "plain": "·"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +31,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count)."""
+    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count).
+
+    ``named`` lists members of kinds that a reader must not miss, each with a link to its row.
+    """
 
     caption: str
     counts: Sequence[tuple[str, Tone, int]]
+    named: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()
 
     @property
     def total(self) -> int:
@@ -47,13 +48,17 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell: text, how it is set, a chip's tone where it is one, a name set in front of the text, and a link."""
+    """A table cell: text, how it is set, a chip's tone where it is one, a name set in front of the text, and a link.
+
+    ``anchor`` is the identifier of the row, for links to it; it belongs to the first cell.
+    """
 
     text: str
     numeric: bool = False
     tone: Tone | None = None
     lead: str = ""
     link: str = ""
+    anchor: str = ""
 
     @property
     def sign(self) -> str:
@@ -64,6 +69,8 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table with a caption.
+
+    If ``folded``, the rows are shown when the reader opens it.
 
     On a phone its rows become cards if ``cards``. If ``notes``, the last cell of a row, unless empty, is set below the
     row over its whole width.
@@ -100,17 +107,29 @@ Block = Table | Group | Chart | Multiples | Topology | str
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of the page: an introduction and blocks. Text blocks are plain paragraphs."""
+    """A titled part of the page: an introduction and blocks. Text blocks are plain paragraphs.
+
+    If ``folded``, the blocks are shown when the reader opens the section.
+    """
 
     name: str
     title: str
     intro: str
     blocks: Sequence[Block]
+    folded: bool = False
+
+    @property
+    def contents(self) -> str:
+        """Return the numbers of figures and tables in words."""
+        figures = sum(len(block.figures) if isinstance(block, Group) else isinstance(block, Chart | Multiples | Topology)
+                      for block in self.blocks)  # fmt: skip
+        counts = (("figure", figures), ("table", sum(isinstance(block, Table) for block in self.blocks)))
+        return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts if n) or "Text"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A whole report."""
+    """A whole report. ``answer`` is its result in one sentence; ``forest`` compares printed numbers with measured ones."""
 
     title: str
     kicker: str
@@ -120,6 +139,8 @@ class Page:
     sections: Sequence[Section]
     footer: str
     facts: Sequence[tuple[str, str]] = field(default_factory=tuple)
+    answer: str = ""
+    forest: Forest | None = None
 
 
 def shown(value: object) -> object:

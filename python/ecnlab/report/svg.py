@@ -38,6 +38,7 @@ SHAPES: Final = {
     "m3": '<path d="M0-6L6 0 0 6-6 0Z"/>',
     "m4": '<path d="M-4-4L4 4M-4 4L4-4" class="stroked"/>',
     "m5": '<path d="M0-5.5V5.5M-5.5 0H5.5" class="stroked"/>',
+    "mo": '<circle r="4" class="stroked"/>',
     "mh": '<path d="M0-6L6 0 0 6-6 0Z" class="stroked"/>',
     "mc": '<path d="M-4 0H4" class="thin"/>',
 }

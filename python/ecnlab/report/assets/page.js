@@ -127,6 +127,15 @@ function show(chart, shown) {
   }
 }
 
+// A link to a row opens the sections that contain it.
+function reveal() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = target && target.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  target?.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+reveal();
+
 // Files: the drawing with its rules and colours, its picture, its numbers.
 function saved(blob, name) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
