@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy"}
+HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
 """None is needed before there is a table, a figure or a page to make."""
 
 REPORT = f"import sys; print(*sorted({HEAVY!r} & {{name.partition('.')[0] for name in sys.modules}}), file=sys.stderr)"

@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from plotly.offline import get_plotlyjs
 
 import ecnlab
 from ecnlab.cli import cli as commands
 from ecnlab.cli import console
 from ecnlab.scenario.files import read_scenario
 from ecnlab.trace import changes, memory
-from ecnlab.trace.page import SIGNS, render
+from ecnlab.trace.graphs import SIGNS, SequenceGraph, Violation, graphs, with_gaps
+from ecnlab.trace.page import capture_page
 
 ROOT = Path(__file__).parents[2]
 STORED = sorted((ROOT / "tests" / "data" / "captures").glob("*.pcap.gz"))
@@ -222,15 +222,62 @@ def test_the_page_draws_everything_and_asks_for_nothing(cli, simulated, tmp_path
     assert cli("trace", simulated, "--html", "x.html").returncode == 0
     page = (tmp_path / "x.html").read_text()
     found = ecnlab.trace(simulated)
+    for number in found.connections["connection"]:
+        assert f'id="connection-{number}"' in page
     connection = int(found.connections.filter(ecn="accepted")["connection"][0])
-    page = render(found, connection)
+    alone = capture_page(found, connection)
+    assert alone.count('id="connection-') == 1
     for kind in ("ce", "ece", "cwr"):
-        assert SIGNS[kind][0] in page
-    own = page.replace(get_plotlyjs(), "")
-    assert len(own) < len(page)
-    assert not re.search(r"(?:src|href)=|https?:|@import", own)
+        assert SIGNS[kind][0] in alone
+    assert not re.search(r"https?:|@import", page.replace("http://www.w3.org/2000/svg", ""))
+    fetched = re.findall(r'(?:src|href)="([^"]*)"', page)
+    assert all(link.startswith(("#", "data:")) for link in fetched)
     thin = found.series(connection, most=100)
     assert thin.group_by("kind").len()["len"].max() <= 100
+
+
+def a_series(**kinds: list[tuple[int, float, float, float]]) -> pl.DataFrame:
+    """Packets of one direction: number, time, low, high by kind."""
+    rows = [(packet, time, kind, low, high) for kind, some in kinds.items() for packet, time, low, high in some]
+    return pl.DataFrame(rows, schema=["packet", "time_s", "kind", "low", "high"], orient="row")
+
+
+def test_goodput_is_the_progress_of_acks_over_time():
+    # 1 Mbyte in the first second, nothing in the second: 8 Mbit/s and 0.
+    rows = a_series(ack=[(i, i / 10, min(i, 10) * 1e5, 2e6) for i in range(21)])
+    (goodput,) = (graph for graph in graphs(rows) if graph.title == "Goodput")
+    rates = goodput.lines[0].values
+    first = [rate for time, rate in zip(goodput.times, rates, strict=True) if 0 < time <= 1]
+    second = [rate for time, rate in zip(goodput.times, rates, strict=True) if time > 1.001]
+    assert first == pytest.approx([8.0] * len(first)) and second == pytest.approx([0.0] * len(second))
+
+
+def test_no_line_crosses_an_idle_gap():
+    times = [i / 100 for i in range(100)] + [30 + i / 100 for i in range(100)]
+    placed, values = with_gaps(times, [1.0] * 200)
+    gaps = [i for i, value in enumerate(values) if value != value]
+    assert gaps == [100] and placed[99:102] == [0.99, 0.99, 30.0]
+
+
+def test_a_packet_that_breaks_a_rule_is_a_sign_that_leads_to_its_row():
+    rows = a_series(data=[(7, 1.0, 100.0, 200.0), (9, 2.0, 200.0, 300.0)], ack=[(8, 1.5, 200.0, 900.0)])
+    drawn = SequenceGraph(rows, [Violation(9, 2.0, "CE on a <retransmission>")]).svg()
+    (link,) = re.findall(r'<a href="#packet-9"[^>]*>.*?</a>', drawn)
+    assert 'class="no" href="#m2" x="100%"' in link and "CE on a &lt;retransmission&gt;" in link
+
+
+def test_many_signs_of_a_kind_are_no_solid_band():
+    # Marks of the second half only, twice as dense at its end.
+    times = [0.5 + i / 8000 for i in range(2000)] + [0.75 + i / 16000 for i in range(4000)]
+    rows = a_series(
+        data=[(0, 0.0, 0.0, 100.0), (1, 1.0, 100.0, 200.0)], ce=[(i, time, 50.0, 50.0) for i, time in enumerate(times)]
+    )
+    drawn = SequenceGraph(rows).svg()
+    shades = dict(re.findall(r'class="shade c4" data-rug="CE" fill-opacity="([\d.]+)" d="([^"]*)"', drawn))
+    starts = {share: [int(x) for x in re.findall(r"M(\d+)", path)] for share, path in shades.items()}
+    assert min(min(some) for some in starts.values()) >= 4950
+    assert all(x >= 7450 for x in starts["1"]) and len(starts["1"]) >= 45
+    assert len(starts["0.6"]) >= 45 and all(x < 7500 for x in starts["0.6"])
 
 
 def test_a_capture_cut_off_is_shown_up_to_there(cli, simulated, tmp_path):

@@ -70,7 +70,9 @@ KINDS: Final = {
 )
 @click.option("--parquet", type=File, help="Folder to write the tables to, as Parquet.")
 @click.option(
-    "--html", type=File, help="File to write a page with graphs of one connection to, by default the largest."
+    "--html",
+    type=File,
+    help="File to write a page to: connections, violations, and graphs of the connection, or of those that break most rules.",
 )
 @click.option("--rows", type=Rows, default=20, show_default=True, help="Number of rows to show of each table.")
 @click.option("--all", "every", is_flag=True, help="Show all rows, in the capture's order.")
@@ -108,9 +110,9 @@ def trace(
     if parquet:
         result.save(parquet)
     if html:
-        from ecnlab.trace.page import render  # Plotly takes a second to load
+        from ecnlab.trace.page import capture_page  # loads Jinja
 
-        write_named(html, render(whole, _largest(whole) if connection is None else connection).encode())
+        write_named(html, capture_page(whole, connection).encode())
     if as_json:
         tables = [(name, (part.to_dicts() for part in result.parts(name))) for name in TABLES]
         more = [] if changed is None else [("changes", changed.to_dicts())]
@@ -131,13 +133,6 @@ def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -
     for output in outputs:
         if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
             raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
-
-
-def _largest(result: Trace) -> int:
-    largest = result.largest()
-    if largest is None:
-        raise EcnlabError(f"{result.path}: there is no TCP connection to draw")
-    return largest
 
 
 def _show_trace(result: Trace, rows: int) -> None:

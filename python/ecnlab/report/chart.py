@@ -24,7 +24,7 @@ class Line:
     """A line of a chart.
 
     ``values`` share the chart's times. ``style`` selects the colour, from 0; a line that is not ``listed`` is not in
-    the legend. With ``steps`` a value holds until the next one.
+    the legend. With ``steps`` a value holds until the next one; with ``dots`` the points are not joined.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Line:
     thin: bool = False
     listed: bool = True
     steps: bool = False
+    dots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ class Chart:
         yield stretched(
             [
                 *(
-                    area.curve(
+                    area.dots(self.times, line.values, colour(line.style), line.name)
+                    if line.dots
+                    else area.curve(
                         self.times,
                         line.values,
                         f"{colour(line.style)} thin" if line.thin else colour(line.style),

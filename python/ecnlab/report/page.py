@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Literal
+from typing import Literal, Protocol
 
 import jinja2
 from markupsafe import Markup
@@ -102,7 +102,40 @@ class Group:
     kind: Literal["figures"] = "figures"
 
 
-Block = Table | Group | Chart | Multiples | Topology | str
+class Drawing(Protocol):
+    """A drawing with its words and numbers, set as a chart is."""
+
+    @property
+    def kind(self) -> Literal["chart"]:
+        """How it is set."""
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the y axis."""
+
+    @property
+    def caption(self) -> str:
+        """Its caption."""
+
+    @property
+    def source(self) -> str:
+        """The figure of a paper that it answers; "" for none."""
+
+    def svg(self) -> Markup:
+        """Return the drawing."""
+
+    def legend(self) -> list[tuple[str, str, str]]:
+        """Return name, colour and marker of each entry."""
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return its numbers: column names and rows."""
+
+
+Block = Table | Group | Chart | Multiples | Topology | Drawing | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +154,7 @@ class Section:
     @property
     def contents(self) -> str:
         """Return the numbers of figures and tables in words."""
-        figures = sum(len(block.figures) if isinstance(block, Group) else isinstance(block, Chart | Multiples | Topology)
+        figures = sum(len(block.figures) if isinstance(block, Group) else not isinstance(block, Table | str)
                       for block in self.blocks)  # fmt: skip
         counts = (("figure", figures), ("table", sum(isinstance(block, Table) for block in self.blocks)))
         return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts if n) or "Text"

@@ -8,6 +8,7 @@ page's style sheet, by classes: ``c0`` to ``c5`` are the colours of series.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,6 +25,16 @@ BINS: Final = 600
 
 COLOURS: Final = 6
 """Number of colours of series in the style sheet."""
+
+RUG: Final = 0.035
+"""Height of a row of events, as a share of the area."""
+
+STROKES: Final = 300
+"""Most events that are drawn as single strokes."""
+
+SHADES: Final = 200
+LEVELS: Final = 5
+"""Intervals, and shades, of more events."""
 
 MARKERS: Final = ("m0", "m1", "m2", "m3", "m4", "m5")
 """Markers of series, which are thus distinguished not only by colour: drawings of the page, in `DEFINITIONS`."""
@@ -131,6 +142,16 @@ class Area:
         points = [(self.x.place(x) + shift, self.y.place(y)) for x, y in thinned(xs, ys)]
         return Markup('<path class="{}" data-name="{}" d="{}"/>').format(kind, name, path(points, steps=steps))
 
+    def dots(self, xs: Sequence[float], ys: Sequence[float], kind: str, name: str = "") -> Markup:
+        """Return a dot for each point."""
+        placed = {
+            (round(self.x.place(x) * UNITS), round((1 - self.y.place(y)) * UNITS))
+            for x, y in zip(xs, ys, strict=True)
+            if math.isfinite(y)
+        }
+        drawn = "".join(f"M{x} {y}h0" for x, y in sorted(placed))
+        return Markup('<path class="{} dots" data-name="{}" d="{}"/>').format(kind, name, drawn)
+
     def outline(self, points: Sequence[tuple[float, float]], kind: str) -> Markup:
         """Return a closed curve."""
         placed = [(self.x.place(x), self.y.place(y)) for x, y in points]
@@ -176,11 +197,32 @@ def stretched(curves: Iterable[Markup]) -> Markup:
 
 
 def strokes(places: Iterable[float], kind: str, name: str, row: int = 0) -> Markup:
-    """Return a rug: a stroke at the lower end of the area for each of ``places`` (0 to 1), above ``row`` others."""
-    found = sorted({round(at * UNITS) for at in places if 0.0 <= at <= 1.0})
-    high, y = 0.03 * UNITS, UNITS * (1 - 0.035 * row)
-    drawn = "".join(f"M{at} {y:.0f}V{y - high:.0f}" for at in found)
+    """Return a rug: a stroke at the lower end of the area for each of ``places`` (0 to 1), above ``row`` others.
+
+    More than `STROKES` are not told apart: then each of `SHADES` intervals is shaded by the number in it.
+    """
+    found = [round(at * UNITS) for at in places if 0.0 <= at <= 1.0]
+    high, y = round(0.03 * UNITS), round(UNITS * (1 - RUG * row))
+    if len(found) > STROKES:
+        return _shaded(found, y, high, kind, name)
+    drawn = "".join(f"M{at} {y}V{y - high}" for at in sorted(set(found)))
     return Markup('<path class="rug {}" data-rug="{}" d="{}"/>').format(kind, name, drawn)
+
+
+def _shaded(places: Sequence[int], y: int, high: int, kind: str, name: str) -> Markup:
+    width = UNITS // SHADES
+    counts = Counter(min(at // width, SHADES - 1) for at in places)
+    most = max(counts.values())
+    drawn: dict[int, str] = {}
+    for number, count in sorted(counts.items()):
+        level = math.ceil(LEVELS * count / most)
+        drawn[level] = drawn.get(level, "") + f"M{number * width} {y}h{width}v-{high}h-{width}z"
+    return Markup("").join(
+        Markup('<path class="shade {}" data-rug="{}" fill-opacity="{:g}" d="{}"/>').format(
+            kind, name, level / LEVELS, path_
+        )
+        for level, path_ in sorted(drawn.items())
+    )
 
 
 def path(points: Sequence[tuple[float, float]], *, steps: bool = False) -> str:

@@ -1,155 +1,178 @@
-"""One connection as a page: time-sequence graph, round-trip times, throughput, outstanding data."""
+"""A capture as a page: connections with their violations, and graphs of those that break most rules or are largest."""
 
 from __future__ import annotations
 
-from importlib import resources
+from collections.abc import Sequence
 from typing import Any, Final
 
-import jinja2
-import plotly.graph_objects as go
 import polars as pl
-from markupsafe import Markup
-from plotly import io
-from plotly.offline import get_plotlyjs
 
-from ecnlab.report.page import shown
+from ecnlab.report import Finding, Page, Section, Table, Tally, render
+from ecnlab.report.page import Cell
+from ecnlab.report.tone import Tone
 from ecnlab.trace import Trace
+from ecnlab.trace.graphs import Violation, graphs
 
-SIGNS: Final[dict[str, tuple[str, str, str]]] = {
-    "fast": ("fast retransmission", "triangle-up", "#d62728"),
-    "sack": ("retransmission for SACK", "triangle-up-open", "#d62728"),
-    "partial": ("retransmission for a partial ACK", "triangle-right", "#d62728"),
-    "timeout": ("retransmission after a timeout", "x", "#8b0000"),
-    "tail": ("tail loss probe", "triangle-down", "#d62728"),
-    "dropped": ("dropped here", "x-thin-open", "#000000"),
-    "duplicate": ("duplicate ACK", "line-ew-open", "#2ca02c"),
-    "ce": ("CE", "diamond", "#ff7f0e"),
-    "ece": ("ECE", "circle-open", "#9467bd"),
-    "cwr": ("CWR", "square", "#17becf"),
-}
-"""Kinds of packets with their own marker: name, symbol, colour."""
+DRAWN: Final = 6
+"""Connections that are drawn, if none is named."""
 
-BINS: Final = 400
-"""Intervals over which throughput is taken."""
+LISTED: Final = 100
+"""Rows of the table of connections."""
+
+BROKEN: Final = 200
+"""Rows of the table of violations."""
+
+MOST: Final = 2_000
+"""Packets of a kind that a graph has."""
+
+TONES: Final[dict[str, Tone]] = {"accepted": "yes", "AccECN": "yes", "refused": "partly", "fell back": "partly"}
+"""Tones of the results of negotiation."""
+
+CONNECTIONS: Final = {
+    "violations": "rule breaks", "packets": "packets", "start_s": "start, s", "duration_s": "duration, s", "ecn": "ECN",
+    "opener": "opener", "responder": "responder", "closed": "closed",
+}  # fmt: skip
+"""Columns of the table of connections, with their heads."""
+
+NUMBERS: Final = (
+    "data_packets", "bytes", "goodput_bps", "retransmits", "timeouts", "rtt_mean_s", "rtt_p99_s", "ce", "ece_sent", "cwr_sent",
+    "congestion_episodes", "alpha", "dropped",
+)  # fmt: skip
+"""Columns of the table of a direction."""
 
 
-def render(capture: Trace, connection: int, most: int = 20_000) -> str:
-    """The page of one connection as HTML text, which makes no request."""
-    rows = capture.series(connection, most=most)
-    chosen = capture.only(connection)
-    directions = chosen.directions.to_dicts()
-    environment = jinja2.Environment(autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(
-        resources.files("ecnlab.trace").joinpath("page.html.j2").read_text(encoding="utf-8")
+def capture_page(capture: Trace, connection: int | None = None) -> str:
+    """Return the page of a capture as HTML text, which makes no request.
+
+    It draws the one ``connection``, or the `DRAWN` with most violations and most packets. Raises EcnlabError for standard
+    input, which cannot be read twice.
+    """
+    chosen = capture if connection is None else capture.only(connection)
+    glimpse = chosen.glimpse(LISTED)
+    connections, count = glimpse["connections"]
+    violations, broken = glimpse["violations"]
+    drawn = connections.head(DRAWN)["connection"].to_list()
+    return render(
+        Page(
+            title=capture.path.name,
+            kicker=f"ecnlab trace · rules of {capture.standard.replace('rfc', 'RFC ')}",
+            answer=_answer(capture, count, broken),
+            lede="",
+            tallies=[_tally(connections, count)],
+            findings=_rules(glimpse.get("rules")),
+            sections=[
+                Section("connections", "Connections", _listed(connections.height, count), [_connections(connections)]),
+                *_violations(violations, broken),
+                *(_section(capture, number, folds=i > 0) for i, number in enumerate(drawn)),
+            ],
+            footer="Made by ecnlab trace. The page is one file and needs no network. Times are relative to the first packet.",
+        )
     )
-    parts = []
-    for direction in directions:
-        own = rows.filter(pl.col("from_opener") == direction["from_opener"])
-        if direction["data_packets"]:
-            parts.append((direction, [Markup(_html(drawing)) for drawing in _drawings(own)]))
-    return template.render(
-        title=f"{capture.path.name}: connection {connection}",
-        connection=chosen.connections.to_dicts()[0],
-        parts=parts,
-        violations=chosen.violations.head(200).to_dicts(),
-        number=_number,
-        plotly=Markup(get_plotlyjs()),
-    )
 
 
-def _drawings(rows: pl.DataFrame) -> list[go.Figure]:
-    return [_sequence(rows), _outstanding(rows), _throughput(rows), _rtt(rows)]
+def _answer(capture: Trace, connections: int, broken: int) -> str:
+    packets = capture.totals["packets"]
+    found = f"{broken:,} packets break" if broken != 1 else "1 packet breaks"
+    rule = f"a rule of {capture.standard.replace('rfc', 'RFC ')}" if broken else ""
+    said = f"{found} {rule}" if broken else f"no packet breaks a rule of {capture.standard.replace('rfc', 'RFC ')}"
+    damage = f" The capture is damaged: {capture.damage}." if capture.damage else ""
+    return f"{connections:,} TCP connections in {packets:,} packets; {said}.{damage}"
 
 
-def _of(rows: pl.DataFrame, *kinds: str) -> pl.DataFrame:
-    return rows.filter(pl.col("kind").is_in(kinds))
+def _tally(connections: pl.DataFrame, count: int) -> Tally:
+    """Return the listed connections by their use of ECN."""
+    by_use = connections.group_by("ecn", maintain_order=True).len().iter_rows()
+    what = "connections, ECN" if count == connections.height else f"of {count:,} connections, ECN"
+    return Tally(f"{connections.height} {what}:", [(use, TONES.get(use, "open"), n) for use, n in by_use])
 
 
-def _sequence(rows: pl.DataFrame) -> go.Figure:
-    """Segments as upright strokes, ACKs and the window as steps, everything rare with its own sign."""
-    acks = _of(rows, "ack", "duplicate")
-    traces = [
-        _steps("window", acks["time_s"], acks["high"], "#e0b000"),
-        _steps("ACK", acks["time_s"], acks["low"], "#2ca02c"),
-        _strokes("segment", _of(rows, "data"), "#1f77b4", 1.5),
-        _strokes("SACK block", _of(rows, "block"), "#e377c2", 1.5),
+def _rules(rules: tuple[pl.DataFrame, int] | None) -> list[Finding]:
+    """Return a sentence for each rule that is broken."""
+    if rules is None:
+        return []
+    return [
+        Finding(
+            f"{row['packets']:,} packets", "no", row["says"], f"In {row['connections']:,} connections ({row['rule']})."
+        )
+        for row in rules[0].iter_rows(named=True)
     ]
-    for kind, (name, symbol, colour) in SIGNS.items():
-        some = _of(rows, kind)
-        if some.height:
-            marker = {"symbol": symbol, "color": colour, "size": 9, "line": {"width": 1.5, "color": colour}}
-            text = [f"{name}, packet {packet}" for packet in some["packet"]]
-            traces.append(
-                go.Scattergl(name=name, x=some["time_s"], y=some["low"], mode="markers", marker=marker, text=text)
-            )
-    return _figure("Sequence numbers", "bytes", traces)
 
 
-def _outstanding(rows: pl.DataFrame) -> go.Figure:
-    flight = _of(rows, "flight")
-    return _figure(
-        "Data outstanding: an estimate of the congestion window",
-        "bytes",
-        [go.Scattergl(name="outstanding", x=flight["time_s"], y=flight["high"], mode="lines", line={"width": 1})],
+def _listed(rows: int, count: int) -> str:
+    return "Those that break most rules first." + ("" if rows == count else f" {rows} of {count:,}.")
+
+
+def _connections(connections: pl.DataFrame) -> Table:
+    rows = [
+        [Cell(str(row["connection"]), link=f"#connection-{row['connection']}" if i < DRAWN else ""),
+         *(Cell(number(row[name]), not isinstance(row[name], str)) for name in CONNECTIONS)]
+        for i, row in enumerate(connections.iter_rows(named=True))
+    ]  # fmt: skip
+    return Table("Connections", ["connection", *CONNECTIONS.values()], rows, folded=len(rows) > 20)
+
+
+def _violations(violations: pl.DataFrame, count: int) -> list[Section]:
+    if not count:
+        return []
+    rows: list[list[Cell | str]] = [
+        [
+            Cell(str(row["packet"]), anchor=f"packet-{row['packet']}"),
+            Cell(number(row["time_s"]), True),
+            Cell(str(row["connection"]), True),
+            row["by"],
+            row["says"],
+            row["section"],
+        ]
+        for row in violations.head(BROKEN).iter_rows(named=True)
+    ]
+    intro = "Numbers of packets are those of Wireshark." + (
+        "" if len(rows) == count else f" The first {len(rows)} of {count:,}."
     )
+    columns = ["packet", "time, s", "connection", "by", "rule", "section"]
+    return [
+        Section(
+            "violations", "Packets that break a rule", intro, [Table("Packets", columns, rows, folded=len(rows) > 20)]
+        )
+    ]
 
 
-def _throughput(rows: pl.DataFrame) -> go.Figure:
-    """Return the progress of ACKs: goodput, independent of retransmissions."""
-    acks = _of(rows, "ack")
-    end = acks["time_s"].max()
-    width = float(end) / BINS if isinstance(end, float) and end > 0 else 1.0
-    binned = (
-        acks.with_columns((pl.col("time_s") // width).alias("bin"))
-        .group_by("bin", maintain_order=True)
-        .agg(pl.col("low").max())
-        .with_columns((pl.col("low").diff() * 8 / (pl.col("bin").diff() * width)).alias("bps"))
+def _section(capture: Trace, number_: int, *, folds: bool) -> Section:
+    only, rows = capture.only(number_), capture.series(number_, most=MOST)
+    (about,), directions = only.connections.to_dicts(), only.directions.to_dicts()
+    violations = only.violations
+    intro = (
+        f"{about['opener']} to {about['responder']}: {about['packets']:,} packets in {number(about['duration_s'])} s, "
+        f"ECN {about['ecn']}."
     )
-    points = go.Scattergl(name="acknowledged", x=binned["bin"] * width, y=binned["bps"], mode="lines")
-    return _figure(f"Goodput over {width * 1e3:.3g} ms", "bit/s", [points])
+    blocks: list[Any] = []
+    for direction in directions:
+        if direction["data_packets"]:
+            own = rows.filter(pl.col("from_opener") == direction["from_opener"])
+            blocks += [
+                f"{direction['from']} → {direction['to']}",
+                *graphs(own, _marked(violations, own)),
+                _numbers(direction),
+            ]
+    return Section(f"connection-{number_}", f"Connection {number_}", intro, blocks, folded=folds)
 
 
-def _rtt(rows: pl.DataFrame) -> go.Figure:
-    rtt = _of(rows, "rtt")
-    points = go.Scattergl(name="RTT", x=rtt["time_s"], y=rtt["high"] / 1e6, mode="markers", marker={"size": 3})
-    return _figure("Round-trip time", "ms", [points])
+def _marked(violations: pl.DataFrame, rows: pl.DataFrame) -> Sequence[Violation]:
+    """Return the violations whose packets are among ``rows``."""
+    own = violations.join(rows.select("packet").unique(), on="packet", how="semi", maintain_order="left")
+    return [Violation(*row) for row in own.head(BROKEN).select("packet", "time_s", "says").iter_rows()]
 
 
-def _steps(name: str, times: pl.Series, values: pl.Series, colour: str) -> go.Scattergl:
-    return go.Scattergl(name=name, x=times, y=values, mode="lines", line={"shape": "hv", "width": 1, "color": colour})
+def _numbers(direction: dict[str, Any]) -> Table:
+    first = [name for name in NUMBERS if direction.get(name) is not None]
+    others = [name for name, value in direction.items() if name not in first and value is not None]
+    rows: list[list[Cell | str]] = [[name, Cell(number(direction[name]), True)] for name in (*first, *others)]
+    return Table(f"All numbers of {direction['from']}", ["column", "value"], rows, folded=True)
 
 
-def _strokes(name: str, rows: pl.DataFrame, colour: str, width: float) -> go.Scattergl:
-    """An upright line for each row, from its lower to its upper value: one trace with gaps."""
-    gap = pl.lit(None, dtype=pl.Float64)
-    ends = rows.select(x=pl.concat_list("time_s", "time_s", gap), y=pl.concat_list("low", "high", gap)).explode(
-        "x", "y"
-    )
-    return go.Scattergl(name=name, x=ends["x"], y=ends["y"], mode="lines", line={"width": width, "color": colour})
-
-
-def _figure(title: str, unit: str, traces: list[go.Scattergl]) -> go.Figure:
-    layout: dict[str, Any] = {
-        "title": {"text": title, "x": 0.01, "font": {"size": 15}},
-        "margin": {"l": 70, "r": 16, "t": 64, "b": 36},
-        "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
-        "xaxis": {"title": {"text": "seconds"}},
-        "yaxis": {"title": {"text": unit}},
-        "hovermode": "closest",
-        "dragmode": "zoom",
-        "height": 460,
-        "template": "plotly_white",
-    }
-    return go.Figure(traces, layout)
-
-
-def _html(drawing: go.Figure) -> str:
-    config = {"displaylogo": False, "responsive": True, "scrollZoom": True}
-    text: str = io.to_html(drawing, full_html=False, include_plotlyjs=False, config=config)
-    return text
-
-
-def _number(value: object) -> str:
+def number(value: object) -> str:
+    """Return a value of a table as a reader writes it; a dash for none."""
     if value is None:
         return "–"
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -26,10 +26,11 @@ function axis(text) {
 function points(path) {
   const found = [];
   let x = 0, y = 0;
+  const dots = path.classList.contains("dots");
   for (const [, command, first, second] of path.getAttribute("d").matchAll(/([MLHV])(-?\d+)(?: (-?\d+))?/g)) {
     if (command === "V") y = +first; else x = +first;
     if (second !== undefined) y = +second;
-    if (command === "V" && found.length && found.at(-1)[0] === x) found.at(-1)[1] = y; else found.push([x, y, command === "M"]);
+    if (command === "V" && found.length && found.at(-1)[0] === x) found.at(-1)[1] = y; else found.push([x, y, command === "M" && !dots]);
   }
   return found;
 }
@@ -52,6 +53,7 @@ class Chart {
     this.x = axis(svg.dataset.x);
     this.y = axis(svg.dataset.y);
     this.shown = [0, 1];
+    this.marks = [...svg.querySelectorAll(".moving use")].map(use => [use, parseFloat(use.getAttribute("x")) / 100]);
     this.cross = made("line", { class: "cross", y1: 0, y2: "100%", visibility: "hidden" }, svg);
     this.curves = undefined;
     svg.addEventListener("pointermove", event => this.point(event));
@@ -68,6 +70,10 @@ class Chart {
     this.shown = shown;
     const [a, b] = shown;
     this.area.setAttribute("viewBox", `${a * UNITS} 0 ${(b - a) * UNITS} ${UNITS}`);
+    for (const [use, at] of this.marks) {
+      use.setAttribute("x", `${100 * (at - a) / (b - a)}%`);
+      use.setAttribute("visibility", at < a || at > b ? "hidden" : "visible");
+    }
     this.label();
   }
   label() {
