@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,13 +13,17 @@ import pytest
 from ecnlab.report import (
     Axis,
     Chart,
+    Distance,
     Figure,
     Finding,
+    Forest,
     Group,
     Line,
     Multiples,
     Page,
     Point,
+    Row,
+    Rows,
     Rug,
     Section,
     Series,
@@ -376,10 +381,42 @@ def test_a_printed_level_is_a_line_with_its_name_within_the_axis_and_in_the_numb
     assert "<figcaption><b>Figure 16.</b> High congestion" in render(page)
 
 
-def test_a_note_stands_under_its_row_over_the_whole_width() -> None:
-    table = Table("t", ["row", "value", "why"], [["a", "1", "because"], ["b", "2", ""]], notes=True)
-    page = Page("t", "k", "l", [], [], [Section("s", "S", "", [table])], "f")
-    html = render(page)
-    assert html.count('<th scope="col">') == 2
-    assert html.count('<td colspan="2"><b>Why</b> because</td>') == 1
-    assert html.count('class="note"') == 1
+def test_a_row_has_its_verdict_and_value_on_one_line_and_its_details_behind_it() -> None:
+    rows = [
+        Row("R1", "gain <b>", "23% printed, 19% measured", "differs", "no", [("seeds", "10"), ("none", "")], "because")
+    ]
+    html = render(Page("t", "k", "l", [], [], [Section("s", "S", "", [Rows("1 number", rows)])], "f"))
+    (row,) = re.findall(r'<details id="R1">(.*?)</details>', html, re.S)
+    summary, details = row.split("</summary>")
+    assert "gain &lt;b&gt;" in summary and "23% printed, 19% measured" in summary and 'href="#R1"' in summary
+    assert '<i aria-hidden="true">○</i>differs' in summary
+    assert "<dt>seeds</dt><dd>10</dd>" in details and "none" not in details and "because" in details
+
+
+def test_a_forest_has_a_row_for_each_number_at_its_distance_in_margins() -> None:
+    rows = [Distance("b", 8.0, 5.0, math.inf, "no", "#b"), Distance("a", -3.0, -4.5, -1.5, "open", "#a")]
+    reader = drawn(Forest("t", "c", rows))
+    low, high = reader.of("use")
+    assert (low["href"], high["href"]) == ("#mo", "#m4")
+    assert (
+        share(low["x"]) == pytest.approx(0.25) and share(high["x"]) == 1.0
+    )  # at the edge of an axis from minus 6 to 6
+    first = next(a for tag, a in reader.tags if tag == "line" and a.get("y1") == "25%")
+    assert [share(first[end]) for end in ("x1", "x2")] == pytest.approx([1.5 / 12, 4.5 / 12])
+    band = reader.of("rect", "band")[0]
+    assert [share(band["x"]), share(band["width"])] == pytest.approx([5 / 12, 2 / 12], abs=1e-4)
+    assert [a["href"] for a in reader.of("a")] == ["#a", "#b"]
+
+
+def test_a_folded_section_names_its_contents() -> None:
+    section = Section(
+        "s", "S", "What it shows.", [Group([a_figure(), a_figure()]), Table("t", ["a"], [["1"]])], folded=True
+    )
+    html = render(Page("t", "k", "l", [], [], [section], "f"))
+    assert html.index("<summary>2 figures, 1 table</summary>") < html.index("What it shows.")
+    assert 'class="fold narrow"' in render(Page("t", "k", "l", [], [], [replace(section, folded="narrow")], "f"))
+
+
+def test_the_answer_is_above_the_summary_and_the_lede_below() -> None:
+    html = render(Page("t", "k", "the lede", [], [], [], "f", answer="the answer"))
+    assert html.index("the answer") < html.index('class="summary"') < html.index("the lede")

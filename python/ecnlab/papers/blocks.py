@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from ecnlab.papers.written import as_printed as as_printed
 from ecnlab.papers.written import in_words as in_words
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
-from ecnlab.report import Axis, Chart, Distance, Figure, Finding, Forest, Line, Point, Series, Table, Tally
+from ecnlab.report import Axis, Chart, Distance, Figure, Finding, Forest, Line, Point, Row, Rows, Series, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
 
@@ -45,12 +45,10 @@ def verdicts(of_numbers: Iterable[str], what: str = "printed numbers") -> Tally:
     return Tally(f"{found.total()} {what}:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
 
 
-def answers(of_claims: Iterable[str], ids: Iterable[str] = ()) -> Tally:
-    """How many claims have each answer; with their ``ids``, the tally names those that do not hold or are undecided."""
-    given = list(of_claims)
-    found, by_id = Counter(given), list(zip(ids, given, strict=False))
-    named = [(a, [(name, f"#{name}") for name, answer in by_id if answer == a]) for a in ("no", "undecided")]
-    return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()], named)
+def answers(of_claims: Iterable[str]) -> Tally:
+    """How many claims have each answer."""
+    found = Counter(of_claims)
+    return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()])
 
 
 def distances(numbers: pl.DataFrame) -> Forest | None:
@@ -98,7 +96,7 @@ def by_claim(claims: pl.DataFrame) -> list[str]:
     return claims.unique("id", maintain_order=True)["answer"].to_list()
 
 
-def number_table(
+def number_rows(
     numbers: pl.DataFrame,
     published: Published,
     reasons: Mapping[str, str],
@@ -106,52 +104,42 @@ def number_table(
     grid: Grid,
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
-) -> list[Table]:
-    """Return every printed number with its measurement: those that differ first, those that agree in a folded table.
+) -> list[Rows]:
+    """Return every printed number with its measurement: those that differ first, those that agree folded.
 
     ``context`` adds the common properties of all points to a metric's name; ``full`` has the verdicts of the full size,
     by id; ``level`` is the confidence of the intervals.
     """
-    rows: list[tuple[bool, list[Cell | str]]] = []
-    said: dict[str, str] = {}
+    rows: list[tuple[bool, Row]] = []
+    given: dict[str, str] = {}
     sources = {number.id: number.source for number in published.numbers}
-    for row in _ordered(numbers, "verdict", ("differs", "same direction", "inconclusive", "agrees")):
-        metric = published.metrics[row["metric"]]
+    order = ("differs", "same direction", "inconclusive", "agrees")
+    for row in sorted(numbers.iter_rows(named=True), key=lambda row: order.index(row["verdict"])):
+        metric, verdict = published.metrics[row["metric"]], row["verdict"]
         unit, (mean, interval) = row["unit"], parts(row, metric)
+        measured = f"{mean} {unit}" if unit else mean
         about = "about " if row["about"] else ""
-        verdict = row["verdict"]
-        why = "" if verdict == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
-        cells: list[Cell | str] = [
-            Cell(metric.name, lead=row["id"], anchor=row["id"]),
-            Cell(sources[row["id"]]),
-            Cell(settings),
-            Cell(about + as_printed(row["printed"], metric), True),
-            Cell(f"{mean} {unit}" if unit else mean, True),
-            Cell(interval, True),
-            Cell(str(row["n"]), True),
-            Cell(in_full(verdict, verdict, full.get(row["id"], verdict)), tone=VERDICTS[verdict]),
-            Cell(why),
+        facts = [
+            ("printed in", sources[row["id"]]),
+            (f"{level:.0%} interval", interval),
+            ("seeds", str(row["n"])),
+            ("settings", settings),
         ]
-        rows.append((verdict == "agrees", cells))
-    columns = ["row", "printed in", "settings", "printed", "measured", f"{level:.0%} interval", "n", "verdict", "why"]
-    return _parted(rows, columns, "printed numbers that do not agree", "printed numbers that agree")
+        note = "" if verdict == "agrees" else once(reasons.get(row["id"], ""), row["id"], given)
+        headline = f"{metric.name}, {settings}" if settings else metric.name
+        said = f"{about}{as_printed(row['printed'], metric)} printed, {measured} measured"
+        value = in_full(said, verdict, full.get(row["id"], verdict))
+        rows.append((verdict == "agrees", Row(row["id"], headline, value, verdict, VERDICTS[verdict], facts, note)))
+    return _parted(rows, "printed numbers that do not agree", "printed numbers that agree")
 
 
-def _ordered(rows: pl.DataFrame, key: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows by the place of their ``key`` in ``order``, else in theirs."""
-    return iter(sorted(rows.iter_rows(named=True), key=lambda row: order.index(row[key])))
-
-
-def _parted(
-    rows: Sequence[tuple[bool, list[Cell | str]]], columns: Sequence[str], first: str, second: str
-) -> list[Table]:
-    """Return a table of the rows that are not (True, cells), and a folded one of those that are; none without rows."""
-    parts = ([cells for folds, cells in rows if folds is kind] for kind in (False, True))
+def _parted(rows: Sequence[tuple[bool, Row]], first: str, second: str) -> list[Rows]:
+    """Return those of the ``rows`` that are not (True, row), and folded those that are; none without rows."""
+    parts = ([row for folds, row in rows if folds is kind] for kind in (False, True))
+    captions = ((first, False), (second, True))
     return [
-        Table(f"{len(part)} {caption}", columns, part, cards=True, notes=True, folded=folded)
-        for part, caption, folded in zip(parts, (first, second), (False, True), strict=True)
-        if part
+        Rows(f"{len(part)} {name}", part, folds) for part, (name, folds) in zip(parts, captions, strict=True) if part
     ]
 
 
@@ -161,36 +149,32 @@ def once(reason: str, name: str, said: dict[str, str]) -> str:
     return reason if first == name else f"As for {first}."
 
 
-def claim_table(
+def claim_rows(
     claims: pl.DataFrame,
     published: Published,
     reasons: Mapping[str, str],
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
-) -> list[Table]:
-    """Every claim with its test, interval and answer, refuted ones first, those that hold in a folded table.
+) -> list[Rows]:
+    """Every claim with its test, interval and answer, refuted ones first, those that hold folded.
 
-    ``full`` and ``level`` are as for `number_table`.
+    ``full`` and ``level`` are as for `number_rows`.
     """
-    rows: list[tuple[bool, list[Cell | str]]] = []
+    rows: list[tuple[bool, Row]] = []
     said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
     order = ("no", "undecided", "partly", "yes")
     for name, tests in sorted(_by_id(claims), key=lambda one: order.index(one[1]["answer"][0])):
-        claim = by_id[name]
-        answer = tests["answer"][0]
-        why = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
-        cells: list[Cell | str] = [
-            Cell(claim.statement, lead=claim.id, anchor=claim.id),
-            Cell(claim.source),
-            Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
-            Cell(str(tests["n"].min()), True),
-            Cell(in_full(in_words(tests), answer, full.get(claim.id, answer)), tone=ANSWERS[answer]),
-            Cell(why),
+        claim, answer = by_id[name], tests["answer"][0]
+        facts = [
+            ("printed in", claim.source),
+            ("seeds", str(tests["n"].min())),
+            (f"evidence, with {level:.0%} intervals", evidence(tests, published.metrics[claim.metric], claim.test)),
         ]
-        rows.append((answer == "yes", cells))
-    columns = ["claim", "printed in", f"evidence, with {level:.0%} intervals", "n", "holds", "why"]
-    return _parted(rows, columns, "claims that are not shown", "claims that hold")
+        note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
+        value = in_full(in_words(tests).removeprefix(answer).strip(" ,()"), answer, full.get(claim.id, answer))
+        rows.append((answer == "yes", Row(name, claim.statement, value, answer, ANSWERS[answer], facts, note)))
+    return _parted(rows, "claims that are not shown", "claims that hold")
 
 
 def _by_id(claims: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

@@ -48,10 +48,7 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
         lede=report.page["lede"].strip(),
         answer=report.answer(),
-        tallies=[
-            *_tallies(given),
-            blocks.answers(blocks.by_claim(given.claims), given.claims["id"].unique(maintain_order=True)),
-        ],
+        tallies=[*_tallies(given), blocks.answers(blocks.by_claim(given.claims))],
         forest=blocks.distances(given.numbers.filter(~pl.col("metric").is_in(given.published.apart))),
         findings=report.findings(),
         facts=[
@@ -67,6 +64,7 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
                 "The networks",
                 "Rates, delays and queues are those of the scenario files, in the direction of the traffic.",
                 networks(folder),
+                folded=True,
             ),
             *report.sections(),
             _checklist(given.published.paper, read_toml(folder / "checklist.toml")["row"]),
@@ -94,7 +92,7 @@ def _changed(given: Material) -> list[tuple[str, str]]:
 
 def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     """Return all printed values with the measurements."""
-    numbers = blocks.number_table(
+    numbers = blocks.number_rows(
         given.numbers,
         given.published,
         given.reasons,
@@ -103,7 +101,7 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
         given.full,
         given.rules.level,
     )
-    claims = blocks.claim_table(given.claims, given.published, given.reasons, given.full, given.rules.level)
+    claims = blocks.claim_rows(given.claims, given.published, given.reasons, given.full, given.rules.level)
     quick = f" {IN_QUICK.format(level=given.rules.level)}" if given.rules.strict else ""
     return [
         Section("numbers", "The printed numbers", f"{AGREEMENT}{quick} {page['agreement'].strip()}", numbers),
@@ -130,7 +128,7 @@ def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:
         cards=True,
         folded=True,
     )
-    return Section("checklist", "Checklist", f"{len(rows)} rows cover {paper}.", [table])
+    return Section("checklist", "Checklist", f"{len(rows)} rows cover {paper}.", [table], folded=True)
 
 
 def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments: pl.DataFrame) -> Section:
@@ -189,4 +187,5 @@ def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments:
                 folded=True,
             ),
         ],
+        folded=True,
     )

@@ -91,10 +91,16 @@ class Report:
         ]
 
     def sections(self) -> list[Section]:
-        """The sections in their order."""
+        """The sections in their order; all are folded, the first on a phone only."""
         return [
-            Section(name, one["title"], self._text(one["text"].strip()), list(self._blocks(one)))
-            for name, one in self.told.get("section", {}).items()
+            Section(
+                name,
+                one["title"],
+                self._text(one["text"].strip()),
+                list(self._blocks(one)),
+                folded=True if i else "narrow",
+            )
+            for i, (name, one) in enumerate(self.told.get("section", {}).items())
         ]
 
     def _text(self, text: str) -> str:

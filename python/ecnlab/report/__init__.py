@@ -8,6 +8,7 @@ from ecnlab.report.chart import Chart, Line, Multiples, Rug
 from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.forest import Distance, Forest
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
+from ecnlab.report.rows import Row, Rows
 from ecnlab.report.topology import Topology
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Multiples",
     "Page",
     "Point",
+    "Row",
+    "Rows",
     "Rug",
     "Section",
     "Series",

@@ -25,7 +25,7 @@ ROW: Final = 7
 MARKERS: Final[dict[Tone, str]] = {"yes": "m0", "partly": "m3", "no": "m4", "open": "mo", "plain": "m0"}
 """The marker of each tone."""
 
-TICKS: Final = ((-6.0, "≤ −6"), (-4.0, "−4"), (-2.0, "−2"), (0.0, "printed"), (2.0, "+2"), (4.0, "+4"), (6.0, "≥ +6"))
+TICKS: Final = ((-6.0, "≤ −6"), (-3.0, "−3"), (0.0, "printed"), (3.0, "+3"), (6.0, "≥ +6"))
 
 
 @dataclass(frozen=True, slots=True)

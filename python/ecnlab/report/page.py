@@ -14,6 +14,7 @@ from ecnlab.base.safe_text import visible
 from ecnlab.report.chart import Chart, Multiples
 from ecnlab.report.figure import Figure
 from ecnlab.report.forest import Forest
+from ecnlab.report.rows import Rows
 from ecnlab.report.svg import DEFINITIONS
 from ecnlab.report.tone import SIGNS, Tone
 from ecnlab.report.topology import Topology
@@ -31,14 +32,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count).
-
-    ``named`` lists members of kinds that a reader must not miss, each with a link to its row.
-    """
+    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count)."""
 
     caption: str
     counts: Sequence[tuple[str, Tone, int]]
-    named: Sequence[tuple[str, Sequence[tuple[str, str]]]] = ()
 
     @property
     def total(self) -> int:
@@ -72,8 +69,7 @@ class Table:
 
     If ``folded``, the rows are shown when the reader opens it.
 
-    On a phone its rows become cards if ``cards``. If ``notes``, the last cell of a row, unless empty, is set below the
-    row over its whole width.
+    On a phone its rows become cards if ``cards``.
     """
 
     caption: str
@@ -81,13 +77,7 @@ class Table:
     rows: Sequence[Sequence[Cell | str]]
     cards: bool = False
     folded: bool = False
-    notes: bool = False
     kind: Literal["table"] = "table"
-
-    @property
-    def heads(self) -> Sequence[str]:
-        """Return the columns in the row itself."""
-        return self.columns[:-1] if self.notes else self.columns
 
     def cells(self) -> list[list[Cell]]:
         """All cells as `Cell`; text that reads as a number is set as one."""
@@ -135,28 +125,29 @@ class Drawing(Protocol):
         """Return its numbers: column names and rows."""
 
 
-Block = Table | Group | Chart | Multiples | Topology | Drawing | str
+Block = Table | Rows | Group | Chart | Multiples | Topology | Drawing | str
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A titled part of the page: an introduction and blocks. Text blocks are plain paragraphs.
 
-    If ``folded``, the blocks are shown when the reader opens the section.
+    If ``folded``, the introduction and the blocks are shown when the reader opens the section; "narrow" is folded on a phone
+    only.
     """
 
     name: str
     title: str
     intro: str
     blocks: Sequence[Block]
-    folded: bool = False
+    folded: bool | Literal["narrow"] = False
 
     @property
     def contents(self) -> str:
         """Return the numbers of figures and tables in words."""
-        figures = sum(len(block.figures) if isinstance(block, Group) else not isinstance(block, Table | str)
+        figures = sum(len(block.figures) if isinstance(block, Group) else not isinstance(block, Table | Rows | str)
                       for block in self.blocks)  # fmt: skip
-        counts = (("figure", figures), ("table", sum(isinstance(block, Table) for block in self.blocks)))
+        counts = (("figure", figures), ("table", sum(isinstance(block, Table | Rows) for block in self.blocks)))
         return ", ".join(f"{n} {what}{'s' if n > 1 else ''}" for what, n in counts if n) or "Text"
 
 

@@ -119,9 +119,9 @@ class Area:
             yield Markup('<text class="title" x="100%" y="100%" dy="{}">{}</text>').format(low, self.x_label)
 
     def _rows(self) -> int:
-        """Return in how many rows the texts of the x axis stand: neighbours must not overlap on a phone (34 letters wide)."""
-        longest = max((len(text) for _, text in self.x_ticks), default=0)
-        return min(3, math.ceil(len(self.x_ticks) * (longest + 1) / 34)) if self.x_ticks else 1
+        """Return in how many rows the texts of the x axis stand: neighbours must not overlap on a phone (36 letters wide)."""
+        letters = sum(len(text) + 1 for _, text in self.x_ticks)
+        return min(3, math.ceil(letters / 36)) or 1
 
     # ------------------------------------------------------------ marks
 

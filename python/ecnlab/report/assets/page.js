@@ -135,8 +135,9 @@ function show(chart, shown) {
 
 // A link to a row opens the sections that contain it.
 function reveal() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let one = target && target.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = target?.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  for (const fold of target?.querySelectorAll(":scope > details.fold") ?? []) fold.open = true;
   target?.scrollIntoView();
 }
 addEventListener("hashchange", reveal);
