@@ -17,9 +17,9 @@ from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 from ecnlab import EcnlabError, FolderError, SpecError, load, run
 from ecnlab.base.safe_text import json_safe, visible
 from ecnlab.cli import main
+from ecnlab.folder.ecn_fallback import said, shown
 from ecnlab.folder.verified import verify
 from ecnlab.report.page import shown as in_html
-from ecnlab.runs.ecn_fallback import said, shown
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import check, read_experiment, read_scenario, read_text
 

@@ -22,11 +22,11 @@ from conftest import SCENARIO, Cli, ecnlab_command
 
 import ecnlab
 from ecnlab.base.errors import EcnlabError, RunError, SpecError
+from ecnlab.folder import ecn_fallback
 from ecnlab.linux.plan import plan
 from ecnlab.linux.wall import capabilities, container, evidence
 from ecnlab.linux.wall.guest import Guest, prepare
 from ecnlab.linux.wall.network import RouterLinks
-from ecnlab.runs import ecn_fallback
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.trace import trace
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import ecnlab
+from ecnlab.base.readable import cell, number
 from ecnlab.cli import console
-from ecnlab.cli.readable import cell, number
 from ecnlab.folder.differences import differences
 from ecnlab.runs.results import _schemas
 

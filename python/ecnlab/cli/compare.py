@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from ecnlab.base.readable import cell
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
-from ecnlab.cli.readable import cell
 from ecnlab.runs.results import compare as compare_folders
 
 

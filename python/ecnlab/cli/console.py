@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.base.readable import cell
 from ecnlab.base.safe_text import json_safe, one_line, visible
 from ecnlab.base.types import Instead
-from ecnlab.cli.readable import cell
 from ecnlab.cli.text_tables import LEAST, Column, laid_out
 from ecnlab.runs.sweep_doing import Progress as Report
 

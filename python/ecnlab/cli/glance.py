@@ -9,8 +9,9 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.console import late
 from ecnlab.engines.protocol import MODEL
+from ecnlab.folder import congestion
 from ecnlab.folder.columns import PREDICTION
-from ecnlab.runs.ecn_fallback import said, shown
+from ecnlab.folder.ecn_fallback import said, shown
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep, Unfinished
 
@@ -24,9 +25,6 @@ BRIEF: Final = {
     "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
 }
 """Columns in the summary of a run, as far as recorded; ``show --table`` shows all."""
-
-LOSSES: Final = ("marks", "early_drops", "forced_drops", "tail_drops", "dropped")
-"""Columns that show where there was congestion."""
 
 ALL: Final = 10**9
 """Rows of ``--all``."""
@@ -60,7 +58,9 @@ def show_run(result: Run, rows: int) -> None:
                 console.say(f"flows: {table.height} ({MORE})\n")
                 continue
             table = shown(table)
-        chosen = _recorded(_busiest_first(table, links).select(column for column in columns if column in table.columns))
+        chosen = _recorded(
+            congestion.busiest_first(table, links).select(column for column in columns if column in table.columns)
+        )
         console.write_frame(chosen, name, rows, more=MORE)
     if "flows" in result.tables and (fell := said(result.table("flows"))):
         console.say_filled(fell)
@@ -71,21 +71,7 @@ def show_run(result: Run, rows: int) -> None:
 
 def group_means(flows: pl.DataFrame) -> pl.DataFrame:
     """Return the number of flows of each group, and the means of the `BRIEF` columns."""
-    columns = [name for name in BRIEF["flows"] if name in flows.columns and flows[name].dtype.is_numeric()]
-    return flows.group_by("group", maintain_order=True).agg(
-        pl.len().alias("flows"), *(pl.col(name).cast(pl.Float64).mean() for name in columns)
-    )
-
-
-def _busiest_first(table: pl.DataFrame, links: pl.DataFrame | None) -> pl.DataFrame:
-    """``table`` of links with congested ones first: by marks and drops, then by the utilisation in ``links``."""
-    if links is None or "link" not in table.columns or "utilisation" not in links.columns:
-        return table
-    losses = [pl.col(name).cast(pl.Float64).fill_null(0) for name in LOSSES if name in table.columns]
-    used = links.select("link", "utilisation").unique("link")
-    load = table.select("link").join(used, on="link", how="left", maintain_order="left")["utilisation"]
-    order = [pl.sum_horizontal(losses)] if losses else []
-    return table.sort([*order, load], descending=True, nulls_last=True, maintain_order=True)
+    return congestion.group_means(flows, BRIEF["flows"])
 
 
 def _recorded(table: pl.DataFrame) -> pl.DataFrame:

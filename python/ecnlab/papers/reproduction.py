@@ -20,6 +20,7 @@ from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS
 from ecnlab.folder import digests
 from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.ecn_fallback import said
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
 from ecnlab.folder.tables import write_table
@@ -34,7 +35,6 @@ from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.sizes import verdicts
 from ecnlab.report import render
-from ecnlab.runs.ecn_fallback import said
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
