@@ -15,8 +15,8 @@ SOURCES = Path(ecnlab.__file__).parent
 DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
 
 ORDER = (
-    *("base", "models", "laws", "engines", "folder", "scenario", "linux", "plots", "runs", "prediction", "explain"),
-    *("report", "trace", "probing", "agreement", "papers", "cli"),
+    *("base", "models", "laws", "engines", "folder", "report", "scenario", "linux", "plots", "stages", "runs"),
+    *("prediction", "explain", "trace", "probing", "agreement", "papers", "cli"),
 )
 """The packages of ecnlab: each imports only those before it."""
 
