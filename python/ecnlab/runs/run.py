@@ -79,6 +79,16 @@ class Run:
             raise missing_table(name, self._tables)
         return self._tables[name]
 
+    def scan(self, name: str) -> pl.LazyFrame:
+        """The table ``name`` as a query, without reading a stored one into memory. Raises as `table` does."""
+        if name not in self._tables:
+            raise missing_table(name, self._tables)
+        if isinstance(self._tables, StoredTables):
+            return pl.scan_parquet(self._tables.path(name))
+        if isinstance(self._tables, _Parted) and name in self._tables.stored:
+            return pl.scan_parquet(self._tables.stored[name])
+        return self._tables[name].lazy()
+
     @property
     def flows(self) -> pl.DataFrame:
         """One row a flow instance; counters of the measurement window (``flows_run``: of the whole run)."""
@@ -130,6 +140,22 @@ class Run:
         from ecnlab.plots.run import RunPlots  # only needed for drawing
 
         return RunPlots(self)
+
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        stages: str | os.PathLike[str] | None = None,
+        layout: str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write its page to ``file`` and return the path, see ``docs/reports.md``.
+
+        ``stages`` is a Python file with further stages, ``layout`` a TOML file with other sections. Raises EcnlabError for
+        a file that is not as required or a stage that fails, FolderError for a damaged table, OSError.
+        """
+        from ecnlab.stages import write  # only needed for pages
+
+        return write(self, file, stages=stages, layout=layout)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the run folder atomically, and return its path.

@@ -89,6 +89,18 @@ class Sweep:
 
         return SweepPlots(self)
 
+    def report(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        stages: str | os.PathLike[str] | None = None,
+        layout: str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write its page to ``file`` and return the path, see ``docs/reports.md``. Arguments and errors as `Run.report`."""
+        from ecnlab.stages import write  # only needed for pages
+
+        return write(self, file, stages=stages, layout=layout)
+
     @property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""

@@ -1,0 +1,52 @@
+"""Findings that runs and sweeps share: ECN fallbacks, and values that the engine replaced."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.ecn_fallback import said
+from ecnlab.report import Finding
+from ecnlab.stages.registry import stage
+
+if TYPE_CHECKING:
+    from ecnlab.runs.run import Run
+    from ecnlab.runs.sweep_result import Sweep, Unfinished
+
+
+@stage("fallback", of="run", needs=("flows",))
+def _fallback_of_run(run: Run) -> Finding | None:
+    return fallback(run.table("flows"))
+
+
+@stage("fallback", of="sweep", needs=("flows",))
+def _fallback_of_sweep(sweep: Sweep) -> Finding | None:
+    return fallback(sweep.table("flows").collect())
+
+
+@stage("fallback", of="unfinished", needs=("flows",))
+def _fallback_of_unfinished(result: Unfinished) -> Finding | None:
+    return None if result.flows is None else fallback(result.flows)
+
+
+def fallback(flows: pl.DataFrame) -> Finding | None:
+    """State how many connections fell back from ECN, if any did."""
+    text = said(flows)
+    if not text:
+        return None
+    statement, _, reason = text.partition(": ")
+    return Finding("ECN fallback", "partly", f"{statement}.", f"{reason[0].upper()}{reason[1:]}.")
+
+
+@stage("substituted", of="run")
+@stage("substituted", of="sweep")
+def substituted(result: Run | Sweep) -> list[Finding]:
+    """List each value of the scenario that the engine replaced by its own."""
+    return [_one(entry) for entry in result.manifest.get("instead", [])]
+
+
+def _one(entry: dict[str, Any]) -> Finding:
+    asked, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
+    has = "Linux has no such setting." if entry["kernel"] is None else f"Linux has {done} instead."
+    return Finding("Substituted", "partly", f"{entry['key']} = {asked}", has)

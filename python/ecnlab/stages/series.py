@@ -1,0 +1,60 @@
+"""Time series of a run in bins: memory and page do not grow with the length of the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.quantities import quantity
+
+MOST: Final = 600
+"""Maximum number of bins."""
+
+BIN: Final = "bin"
+"""Column with the number of the bin, from 0."""
+
+ROUNDING: Final = 1e-6
+"""Part of a sample interval by which a stored time may be below its multiple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins of ``size`` samples each, of which one is taken every ``sample_s`` seconds."""
+
+    sample_s: float
+    size: int
+
+    @property
+    def exact(self) -> bool:
+        """Return whether each bin is one sample."""
+        return self.size == 1
+
+    def over(self, rows: pl.LazyFrame, keys: Sequence[str], *aggregates: pl.Expr) -> pl.DataFrame:
+        """Return ``aggregates`` of the samples in each bin for each of ``keys``, sorted by these and `BIN`."""
+        number = (pl.col("time_s") / self.sample_s + ROUNDING).floor().cast(pl.Int64) // self.size
+        grouped = rows.with_columns(number.alias(BIN)).group_by(*keys, BIN).agg(*aggregates)
+        return grouped.sort(*keys, BIN).collect(engine="streaming")
+
+    def time(self, bin_: int) -> float:
+        """Return the mean time of the samples of a whole bin in seconds."""
+        return (bin_ * self.size + (self.size - 1) / 2) * self.sample_s
+
+    @property
+    def said(self) -> str:
+        """Return the remark of a caption on the bins; "" if there is one sample in each."""
+        return "" if self.exact else f" Each point is {self.size} samples ({self.size * self.sample_s:g} s)."
+
+
+def bins_of(spec: Mapping[str, Any]) -> Bins:
+    """Return the bins for a run of the resolved ``spec``, which sets ``sample``."""
+    sample = quantity(str(spec["sample"]))
+    return Bins(sample, max(math.ceil(quantity(str(spec["duration"])) / sample / MOST), 1))
+
+
+def along(rows: pl.DataFrame, column: str, bins: Sequence[int]) -> list[float]:
+    """Return the values of ``column`` at ``bins``; NaN where ``rows``, one a bin, has none."""
+    found = dict(zip(rows[BIN], rows[column], strict=True))
+    return [math.nan if (value := found.get(one)) is None else float(value) for one in bins]
