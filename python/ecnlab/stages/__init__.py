@@ -4,11 +4,20 @@ A report is a list of stages: small functions from a stored result to a figure, 
 `stage`. Layouts in ``assets/`` name the stages of each section. See ``docs/reports.md``.
 """
 
-from ecnlab.stages import both_summary, provenance, run_flows, run_network, run_queues, run_summary
+from ecnlab.stages import (
+    both_summary,
+    provenance,
+    run_flows,
+    run_network,
+    run_queues,
+    run_summary,
+    sweep_figures,
+    sweep_summary,
+)
 from ecnlab.stages.building import page, write
 from ecnlab.stages.registry import Stage, stage
 
-BUILT_IN = (both_summary, provenance, run_flows, run_network, run_queues, run_summary)
+BUILT_IN = (both_summary, provenance, run_flows, run_network, run_queues, run_summary, sweep_figures, sweep_summary)
 """Modules that register the stages of ecnlab when they are imported."""
 
 __all__ = ["Stage", "page", "stage", "write"]

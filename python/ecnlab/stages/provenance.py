@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ecnlab.base.lazy_imports import pl
 from ecnlab.report import Table
 from ecnlab.stages.registry import stage
 from ecnlab.stages.words import NONE
@@ -13,8 +14,6 @@ from ecnlab.stages.words import NONE
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
     from ecnlab.runs.sweep_result import Sweep, Unfinished
-
-COLUMNS: Final = ("", "")
 
 MOST_SPECS: Final = 1
 """Specifications of a sweep that the page has in full."""
@@ -97,18 +96,13 @@ def specification(caption: str, spec: Mapping[str, Any]) -> Table:
 @stage("definitions", of="sweep")
 @stage("definitions", of="unfinished")
 def definitions(result: Sweep | Unfinished) -> list[Table]:
-    """The axes with their values, and the definitions of the metrics."""
-    axes = [
-        [name, axis.get("path", ""), ", ".join(map(str, _labels(axis)))]
-        for name, axis in result.manifest["axes"].items()
-    ]
+    """The axes with their labels, where there are runs, and the definitions of the metrics."""
     metrics = [[name, _plain(metric)] for name, metric in result.manifest["metrics"].items()]
-    found = [Table("Axes", ("axis", "key", "points"), axes)] if axes else []
-    return [*found, Table("Definitions of the metrics", ("metric", "definition"), metrics, folded=True)]
-
-
-def _labels(axis: Any) -> Any:
-    return axis.get("labels") or axis.get("values") or []
+    found = [Table("Definitions of the metrics", ("metric", "definition"), metrics, folded=True)]
+    if isinstance(runs := getattr(result, "runs", None), pl.DataFrame) and result.manifest["axes"]:
+        axes = [[name, ", ".join(map(str, runs[name].unique(maintain_order=True)))] for name in result.manifest["axes"]]
+        found.insert(0, Table("Axes of the grid", ("axis", "points"), axes))
+    return found
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
