@@ -7,6 +7,7 @@ A report is a list of stages: small functions from a stored result to a figure, 
 from ecnlab.stages import (
     both_summary,
     provenance,
+    run_delays,
     run_flows,
     run_network,
     run_queues,
@@ -17,7 +18,17 @@ from ecnlab.stages import (
 from ecnlab.stages.building import page, write
 from ecnlab.stages.registry import Stage, stage
 
-BUILT_IN = (both_summary, provenance, run_flows, run_network, run_queues, run_summary, sweep_figures, sweep_summary)
+BUILT_IN = (
+    both_summary,
+    provenance,
+    run_delays,
+    run_flows,
+    run_network,
+    run_queues,
+    run_summary,
+    sweep_figures,
+    sweep_summary,
+)
 """Modules that register the stages of ecnlab when they are imported."""
 
 __all__ = ["Stage", "page", "stage", "write"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.columns import FLOW_SERIES as COLUMNS
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
-from ecnlab.report import Chart, Line, Table
+from ecnlab.report import Chart, Line, Multiples, Rug, Table
+from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
 from ecnlab.stages.series import BIN, Bins, along, bins_of
 from ecnlab.stages.words import counted, recorded, table
@@ -23,12 +26,12 @@ FLOWS: Final = (
 """Columns of the table of flows, as far as recorded."""
 
 MOST_FLOWS: Final = 4
-"""Windows that are drawn: more hide each other."""
+"""Flows with charts of their own: the first."""
 
 MOST_GROUPS: Final = 6
 
-QUANTILES: Final = {"median": 0.5, "p90": 0.9, "p99": 0.99}
-"""Quantiles of completion times, of single values: the least value that at least this share does not exceed."""
+SHARES: Final = ("alpha", "prague_alpha")
+"""Columns of window laws that estimate the marked share of their data."""
 
 
 @stage("goodput-over-time", of="run", needs=("flow_series", "flows"))
@@ -69,20 +72,49 @@ def _gains(run: Run, bins: Bins) -> pl.DataFrame:
 
 
 @stage("windows", of="run", needs=("flow_series", "flows"))
-def windows(run: Run) -> Chart | None:
-    """Congestion windows of the first flows over time, in kB."""
+def windows(run: Run) -> Multiples | None:
+    """Congestion windows of the first flows over time, with their marks and drops where packet events were recorded."""
     bins = bins_of(run.manifest["spec"])
-    there = run.table("flows")["name"].to_list()
-    rows = run.scan("flow_series").filter(pl.col("flow").is_in(there[:MOST_FLOWS]), pl.col("cwnd_bytes").is_not_null())
-    found = bins.over(rows, ["flow"], (pl.col("cwnd_bytes").mean() * 1e-3).alias("mean"))
-    names = [name for name in there[:MOST_FLOWS] if (found["flow"] == name).any()]
-    if not names:
-        return None
-    numbers = found[BIN].unique().sort().to_list()
-    lines = [Line(name, along(found.filter(flow=name), "mean", numbers), i) for i, name in enumerate(names)]
-    rest = f"; the first {len(names)} of {counted(len(there), 'flow')}" if len(names) < len(there) else ""
-    caption = f"Congestion windows of single flows{rest}.{bins.said}"
-    return Chart("Congestion window", caption, [bins.time(one) for one in numbers], lines, "kB")
+    first = _first(run)
+    events = rugs(run, "flow", first, bins)
+    drawn = _small(run, pl.col("cwnd_bytes") * 1e-3, "window", "kB", bins, events)
+    dense = " Strokes: marks and drops, at most one of a kind in each point of time." if events else ""
+    return Multiples("Congestion windows", f"{_which(run, drawn)}{bins.said}{dense}", drawn) if drawn else None
+
+
+@stage("marked-share", of="run", needs=("flow_series", "flows"))
+def marked_share(run: Run) -> list[Multiples]:
+    """The estimates of the marked share (alpha) of the first flows, of window laws that keep one."""
+    bins = bins_of(run.manifest["spec"])
+    types = run.manifest["tables"]["flow_series"]["types"]
+    found = []
+    for name in (one for one in SHARES if one in types):
+        if drawn := _small(run, pl.col(name), name, "ratio", bins, {}):
+            caption = f"{COLUMNS[name].meaning[0].upper()}{COLUMNS[name].meaning[1:]}. {_which(run, drawn)}{bins.said}"
+            found.append(Multiples(f"Estimate of the marked share: {name}", caption, drawn))
+    return found
+
+
+def _first(run: Run) -> list[str]:
+    return run.table("flows")["name"].head(MOST_FLOWS).to_list()
+
+
+def _which(run: Run, drawn: list[Chart]) -> str:
+    there = run.table("flows").height
+    return "Every flow." if len(drawn) == there else f"{len(drawn)} of {counted(there, 'flow')}."
+
+
+def _small(run: Run, column: pl.Expr, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]]) -> list[Chart]:
+    """A small chart of a ``column`` of `flow_series` for each of the first flows that have it."""
+    rows = run.scan("flow_series").filter(pl.col("flow").is_in(_first(run)), column.is_not_null())
+    found = bins.over(rows, ["flow"], column.mean().alias("mean"))
+    charts = []
+    for flow in (one for one in _first(run) if (found["flow"] == one).any()):
+        own = found.filter(flow=flow)
+        line = Line(name, own["mean"].to_list())
+        times = [bins.time(one) for one in own[BIN]]
+        charts.append(Chart(flow, "", times, [line], unit, rugs=events.get(flow, []), height=150))
+    return charts
 
 
 @stage("groups", of="run", needs=("flows",))
@@ -97,31 +129,6 @@ def flows(run: Run) -> Table:
     """Every flow; folded."""
     rows = run.table("flows")
     return table(f"{counted(rows.height, 'flow')}, one a row", recorded(shown(rows), FLOWS), folded=True)
-
-
-@stage("completion-times", of="run", needs=("transactions",))
-def completion_times(run: Run) -> Table | None:
-    """Quantiles of the completion times of transactions, for each group."""
-    done = run.scan("transactions").filter(pl.col("measured")).select("group", "latency_s").collect()
-    return _times(done, "latency_s", "Completion times of transactions")
-
-
-@stage("object-times", of="run", needs=("objects",))
-def object_times(run: Run) -> Table | None:
-    """Quantiles of the delays of web objects, for each group."""
-    done = run.table("objects").filter(pl.col("measured")).drop_nulls("delay_s")
-    return _times(done, "delay_s", "Delays of web objects that were transferred in the measurement window")
-
-
-def _times(rows: pl.DataFrame, column: str, caption: str) -> Table | None:
-    if rows.is_empty():
-        return None
-    time = pl.col(column)
-    quantiles = [time.quantile(share, "higher").alias(f"{name}_s") for name, share in QUANTILES.items()]
-    found = rows.group_by("group", maintain_order=True).agg(
-        pl.len().alias("completed"), time.mean().alias("mean_s"), *quantiles, time.max().alias("longest_s")
-    )
-    return table(caption, found.sort("group"))
 
 
 @stage("prediction", of="run", needs=("prediction",))

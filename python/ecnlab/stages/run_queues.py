@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import QUANTILES, TABLES
 from ecnlab.folder.congestion import busiest_first
-from ecnlab.report import Chart, Line, Table
+from ecnlab.report import Chart, Line, Rug, Table
+from ecnlab.stages.events import rugs
 from ecnlab.stages.links import congested, law_of
 from ecnlab.stages.registry import stage
 from ecnlab.stages.series import BIN, Bins, along, bins_of
@@ -26,7 +27,6 @@ LINKS: Final = (
 )
 QUEUES: Final = ("link", "group", "arrived", "marks", "early_drops", "forced_drops", "tail_drops", "departed")
 CLASSES: Final = ("link", "class", "departed", "marks", "dropped", "queue_mean_packets", "sojourn_mean_s", *QUANTILES)
-SOJOURNS: Final = ("link", "group", "departed", "sojourn_mean_s", *QUANTILES, "sojourn_max_s")
 
 OPEN: Final = 6
 """Rows of the table of links that is not folded."""
@@ -49,14 +49,15 @@ def queue_over_time(run: Run) -> list[Chart]:
     wanted += [pl.col(AVERAGE).mean().alias("average")] if averages else []
     found = bins.over(rows, ["link"], *wanted)
     law = {name: law_of(run.manifest["spec"], name) for name in names}
+    events = rugs(run, "link", names, bins)
     return [
-        _queue_chart(f"Queue of {name} ({law[name]})", law[name], found.filter(link=name), bins)
+        _queue_chart(name, law[name], found.filter(link=name), bins, events.get(name, []))
         for name in names
         if (found["link"] == name).any()
     ]
 
 
-def _queue_chart(title: str, law: str, rows: pl.DataFrame, bins: Bins) -> Chart:
+def _queue_chart(link: str, law: str, rows: pl.DataFrame, bins: Bins, events: list[Rug]) -> Chart:
     numbers = rows[BIN].to_list()
     lines = [Line("queue" if bins.exact else "mean queue", along(rows, "mean", numbers))]
     if not bins.exact:
@@ -64,7 +65,8 @@ def _queue_chart(title: str, law: str, rows: pl.DataFrame, bins: Bins) -> Chart:
     if "average" in rows.columns and rows["average"].null_count() < rows.height:
         lines.append(Line(f"average of {law}", along(rows, "average", numbers), 1))
     caption = f"Queue length over time.{bins.said}"
-    return Chart(title, caption, [bins.time(one) for one in numbers], lines, "packets")
+    times = [bins.time(one) for one in numbers]
+    return Chart(f"Queue of {link} ({law})", caption, times, lines, "packets", rugs=events)
 
 
 @stage("classes-over-time", of="run", needs=("class_series",))
@@ -116,16 +118,16 @@ def _lines(title: str, caption: str, rows: pl.DataFrame, by: str, unit: str, bin
 @stage("links", of="run", needs=("links",))
 def links(run: Run) -> list[Table]:
     """The busiest links; folded, all of them."""
-    first = _of_links(run, "links", "Links, in the measurement window", LINKS, most=OPEN)
+    first = of_links(run, "links", "Links, in the measurement window", LINKS, most=OPEN)
     if run.table("links").height <= OPEN:
         return [first]
-    return [first, _of_links(run, "links", "All links", LINKS, folded=True)]
+    return [first, of_links(run, "links", "All links", LINKS, folded=True)]
 
 
 @stage("queues", of="run", needs=("queues",))
 def queues(run: Run) -> Table:
     """Packets at each queue, marks, and drops by cause; folded."""
-    return _of_links(
+    return of_links(
         run, "queues", "Queues: packets, marks, and drops by cause, for each group of flows", QUEUES, folded=True
     )
 
@@ -133,18 +135,13 @@ def queues(run: Run) -> Table:
 @stage("classes", of="run", needs=("classes",))
 def classes(run: Run) -> Table:
     """Packets and delays of each class; folded."""
-    return _of_links(run, "classes", "Classes: packets, marks, drops and delays", CLASSES, folded=True)
+    return of_links(run, "classes", "Classes: packets, marks, drops and delays", CLASSES, folded=True)
 
 
-@stage("sojourn-quantiles", of="run", needs=("sojourns",))
-def sojourn_quantiles(run: Run) -> Table:
-    """Mean and quantiles of the queueing delay of each flow group."""
-    return _of_links(run, "sojourns", "Queueing delay of each group of flows", SOJOURNS)
-
-
-def _of_links(
+def of_links(
     run: Run, name: str, caption: str, columns: Sequence[str], *, folded: bool = False, most: int = ROWS
 ) -> Table:
+    """Return the table ``name`` with congested links first, with those of ``columns`` that have values."""
     rows = run.table(name)
     ordered = busiest_first(rows, run.table("links") if "links" in run.tables else None)
     return table(caption, recorded(ordered, columns), folded=folded, most=most)

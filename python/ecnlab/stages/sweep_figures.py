@@ -98,7 +98,15 @@ def _figure(
     ]
     log = bool(values) and min(values) > 0 and max(values) >= LOG * min(values)
     y = Axis(f"{what or metric}, {unit_}" if unit_ else what or metric)
-    return Figure(title, caption, Axis(by, [(x, label) for label, x in places.items()], log), y, series, zero=zero)
+    return Figure(
+        title,
+        caption,
+        Axis(by, [(x, label) for label, x in places.items()], log),
+        y,
+        series,
+        zero=zero,
+        joined=bool(values),
+    )
 
 
 def _point(x: float, one: Interval, factor: float) -> Point:
