@@ -6,12 +6,14 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
@@ -200,6 +202,11 @@ class _Lines:
         if done == total or now - self._last >= QUIET_SECONDS:
             self._last = now
             complain(f"{self._what}: {done} of {total} runs")
+
+
+def offer_report(folder: Path) -> None:
+    """Print the command that writes the page of the result in ``folder``."""
+    say(f"report: {shlex.join(['ecnlab', 'report', str(folder)])}")
 
 
 def substituted(entry: Instead) -> str:

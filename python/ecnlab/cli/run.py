@@ -69,6 +69,7 @@ def run(
         console.say(f"stored in {folder}")
         for capture in result.captures:
             console.say(f"capture {capture}")
+        console.offer_report(folder)
     _insist_on_evidence(result)
 
 

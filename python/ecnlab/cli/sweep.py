@@ -86,6 +86,7 @@ def sweep(
         console.say(f"stored in {folder}")
         if result.captures:
             console.say(f"captures of {len(result.captures)} runs in {folder / CAPTURES}, by their id")
+        console.offer_report(folder)
 
 
 def _do_only(question: Experiment, only: str, folder: Path, places: tuple[str, ...], engine: Engine) -> None:
@@ -99,3 +100,4 @@ def _do_only(question: Experiment, only: str, folder: Path, places: tuple[str, .
     result = run_scenario(with_captures(one.scenario, places), one.seed, engine=engine, out=folder)
     show_run(result, rows=20)
     console.say(f"stored in {folder}")
+    console.offer_report(folder)

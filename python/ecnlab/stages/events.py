@@ -11,7 +11,11 @@ from ecnlab.stages.series import Bins
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
 
-EVENTS: Final = {"mark": ("marked", 1), "drop": ("dropped", 4), "loss": ("lost on the link", 4)}
+EVENTS: Final = {
+    "mark": ("points with marks", 1),
+    "drop": ("points with drops", 4),
+    "loss": ("points with losses on the link", 3),
+}
 """Name and colour of a rug by the start of the event's name."""
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.columns import FLOW_SERIES as COLUMNS
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
@@ -14,7 +13,7 @@ from ecnlab.report import Chart, Line, Multiples, Rug, Table
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
 from ecnlab.stages.series import BIN, Bins, along, bins_of
-from ecnlab.stages.words import counted, recorded, table
+from ecnlab.stages.words import counted, listed, meaning, recorded, table
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
@@ -40,10 +39,13 @@ def goodput_over_time(run: Run) -> Chart:
     bins = bins_of(run.manifest["spec"])
     found = _gains(run, bins)
     there = run.table("flows")["group"].unique(maintain_order=True).to_list()
-    groups = [group for group in there if (found["group"] == group).any()][:MOST_GROUPS]
+    sampled = [group for group in there if (found["group"] == group).any()]
+    groups = sampled[:MOST_GROUPS]
     numbers = found[BIN].unique().sort().to_list()
     lines = [Line(group, along(found.filter(group=group), "goodput", numbers), i) for i, group in enumerate(groups)]
-    rest = f" The first {len(groups)} of {counted(len(there), 'group')}." if len(groups) < len(there) else ""
+    rest = f" The first {len(groups)} of {counted(len(sampled), 'group')}." if len(groups) < len(sampled) else ""
+    without = [group for group in there if group not in sampled]
+    rest += f" Not sampled, as only TCP is: {listed(without)}." if without else ""
     caption = f"Payload delivered in order, of all flows of a group together.{rest}{bins.said}"
     return Chart("Goodput of each group", caption, [bins.time(one) for one in numbers], lines, "Mb/s")
 
@@ -90,7 +92,7 @@ def marked_share(run: Run) -> list[Multiples]:
     found = []
     for name in (one for one in SHARES if one in types):
         if drawn := _small(run, pl.col(name), name, "ratio", bins, {}):
-            caption = f"{COLUMNS[name].meaning[0].upper()}{COLUMNS[name].meaning[1:]}. {_which(run, drawn)}{bins.said}"
+            caption = f"{meaning('flow_series', name)}. {_which(run, drawn)}{bins.said}"
             found.append(Multiples(f"Estimate of the marked share: {name}", caption, drawn))
     return found
 

@@ -13,7 +13,7 @@ from ecnlab.stages.events import rugs
 from ecnlab.stages.links import congested, law_of
 from ecnlab.stages.registry import stage
 from ecnlab.stages.series import BIN, Bins, along, bins_of
-from ecnlab.stages.words import recorded, table
+from ecnlab.stages.words import meaning, recorded, table
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
@@ -100,7 +100,7 @@ def law_over_time(run: Run) -> list[Chart]:
         varied = [name for name in columns if one[name].n_unique() > 1]
         long = one.unpivot(varied, index=["link", BIN], variable_name="column", value_name="mean").drop_nulls("mean")
         if varied:
-            caption = "; ".join(f"{name}: {TABLES['queue_series'][name].meaning}" for name in varied)
+            caption = "; ".join(f"{name}: {meaning('queue_series', name)}" for name in varied)
             charts.append(_lines(f"State of the law at {link}", caption, long, "column", "probability", bins))
     return charts
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.readable import cell
+from ecnlab.folder.columns import TABLES
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
@@ -21,6 +22,8 @@ UNIT: Final = re.compile(r"_(bps|s|bytes)$")
 
 def value(column: str, number: object) -> str:
     """Return a number of the stored ``column`` with its unit and three significant digits."""
+    if isinstance(number, bool):
+        return "yes" if number else "no"
     text = cell(column, number)
     return NONE if text == "-" else re.sub(r"^-|(?<=e)-", "−", text)
 
@@ -64,6 +67,12 @@ def table(caption: str, frame: pl.DataFrame, *, folded: bool = False, most: int 
 def heading(column: str) -> str:
     """Return the heading of a stored column: words, without the unit that its cells have."""
     return UNIT.sub("", column).replace("_", " ")
+
+
+def meaning(table_: str, column: str) -> str:
+    """Return the meaning of a stored column, without the laws that have it."""
+    text = TABLES[table_][column].meaning.split("; of `")[0]
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def recorded(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
