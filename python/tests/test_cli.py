@@ -45,7 +45,9 @@ def test_run_prints_tables_and_where_they_are(cli, scenario, tmp_path):
     done = cli("run", scenario)
     assert done.returncode == OK
     assert "marked" in done.stdout
-    folder = done.stdout.splitlines()[-1].removeprefix("stored in ")
+    *_, stored, report = done.stdout.splitlines()
+    folder = stored.removeprefix("stored in ")
+    assert report == f"report: ecnlab report {folder}"
     assert folder.startswith("results/pipe-")
     assert folder.endswith("-seed1")
     assert (tmp_path / folder / "manifest.json").exists()

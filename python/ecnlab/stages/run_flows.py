@@ -51,16 +51,15 @@ def goodput_over_time(run: Run) -> Chart:
 
 
 def _gains(run: Run, bins: Bins) -> pl.DataFrame:
-    """Return the goodput of each group in each bin in Mb/s.
+    """Return the goodput of each group in each bin in Mb/s: the gain since the last sample of the bin before.
 
-    The last bin may have fewer samples: it ends with the run, and its rate is over the time that it covers.
+    The first bin begins with the run, at its first sample; the last may have fewer samples.
     """
-    delivered = bins.over(
-        run.scan("flow_series"), ["flow"], pl.col("delivered_bytes").max().cast(pl.Float64).alias("up_to")
-    )
-    last = int(delivered[BIN].max())  # type: ignore[arg-type]
-    samples = run.scan("flow_series").select(pl.col("time_s").max()).collect().item() / bins.sample_s
-    size = pl.when(pl.col(BIN) == last).then(round(samples) + 1 - last * bins.size).otherwise(bins.size)
+    up_to = pl.col("delivered_bytes").max().cast(pl.Float64).alias("up_to")
+    delivered = bins.over(run.scan("flow_series"), ["flow"], up_to)
+    last = run.scan("flow_series").select(pl.col("time_s").max()).collect().item() / bins.sample_s
+    before = pl.max_horizontal(pl.col(BIN) * bins.size - 1, 0)
+    intervals = pl.min_horizontal((pl.col(BIN) + 1) * bins.size - 1, round(last)) - before
     groups = run.table("flows").select(pl.col("name").alias("flow"), "group")
     gain = pl.col("up_to") - pl.col("up_to").shift(1, fill_value=0.0).over("flow", order_by=BIN)
     return (
@@ -68,7 +67,7 @@ def _gains(run: Run, bins: Bins) -> pl.DataFrame:
         .join(groups, on="flow", how="left", maintain_order="left")
         .group_by("group", BIN, maintain_order=True)
         .agg(pl.col("gain").sum())
-        .with_columns((8e-6 * pl.col("gain") / (size * bins.sample_s)).alias("goodput"))
+        .with_columns((8e-6 * pl.col("gain") / (pl.max_horizontal(intervals, 1) * bins.sample_s)).alias("goodput"))
         .sort("group", BIN)
     )
 
