@@ -3,6 +3,7 @@
 A marker is an HTML comment above the block:
 
     <!-- block: file NAME -->          the TOML block is stored as NAME for the blocks after it
+    <!-- block: stored NAME -->        the block is stored as NAME as it is, for the shell blocks of the page
     <!-- block: continues -->          the TOML block belongs to the file of the TOML block before it
     <!-- block: not run: REASON -->    the block is only parsed
     <!-- blocks: not run: REASON -->   likewise all blocks of the page
@@ -80,6 +81,11 @@ class Block:
     def not_run(self) -> str:
         return self.marker.partition("not run: ")[2]
 
+    @property
+    def stored(self) -> str:
+        """The name of the file that is the block."""
+        return self.marker.removeprefix("stored ") if self.marker.startswith("stored ") else ""
+
 
 def blocks(page: str) -> Iterator[Block]:
     """The fenced blocks of ``page`` with their markers."""
@@ -100,7 +106,7 @@ def files(page: list[Block]) -> list[list[Block]]:
     """The TOML blocks that are executed, those of one file together."""
     found: list[list[Block]] = []
     for block in page:
-        if block.language.split(" ")[0] != "toml" or block.not_run:
+        if block.language.split(" ")[0] != "toml" or block.not_run or block.stored:
             continue
         if block.marker == "continues":
             found[-1].append(block)
@@ -217,7 +223,10 @@ def test_every_block_of_the_page_runs(page: Path, folder: Path, capture: Path) -
             shutil.copy(capture, folder / f"{name}.pcapng")
     names: dict[str, object] = {}
     for block in found:
-        if block.not_run:
+        if block.stored:
+            (folder / block.stored).write_text(block.text)
+    for block in found:
+        if block.not_run or block.stored:
             continue
         place = f"{page.relative_to(ROOT)}:{block.line}"
         if block.language == "python":
@@ -231,7 +240,7 @@ def test_every_block_has_a_language_and_those_that_do_not_run_a_reason(page: Pat
     for block in blocks(page.read_text()):
         language, place = block.language.split(" ")[0], f"{page.relative_to(ROOT)}:{block.line}"
         assert language in {"toml", "python", "sh", *NOT_EXECUTED}, f"{place}: unknown language {block.language!r}"
-        assert re.fullmatch(r"(continues|file \S+|not run: .+)?", block.marker), f"{place}: {block.marker}"
+        assert re.fullmatch(r"(continues|(file|stored) \S+|not run: .+)?", block.marker), f"{place}: {block.marker}"
         assert language != "rust" or block.not_run, f"{place}: say where the block is compiled"
         if block.not_run and language == "toml":
             tomllib.loads(block.text)

@@ -17,7 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.report import Chart, Figure, Group, Multiples, Page, Table, render
 from ecnlab.runs.sweep_result import Unfinished
 from ecnlab.scenario.files import read_scenario
-from ecnlab.stages import page
+from ecnlab.stages import building, page, registry
 from ecnlab.stages.links import queue_of
 from ecnlab.stages.series import bins_of
 from ecnlab.stages.words import share
@@ -529,3 +529,15 @@ def test_shares_have_two_digits() -> None:
         *("0 %", "0.05 %", "1.2 %", "10 %", "12 %", "100 %", "−2.0 %", "–"),
     ]
     assert share(3e-6) == "0.0003 %"
+
+
+def test_a_notebook_can_register_a_stage_and_run_its_cell_again(run: ecnlab.Run, monkeypatch) -> None:
+    monkeypatch.setattr(registry, "OWN", own := {})
+    monkeypatch.setattr(building, "OWN", own)
+    monkeypatch.setattr(registry, "_registering", [(own, None)])
+    for text in ("first", "second"):
+        registry.stage("of a cell", of="run")(lambda _run, text=text: f"The {text} text.")
+    assert page(run).sections[-1].blocks == ["The second text."]
+    registry.stage("of a cell", of="run")(lambda run: run.nothing)
+    with pytest.raises(EcnlabError, match=r"test_report_command\.py, line \d+, stage `of a cell`: AttributeError"):
+        page(run)

@@ -16,7 +16,7 @@ from ecnlab.stages import (
     sweep_summary,
 )
 from ecnlab.stages.building import page, write
-from ecnlab.stages.registry import Stage, stage
+from ecnlab.stages.registry import Stage, seal, stage
 
 BUILT_IN = (
     both_summary,
@@ -30,5 +30,7 @@ BUILT_IN = (
     sweep_summary,
 )
 """Modules that register the stages of ecnlab when they are imported."""
+
+seal()
 
 __all__ = ["Stage", "page", "stage", "write"]

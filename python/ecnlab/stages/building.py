@@ -13,9 +13,9 @@ from ecnlab.report import Finding, Page, Section, render
 from ecnlab.report.page import Block
 from ecnlab.stages import registry
 from ecnlab.stages.layout import Layout, Place, built_in, read_layout
-from ecnlab.stages.registry import BUILT_IN, Kind, Stages
+from ecnlab.stages.registry import BUILT_IN, OWN, Kind, Stages
 
-ADDED: Final = ("Added", "Stages of the file that was given.")
+ADDED: Final = ("Added", "Stages that are not part of ecnlab.")
 """Title and text of the section with a user's stages that the layout does not name."""
 
 KICKERS: Final[Mapping[Kind, str]] = {"run": "run", "sweep": "sweep", "unfinished": "unfinished sweep"}
@@ -44,7 +44,7 @@ def page(
     Raises EcnlabError for a file that is not as docs/reports.md has it, and what the stages raise.
     """
     kind = kind_of(result)
-    own = registry.load(Path(stages)) if stages is not None else {}
+    own = {**OWN, **(registry.load(Path(stages)) if stages is not None else {})}
     there: Stages = {**BUILT_IN, **own}
     chosen = built_in(kind, there) if layout is None else read_layout(Path(layout), kind, there)
     added = [name for of, name in own if of == kind and name not in chosen.stages]

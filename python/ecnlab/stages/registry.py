@@ -69,30 +69,41 @@ class Stage:
 BUILT_IN: Final[dict[tuple[Kind, str], Stage]] = {}
 """Stages of ecnlab by kind and name, once their modules are imported."""
 
+OWN: Final[dict[tuple[Kind, str], Stage]] = {}
+"""Stages that the running program has registered itself, such as a notebook."""
+
 _registering: list[tuple[dict[tuple[Kind, str], Stage], Path | None]] = [(BUILT_IN, None)]
 
 
 def stage(name: str, *, of: Kind, needs: Sequence[str] = ()) -> Callable[[F], F]:
     """Register a function as the stage ``name`` of results of the kind ``of``.
 
-    ``needs`` names tables without which the stage is skipped. Raises EcnlabError if the kind is unknown or the same file
-    has another stage of that name.
+    ``needs`` names tables without which the stage is skipped. A stage with the name of one of ecnlab replaces it; any other
+    is added at the end of the page. Raises EcnlabError if the kind is unknown or the same file has another stage of that
+    name.
     """
 
     def register(function: F) -> F:
         there, file = _registering[-1]
+        if there is OWN:
+            file = Path(function.__code__.co_filename)
         if of not in get_args(Kind):
             kinds = ", ".join(f'"{kind}"' for kind in get_args(Kind))
             raise EcnlabError(
                 f"{file or 'ecnlab'}, stage `{name}`: of = {of!r} is no kind of result: write one of {kinds}"
             )
-        if (of, name) in there:
+        if (of, name) in there and there is not OWN:  # a notebook's cell may run again
             raise EcnlabError(f"{file or 'ecnlab'}: two stages of a {of} are called `{name}`: rename one")
         wanted = (needs,) if isinstance(needs, str) else tuple(needs)
         there[of, name] = Stage(name, of, wanted, function, file)
         return function
 
     return register
+
+
+def seal() -> None:
+    """Register further stages as those of the running program, not of ecnlab."""
+    _registering[:] = [(OWN, None)]
 
 
 def load(file: Path) -> dict[tuple[Kind, str], Stage]:
