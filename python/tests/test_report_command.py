@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
 import pytest
 from conftest import EXPERIMENT, SCENARIO
+from reported import blocks, cells, titled
 
 import ecnlab
 from ecnlab.base.errors import EcnlabError
-from ecnlab.report import Chart, Figure, Group, Multiples, Page, Table, render
-from ecnlab.runs.sweep_result import Unfinished
+from ecnlab.report import Chart, Figure, Multiples, Table, Topology, render
 from ecnlab.scenario.files import read_scenario
 from ecnlab.stages import building, page, registry
 from ecnlab.stages.links import queue_of
@@ -89,37 +88,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(folder: Path) -> ecnlab.Run:
     return ecnlab.load(folder / "run")  # type: ignore[return-value]
-
-
-@pytest.fixture(scope="module")
-def sweep(folder: Path) -> ecnlab.Sweep:
-    return ecnlab.load(folder / "sweep")  # type: ignore[return-value]
-
-
-def blocks(made: Page) -> Iterator[object]:
-    """All blocks of a page, with figures of groups and charts of multiples one by one."""
-    for section in made.sections:
-        for block in section.blocks:
-            if isinstance(block, Group):
-                yield from block.figures
-            elif isinstance(block, Multiples):
-                yield from (block, *block.charts)
-            else:
-                yield block
-
-
-def titled(made: Page, title: str) -> object:
-    """The one block whose title or caption begins with ``title``."""
-    found = [
-        block for block in blocks(made) if str(getattr(block, "title", getattr(block, "caption", ""))).startswith(title)
-    ]
-    assert len(found) == 1, (title, len(found))
-    return found[0]
-
-
-def cells(table: Table) -> list[dict[str, str]]:
-    """The rows of a table as texts by column."""
-    return [dict(zip(table.columns, (cell.text for cell in row), strict=True)) for row in table.cells()]
 
 
 class Requests(HTMLParser):
@@ -345,80 +313,14 @@ def test_the_provenance_names_the_command_and_every_key(run: ecnlab.Run) -> None
     assert spec["queue.red.max_th"] == "15 packets" and spec["link.pipe.rate"] == "2 Mbps"
 
 
-T4 = {2: 4.302652729749464}
-"""Student's t for 95 % by degrees of freedom, from a table."""
-
-
-def test_the_answer_of_a_sweep_is_its_largest_paired_effect(sweep: ecnlab.Sweep) -> None:
-    found = {}
-    first, second = dict.fromkeys(sweep.runs["arm"])
-    values = {(arm, p, r): v for arm, p, r, m, v in sweep.metrics.rows() if m == "dropped"}
-    for name, change in (
-        ("arm", lambda r: sum(values[second, p, r] - values[first, p, r] for p in ("low", "high")) / 2),
-        ("max_p", lambda r: sum(values[a, "high", r] - values[a, "low", r] for a in (first, second)) / 2),
-    ):
-        each = [change(r) for r in range(3)]
-        mean = sum(each) / 3
-        half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in each) / 2 / 3)
-        found[name] = (mean, mean - half, mean + half)
-    name = max(found, key=lambda one: abs(found[one][0]))
-    answer = page(sweep).lede
-    assert answer.startswith("12 runs (2 arms, 2 points, 3 replicates). ")
-    assert f"Of the arms and axes, {'the arm' if name == 'arm' else name} changes dropped most" in answer
-    numbers = [kbps(text) for text in re.findall(r"[+−]?[\d.]+ [kM]?b/s", answer)]
-    assert numbers == pytest.approx([x / 1e3 for x in found[name]], rel=0.006)
-
-
-def kbps(text: str) -> float:
-    """A rate of a page in kbit/s."""
-    number, unit = text.replace("−", "-").split()
-    return float(number) * {"b/s": 1e-3, "kb/s": 1.0, "Mb/s": 1e3}[unit]
-
-
-def test_differences_of_arms_are_paired_by_replicate_at_each_point(sweep: ecnlab.Sweep) -> None:
-    first, second = dict.fromkeys(sweep.runs["arm"])
-    rows = cells(titled(page(sweep), f"Differences to {first} at each point"))  # type: ignore[arg-type]
-    values = {(m, arm, p, r): v for arm, p, r, m, v in sweep.metrics.rows()}
-    assert len(rows) == 6
-    for row in rows:
-        each = [
-            values[row["metric"], second, row["max_p"], r] - values[row["metric"], first, row["max_p"], r]
-            for r in range(3)
-        ]
-        mean = sum(each) / 3
-        half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in each) / 2 / 3)
-        ends = [mean - half, mean + half]
-        assert row["arms"] == f"{second} − {first}" and row["n"] == "3"
-        assert row["decided"] == ("undecided" if ends[0] <= 0 <= ends[1] else "higher" if mean > 0 else "lower")
-        if row["metric"] != "advantage":
-            assert kbps(row["difference"]) == pytest.approx(mean / 1e3, rel=0.006)
-            assert [kbps(x) for x in row["95 % interval"].split(" to ")] == pytest.approx(
-                [x / 1e3 for x in ends], rel=0.006
-            )
-
-
-def test_figures_of_a_sweep_have_the_summary(sweep: ecnlab.Sweep) -> None:
-    figure = titled(page(sweep), "marked by max_p")
-    assert isinstance(figure, Figure) and not figure.joined  # labels without order
-    assert [text for _, text in figure.x.ticks] == ["low", "high"]
-    ticks = dict(figure.x.ticks)
-    drawn = {(one.name, ticks[p.x]): (p.mean, p.low, p.high, p.n) for one in figure.series for p in one.points}
-    summary = sweep.summary().filter(metric="marked")
-    assert len(drawn) == summary.height == 4
-    for row in summary.to_dicts():
-        expected = [row["mean"] / 1e6, row["low"] / 1e6, row["high"] / 1e6, 3]
-        assert drawn[row["arm"], row["max_p"]] == pytest.approx(tuple(expected))
-
-
-def test_an_unfinished_sweep_states_how_many_runs_are_missing(sweep: ecnlab.Sweep) -> None:
-    flows = sweep.table("flows").collect()
-    half = Unfinished({**sweep.manifest, "complete": False, "tables": {}}, 7, 5, flows)
-    made = page(half)
-    assert "7 of 12 runs are finished and 5 are missing" in made.lede
-    rows = {row["group"]: row for row in cells(titled(made, "Groups of flows"))}  # type: ignore[arg-type]
-    mean = flows.filter(group="marked")["goodput_bps"].mean()
-    assert kbps(rows["marked"]["goodput"]) == pytest.approx(mean / 1e3, rel=0.006)
-    assert page(Unfinished(half.manifest, 0, 12, None)).lede.startswith("The sweep is not complete: 0 of 12 runs")
+def test_a_link_in_one_direction_is_drawn(tmp_path: Path) -> None:
+    one_way = MODEL.replace('queue = "red"\n\n', 'queue = "red"\nduplex = false\nloss = 0.01\n\n')
+    back = '[link.back]\nfrom = "b"\nto = "a"\nrate = "10 Mbps"\ndelay = "20 ms"\nduplex = false\n\n[queue.red]'
+    (tmp_path / "x.toml").write_text(one_way.replace("[queue.red]", back))
+    drawn = titled(page(ecnlab.run(tmp_path / "x.toml")), "Network")
+    assert isinstance(drawn, Topology)
+    (pipe,) = (wire for wire in drawn.wires if wire.name == "pipe")
+    assert "loses 0.01" in pipe.words and pipe.cells[-1] == "none"
 
 
 def test_a_stage_of_ten_lines_is_added_and_replaces_one_of_its_name(run: ecnlab.Run, tmp_path: Path) -> None:

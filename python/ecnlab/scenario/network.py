@@ -67,8 +67,9 @@ def _rate(link: Mapping[str, Any]) -> float:
 def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
     """Return the text of a link in a drawing."""
     words = [f"{_bits(link)}, {_time(link['delay'])}", queue_line(queues[link["queue"]])]
-    if link["loss"] or link["reverse"]["loss"]:
-        words.append(f"loses {link['loss']:g}, on the way back {link['reverse']['loss']:g}")
+    back = link["reverse"]["loss"] if link["duplex"] else 0.0
+    if link["loss"] or back:
+        words.append(f"loses {link['loss']:g}" + (f", on the way back {back:g}" if link["duplex"] else ""))
     return words
 
 

@@ -31,7 +31,7 @@ MOST: Final = 8
 
 @stage("answer", of="sweep")
 def answer(sweep: Sweep) -> str:
-    """The number of runs, and the largest effect of an arm or axis on the first metric."""
+    """The number of runs, and the largest effect of an arm or axis on the first metric: of those with a decided sign, if any."""
     arms = f"{counted(len(levels(sweep, ARM)), 'arm')}, " if levels(sweep, ARM) else ""
     points = counted(sweep.runs.select(list(sweep.axes)).unique().height, "point") if sweep.axes else "1 point"
     said = f"{counted(sweep.runs.height, 'run')} ({arms}{points}, {counted(sweep.manifest['replicates'], 'replicate')})"
@@ -39,7 +39,7 @@ def answer(sweep: Sweep) -> str:
     found = [one for name in factors(sweep) if (one := largest_effect(sweep, there[0], name))] if there else []
     if not found:
         return f"{said}."
-    most = max(found, key=lambda one: abs(one.interval.mean))
+    most = max(found, key=lambda one: (one.decided, abs(one.interval.mean)))
     return f"{said}. {_largest(sweep, most, len(found))}."
 
 
@@ -50,7 +50,8 @@ def _largest(sweep: Sweep, one: Effect, among: int) -> str:
     )
     change = f"{signed(sweep, one.metric, one.interval.mean)} ({interval_words(sweep, one.metric, one.interval)})"
     where = f", averaged over {one.points} other settings" if one.points > 1 else ""
-    return f"{most}: {change} from {one.first} to {one.second}{where}"
+    sign = "" if one.decided or one.interval.n < 2 else "; its sign is undecided"
+    return f"{most}: {change} from {one.first} to {one.second}{where}{sign}"
 
 
 @stage("effects-of-arms", of="sweep")

@@ -1,0 +1,111 @@
+"""Reports of sweeps: effects and paired differences against the stored metrics."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import EXPERIMENT, SCENARIO
+from reported import cells, kbps, titled
+
+import ecnlab
+from ecnlab.report import Figure
+from ecnlab.runs.sweep_result import Unfinished
+from ecnlab.stages import page
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("reports")
+    (where / "pipe.toml").write_text(SCENARIO)
+    (where / "gain.toml").write_text(EXPERIMENT)
+    ecnlab.sweep(where / "gain.toml", where / "sweep", workers=1)
+    return where
+
+
+@pytest.fixture(scope="module")
+def sweep(folder: Path) -> ecnlab.Sweep:
+    return ecnlab.load(folder / "sweep")  # type: ignore[return-value]
+
+
+T4 = {2: 4.302652729749464}
+"""Student's t for 95 % by degrees of freedom, from a table."""
+
+
+def test_the_answer_of_a_sweep_is_its_largest_paired_effect(sweep: ecnlab.Sweep) -> None:
+    found = {}
+    first, second = dict.fromkeys(sweep.runs["arm"])
+    values = {(arm, p, r): v for arm, p, r, m, v in sweep.metrics.rows() if m == "dropped"}
+    for name, change in (
+        ("arm", lambda r: sum(values[second, p, r] - values[first, p, r] for p in ("low", "high")) / 2),
+        ("max_p", lambda r: sum(values[a, "high", r] - values[a, "low", r] for a in (first, second)) / 2),
+    ):
+        each = [change(r) for r in range(3)]
+        mean = sum(each) / 3
+        half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in each) / 2 / 3)
+        found[name] = (mean, mean - half, mean + half)
+    name = max(found, key=lambda one: (found[one][1] > 0 or found[one][2] < 0, abs(found[one][0])))
+    answer = page(sweep).lede
+    assert answer.startswith("12 runs (2 arms, 2 points, 3 replicates). ")
+    assert f"Of the arms and axes, {'the arm' if name == 'arm' else name} changes dropped most" in answer
+    numbers = [kbps(text) for text in re.findall(r"[+−]?[\d.]+ [kM]?b/s", answer)]
+    assert numbers == pytest.approx([x / 1e3 for x in found[name]], rel=0.006)
+
+
+def test_differences_of_arms_are_paired_by_replicate_at_each_point(sweep: ecnlab.Sweep) -> None:
+    first, second = dict.fromkeys(sweep.runs["arm"])
+    rows = cells(titled(page(sweep), f"Differences to {first} at each point"))  # type: ignore[arg-type]
+    values = {(m, arm, p, r): v for arm, p, r, m, v in sweep.metrics.rows()}
+    assert len(rows) == 6
+    for row in rows:
+        each = [
+            values[row["metric"], second, row["max_p"], r] - values[row["metric"], first, row["max_p"], r]
+            for r in range(3)
+        ]
+        mean = sum(each) / 3
+        half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in each) / 2 / 3)
+        ends = [mean - half, mean + half]
+        assert row["arms"] == f"{second} − {first}" and row["n"] == "3"
+        assert row["decided"] == ("undecided" if ends[0] <= 0 <= ends[1] else "higher" if mean > 0 else "lower")
+        if row["metric"] != "advantage":
+            assert kbps(row["difference"]) == pytest.approx(mean / 1e3, rel=0.006)
+            assert [kbps(x) for x in row["95 % interval"].split(" to ")] == pytest.approx(
+                [x / 1e3 for x in ends], rel=0.006
+            )
+
+
+def test_figures_of_a_sweep_have_the_summary(sweep: ecnlab.Sweep) -> None:
+    figure = titled(page(sweep), "marked by max_p")
+    assert isinstance(figure, Figure) and not figure.joined  # labels without order
+    assert [text for _, text in figure.x.ticks] == ["low", "high"]
+    ticks = dict(figure.x.ticks)
+    drawn = {(one.name, ticks[p.x]): (p.mean, p.low, p.high, p.n) for one in figure.series for p in one.points}
+    summary = sweep.summary().filter(metric="marked")
+    assert len(drawn) == summary.height == 4
+    for row in summary.to_dicts():
+        expected = [row["mean"] / 1e6, row["low"] / 1e6, row["high"] / 1e6, 3]
+        assert drawn[row["arm"], row["max_p"]] == pytest.approx(tuple(expected))
+
+
+def test_an_unfinished_sweep_states_how_many_runs_are_missing(sweep: ecnlab.Sweep) -> None:
+    flows = sweep.table("flows").collect()
+    half = Unfinished({**sweep.manifest, "complete": False, "tables": {}}, 7, 5, flows)
+    made = page(half)
+    assert "7 of 12 runs are finished and 5 are missing" in made.lede
+    rows = {row["group"]: row for row in cells(titled(made, "Groups of flows"))}  # type: ignore[arg-type]
+    mean = flows.filter(group="marked")["goodput_bps"].mean()
+    assert kbps(rows["marked"]["goodput"]) == pytest.approx(mean / 1e3, rel=0.006)
+    assert page(Unfinished(half.manifest, 0, 12, None)).lede.startswith("The sweep is not complete: 0 of 12 runs")
+
+
+def test_a_sweep_that_was_interrupted_has_a_page(cli, folder: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ecnlab.sweep(folder / "gain.toml", tmp_path / "half", workers=1)
+    next(iter(sorted((tmp_path / "half" / "parts").glob("*.parquet")))).unlink()
+    made = cli("report", tmp_path / "half", "-o", tmp_path / "half.html")
+    assert made.returncode == 0, made.stderr
+    assert "11 of 12 runs are finished and 1 are missing" in (tmp_path / "half.html").read_text()
