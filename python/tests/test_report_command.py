@@ -13,7 +13,7 @@ from conftest import EXPERIMENT, SCENARIO
 from reported import blocks, cells, titled
 
 import ecnlab
-from ecnlab.base.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.report import Chart, Figure, Multiples, Table, Topology, render
 from ecnlab.scenario.files import read_scenario
 from ecnlab.stages import building, page, registry
@@ -170,6 +170,16 @@ def test_a_long_series_is_binned_with_exact_means_and_rates(folder: Path) -> Non
             now = max(delivered for n, delivered in at.items() if n <= end)
             assert rate == pytest.approx(8e-6 * (now - up_to) / (0.1 * (end - start)))
             up_to = now
+
+
+def test_series_are_not_read_into_memory(folder: Path) -> None:
+    run = ecnlab.load(folder / "run")
+    assert isinstance(run, ecnlab.Run)
+    page(run)
+    assert not {"queue_series", "class_series", "flow_series", "packets", "transactions"} & run._tables._read.keys()
+    assert run.scan("queue_series").collect().equals(run.queue_series)
+    with pytest.raises(FolderError, match="no table is called 'nothing'"):
+        run.scan("nothing")
 
 
 def test_windows_are_small_charts_with_their_own_marks(run: ecnlab.Run) -> None:

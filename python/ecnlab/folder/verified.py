@@ -123,6 +123,9 @@ class StoredTables(Mapping[str, "pl.DataFrame"]):
             self._read[name] = read_table(self.path(name))
         return self._read[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # that of `Mapping` reads the table
+
     def path(self, name: str) -> Path:
         """The file of the table ``name``, verified. Raises FolderError, OSError."""
         return self._files.path(f"{self._under}{name}.parquet")

@@ -201,6 +201,9 @@ class _Parted(Mapping[str, "pl.DataFrame"]):
     def __init__(self, held: Mapping[str, pl.DataFrame], stored: Mapping[str, Path], order: list[str]) -> None:
         self.held, self.stored, self._order = held, stored, order
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._order  # that of `Mapping` reads the table
+
     def __getitem__(self, name: str) -> pl.DataFrame:
         return self.held[name] if name in self.held else read_table(self.stored[name])
 
