@@ -110,7 +110,7 @@ def test_the_answer_of_a_run_has_the_numbers_of_its_tables(run: ecnlab.Run) -> N
     queue = run.queues.filter(link="pipe", group="all").row(0, named=True)
     link = run.links.filter(link="pipe").row(0, named=True)
     goodput = run.flows["goodput_bps"]
-    answer = page(run).lede
+    answer = page(run).answer
     assert answer.startswith("RED at pipe ")
     assert f"marked {100 * queue['marks'] / queue['arrived']:.1f} %" in answer
     assert f"dropped {100 * queue['dropped'] / queue['arrived']:.1f} %" in answer
@@ -125,7 +125,7 @@ def test_flows_of_one_group_get_jains_index(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(re.sub(r"(\[flow\..*\])", r'\1\ngroup = "both"', SCENARIO))
     run = ecnlab.run(tmp_path / "x.toml")
     x = run.flows["goodput_bps"].to_list()
-    assert f"Jain's index {sum(x) ** 2 / (len(x) * sum(v * v for v in x)):.2f}" in page(run).lede
+    assert f"Jain's index {sum(x) ** 2 / (len(x) * sum(v * v for v in x)):.2f}" in page(run).answer
 
 
 def test_the_queue_chart_has_every_sample_of_a_short_run(run: ecnlab.Run) -> None:
@@ -285,7 +285,7 @@ def test_a_run_without_a_table_has_a_page_without_its_blocks(folder: Path, tmp_p
     made = page(ecnlab.run(tmp_path / "bare.toml"))
     assert not any(isinstance(block, Chart) for block in blocks(made))
     assert {section.name for section in made.sections} == {"network", "queue", "flows", "provenance"}
-    assert "99th" not in made.lede
+    assert "99th" not in made.answer
 
 
 def test_the_model_has_a_page_of_its_prediction(folder: Path) -> None:
@@ -294,7 +294,8 @@ def test_the_model_has_a_page_of_its_prediction(folder: Path) -> None:
     made = page(run)
     row = run.table("prediction").row(0, named=True)
     assert (
-        f"{row['queue_packets']:.3g} packets" in made.lede and f"{5 * row['goodput_bps'] / 1e6:.3g} Mb/s" in made.lede
+        f"{row['queue_packets']:.3g} packets" in made.answer
+        and f"{5 * row['goodput_bps'] / 1e6:.3g} Mb/s" in made.answer
     )
     assert cells(titled(made, "Prediction"))[0]["flows"] == "5"  # type: ignore[arg-type]
 
@@ -381,9 +382,10 @@ def test_a_bad_stage_file_is_refused_with_place_and_remedy(run, tmp_path, change
         ('[[section]]\ntitle = 1\nstages = ["links"]', r"my\.toml: `section\[0\]\.title` is 1: write a text"),
         ('[[sections]]\ntitle = "Q"', r"my\.toml: unknown key `sections`: there are summary, section"),
         ('[summary]\nstages = ["links"]', r"stage `links` is in the summary and returned a block"),
+        ('[[section]]\ntitle = "Q"\nstages = []\nfolded = 1', r"folded` is 1: write a flag, true or false"),
         ("[[section", r"my\.toml: not a TOML file: "),
     ],
-    ids=["stage", "required", "type", "key", "summary", "toml"],
+    ids=["stage", "required", "type", "key", "summary", "flag", "toml"],
 )
 def test_a_bad_layout_is_refused_with_place_and_remedy(run, tmp_path, text, message) -> None:
     mine = tmp_path / "my.toml"
@@ -394,9 +396,13 @@ def test_a_bad_layout_is_refused_with_place_and_remedy(run, tmp_path, text, mess
 
 def test_a_layout_chooses_the_sections(run: ecnlab.Run, tmp_path: Path) -> None:
     mine = tmp_path / "my.toml"
-    mine.write_text('[[section]]\ntitle = "Only the links"\nstages = ["links"]\n')
+    mine.write_text('[[section]]\ntitle = "Only the links"\nstages = ["links"]\nfolded = true\n')
     made = page(run, layout=mine)
-    assert [section.title for section in made.sections] == ["Only the links"] and made.lede == ""
+    assert (
+        [section.title for section in made.sections] == ["Only the links"]
+        and made.sections[0].folded
+        and made.answer == ""
+    )
 
 
 @pytest.mark.parametrize("name", ["run", "model", "sweep"])

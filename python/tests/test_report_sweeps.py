@@ -48,7 +48,7 @@ def test_the_answer_of_a_sweep_is_its_largest_paired_effect(sweep: ecnlab.Sweep)
         half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in each) / 2 / 3)
         found[name] = (mean, mean - half, mean + half)
     name = max(found, key=lambda one: (found[one][1] > 0 or found[one][2] < 0, abs(found[one][0])))
-    answer = page(sweep).lede
+    answer = page(sweep).answer
     assert answer.startswith("12 runs (2 arms, 2 points, 3 replicates). ")
     assert f"Of the arms and axes, {'the arm' if name == 'arm' else name} changes dropped most" in answer
     numbers = [kbps(text) for text in re.findall(r"[+−]?[\d.]+ [kM]?b/s", answer)]
@@ -94,11 +94,11 @@ def test_an_unfinished_sweep_states_how_many_runs_are_missing(sweep: ecnlab.Swee
     flows = sweep.table("flows").collect()
     half = Unfinished({**sweep.manifest, "complete": False, "tables": {}}, 7, 5, flows)
     made = page(half)
-    assert "7 of 12 runs are finished and 5 are missing" in made.lede
+    assert "7 of 12 runs are finished and 5 are missing" in made.answer
     rows = {row["group"]: row for row in cells(titled(made, "Groups of flows"))}  # type: ignore[arg-type]
     mean = flows.filter(group="marked")["goodput_bps"].mean()
     assert kbps(rows["marked"]["goodput"]) == pytest.approx(mean / 1e3, rel=0.006)
-    assert page(Unfinished(half.manifest, 0, 12, None)).lede.startswith("The sweep is not complete: 0 of 12 runs")
+    assert page(Unfinished(half.manifest, 0, 12, None)).answer.startswith("The sweep is not complete: 0 of 12 runs")
 
 
 def test_a_sweep_that_was_interrupted_has_a_page(cli, folder: Path, tmp_path: Path, monkeypatch) -> None:

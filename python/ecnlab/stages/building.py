@@ -62,14 +62,14 @@ def kind_of(result: Any) -> Kind:
 
 
 def _page(result: Any, kind: Kind, layout: Layout, stages: Stages) -> Page:
-    lede: list[str] = []
+    answer: list[str] = []
     findings: list[Finding] = []
     for name in layout.summary:
         for part in stages[kind, name].parts(result):
             if isinstance(part, Finding):
                 findings.append(part)
             elif isinstance(part, str):
-                lede.append(part)
+                answer.append(part)
             else:
                 raise EcnlabError(
                     f"stage `{name}` is in the summary and returned a block: the summary has texts and findings; "
@@ -81,12 +81,13 @@ def _page(result: Any, kind: Kind, layout: Layout, stages: Stages) -> Page:
         findings += [part for part in parts if isinstance(part, Finding)]
         blocks: list[Block] = [part for part in parts if not isinstance(part, Finding)]
         if blocks:
-            sections.append(Section(place.name, place.title, place.intro, blocks))
+            sections.append(Section(place.name, place.title, place.intro, blocks, place.folded))
     manifest = result.manifest
     return Page(
         title=manifest["title"] or "Untitled",
         kicker=f"ecnlab {manifest['ecnlab']['version']}, {KICKERS[kind]}",
-        lede=" ".join(lede),
+        lede="",
+        answer=" ".join(answer),
         tallies=(),
         findings=findings,
         sections=sections,

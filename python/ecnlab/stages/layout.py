@@ -12,10 +12,10 @@ from typing import Any, Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.stages.registry import Kind, Stages
 
-KEYS: Final = {"name": str, "title": str, "intro": str, "stages": list}
+KEYS: Final = {"name": str, "title": str, "intro": str, "stages": list, "folded": bool}
 """Keys of a `[[section]]` and their types."""
 
-WORDS: Final = {"str": "text", "list": "list", "dict": "table"}
+WORDS: Final = {"str": "text", "list": "list", "dict": "table", "bool": "flag, true or false"}
 """Types in messages."""
 
 REQUIRED: Final = ("title", "stages")
@@ -23,12 +23,13 @@ REQUIRED: Final = ("title", "stages")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A section of a report: its anchor, its title, a text of one line, and the names of its stages."""
+    """A section of a report: its anchor, its title, a text of one line, the names of its stages, and whether it is folded."""
 
     name: str
     title: str
     intro: str
     stages: Sequence[str]
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def _layout(data: bytes, where: str, kind: Kind, stages: Stages) -> Layout:
         raise EcnlabError(f"{where}: not a TOML file: {error}; correct it") from error
     _refuse_unknown(table, {"summary": dict, "section": list}, where, "")
     summary = table.get("summary", {})
-    _refuse_unknown(summary, {"stages": list}, where, "summary.")
+    _refuse_unknown(summary, {"stages": list, "folded": bool}, where, "summary.")
     names = [name for stage_kind, name in stages if stage_kind == kind]
     _refuse_unknown_stages(summary.get("stages", []), names, f"{where}: summary.stages", kind)
     places = [_place(one, where, f"section[{i}]", names, kind) for i, one in enumerate(table.get("section", []))]
@@ -82,7 +83,7 @@ def _place(section: Any, where: str, key: str, names: Sequence[str], kind: Kind)
             raise EcnlabError(f"{where}: {key} has no `{required}`: add it")
     _refuse_unknown_stages(section["stages"], names, f"{where}: {key}.stages", kind)
     anchor = section.get("name") or "-".join(section["title"].lower().split())
-    return Place(anchor, section["title"], section.get("intro", ""), section["stages"])
+    return Place(anchor, section["title"], section.get("intro", ""), section["stages"], section.get("folded", False))
 
 
 def _refuse_unknown(table: Mapping[str, Any], keys: Mapping[str, type], where: str, above: str) -> None:
