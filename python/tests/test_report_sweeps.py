@@ -12,7 +12,7 @@ from conftest import EXPERIMENT, SCENARIO
 from reported import cells, kbps, titled
 
 import ecnlab
-from ecnlab.report import Figure
+from ecnlab.report import Figure, Group
 from ecnlab.runs.sweep_result import Unfinished
 from ecnlab.stages import page
 
@@ -88,6 +88,20 @@ def test_figures_of_a_sweep_have_the_summary(sweep: ecnlab.Sweep) -> None:
     for row in summary.to_dicts():
         expected = [row["mean"] / 1e6, row["low"] / 1e6, row["high"] / 1e6, 3]
         assert drawn[row["arm"], row["max_p"]] == pytest.approx(tuple(expected))
+
+
+def test_more_than_three_metrics_are_folded(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "pipe.toml").write_text(SCENARIO)
+    more = "".join(f'm{i} = {{ table = "flows", column = "timeouts", aggregate = "sum" }}\n' for i in range(3))
+    (tmp_path / "more.toml").write_text(EXPERIMENT + more)
+    made = page(ecnlab.sweep(tmp_path / "more.toml", tmp_path / "out", workers=1, replicates=1))
+    figures = {
+        section.name: [one.title for block in section.blocks if isinstance(block, Group) for one in block.figures]
+        for section in made.sections
+    }
+    assert len(figures["effects"]) == len(figures["differences"]) == 3 and len(figures["other-metrics"]) == 6
+    assert [section.name for section in made.sections if section.folded] == ["other-metrics", "metrics", "provenance"]
+    assert "one replicate: no interval" in made.answer
 
 
 def test_an_unfinished_sweep_states_how_many_runs_are_missing(sweep: ecnlab.Sweep) -> None:

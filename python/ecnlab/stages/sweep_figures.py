@@ -30,6 +30,9 @@ from ecnlab.stages.words import NONE
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
 
+FIRST: Final = 3
+"""Number of metrics whose figures are not folded."""
+
 MOST_LINES: Final = 6
 """Maximum number of series of a figure; more are averaged over the other axes."""
 
@@ -44,9 +47,21 @@ MOST_ROWS: Final = 1000
 
 @stage("effects", of="sweep")
 def effects(sweep: Sweep) -> list[Group]:
-    """For each metric a figure along each axis, with a series for each arm and point of the other axes."""
-    axes = [name for name in factors(sweep) if name != ARM] or [name for name in factors(sweep) if name == ARM]
-    return [Group([_effect(sweep, metric, by) for by in axes]) for metric in metrics(sweep)] if axes else []
+    """For the first metrics a figure along each axis, with a series for each arm and point of the other axes."""
+    return _effects(sweep, metrics(sweep)[:FIRST])
+
+
+@stage("other-effects", of="sweep")
+def other_effects(sweep: Sweep) -> list[Group]:
+    """Figures of the other metrics: along the axes, and differences between arms."""
+    names = metrics(sweep)[FIRST:]
+    found = _difference_figures(sweep, names)
+    return _effects(sweep, names) + ([Group(found)] if found else [])
+
+
+def _effects(sweep: Sweep, names: Sequence[str]) -> list[Group]:
+    axes = [name for name in factors(sweep) if name != ARM] or factors(sweep)
+    return [Group([_effect(sweep, metric, by) for by in axes]) for metric in names] if axes else []
 
 
 def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
@@ -116,7 +131,7 @@ def _point(x: float, one: Interval, factor: float) -> Point:
 
 @stage("differences", of="sweep")
 def differences(sweep: Sweep) -> list[Group | Table]:
-    """Paired differences of each arm to the first: figures along the first axis, and a table of all points."""
+    """Paired differences of each arm to the first: figures of the first metrics along the first axis, and a table."""
     first, *others = levels(sweep, ARM) or [""]
     rows = [row for metric in metrics(sweep) for other in others for row in _differences(sweep, metric, first, other)]
     if not rows:
@@ -124,8 +139,15 @@ def differences(sweep: Sweep) -> list[Group | Table]:
     columns = ("metric", "arms", *sweep.axes, "first", "second", "difference", "95 % interval", "n", "decided")
     caption = f"Differences to {first} at each point"
     table = Table(caption, columns, [cells for cells, _, _ in rows[:MOST_ROWS]], folded=len(rows) > OPEN)
-    figures = [_difference_figure(sweep, metric, first, others) for metric in metrics(sweep)] if sweep.axes else []
-    return [*([Group([one for one in figures if one])] if any(figures) else []), table]
+    figures = _difference_figures(sweep, metrics(sweep)[:FIRST])
+    return [*([Group(figures)] if figures else []), table]
+
+
+def _difference_figures(sweep: Sweep, names: Sequence[str]) -> list[Figure]:
+    first, *others = levels(sweep, ARM) or [""]
+    if not others or not sweep.axes:
+        return []
+    return [one for metric in names if (one := _difference_figure(sweep, metric, first, others))]
 
 
 def _differences(
