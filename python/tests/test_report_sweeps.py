@@ -123,3 +123,18 @@ def test_a_sweep_that_was_interrupted_has_a_page(cli, folder: Path, tmp_path: Pa
     made = cli("report", tmp_path / "half", "-o", tmp_path / "half.html")
     assert made.returncode == 0, made.stderr
     assert "11 of 12 runs are finished and 1 are missing" in (tmp_path / "half.html").read_text()
+
+
+def test_the_effect_of_the_arms_is_a_finding_for_each_metric(sweep: ecnlab.Sweep) -> None:
+    first, second = dict.fromkeys(sweep.runs["arm"])
+    values = {(arm, p, r): v for arm, p, r, m, v in sweep.metrics.rows() if m == "marked"}
+    each = [sum(values[second, p, r] - values[first, p, r] for p in ("low", "high")) / 2 for r in range(3)]
+    mean, base = sum(each) / 3, sum(v for (arm, _, _), v in values.items() if arm == first) / 6
+    half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in each) / 2 / 3)
+    (found,) = (one for one in page(sweep).findings if one.statement.startswith("marked: "))
+    assert found.answer == ("undecided" if abs(mean) < half else "higher" if mean > 0 else "lower")
+    assert found.statement.startswith(f"marked: {second} − {first} = ")
+    numbers = [kbps(text) for text in re.findall(r"[+−]?[\d.]+ [kM]?b/s", found.statement + found.evidence)]
+    assert numbers == pytest.approx([x / 1e3 for x in (mean, base, mean - half, mean + half)], rel=0.006)
+    assert f"({100 * mean / base:.0f} % of" in found.statement.replace("−", "-") or abs(mean / base) < 0.0995
+    assert "Mean over 2 points" in found.evidence and "n = 3" in found.evidence

@@ -65,7 +65,9 @@ def effects_of_arms(sweep: Sweep) -> list[Finding]:
 def _finding(sweep: Sweep, one: Effect) -> Finding:
     change = f"{signed(sweep, one.metric, one.interval.mean)}"
     relative = (
-        f", {share(one.interval.mean / one.base)} of {number(sweep, one.metric, one.base)}" if one.base > 0 else ""
+        f" ({share(one.interval.mean / one.base)} of the mean {number(sweep, one.metric, one.base)} of {one.first})"
+        if one.base > 0
+        else ""
     )
     over = f"Mean over {counted(one.points, 'point')}; {interval_words(sweep, one.metric, one.interval)}, n = {one.interval.n}."
     return Finding(
