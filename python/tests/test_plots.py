@@ -13,9 +13,10 @@ from click.testing import CliRunner
 import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
+from ecnlab.plots.canvas import apart
 from ecnlab.plots.cloud import ellipse, rows
 from ecnlab.plots.distribution import of_bins, of_times
-from ecnlab.plots.figure import Figure, FigureWarning, apart
+from ecnlab.plots.figure import Figure, FigureWarning
 from ecnlab.plots.run import sojourns
 from ecnlab.plots.sweep import unit_of
 from ecnlab.scenario.files import read_scenario

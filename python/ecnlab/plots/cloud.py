@@ -7,12 +7,13 @@ and covariance are those of the points, with 1/n. A ring stands at the medians.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import COLOURS, Figure
+from ecnlab.plots.series import MARKS, End
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +23,6 @@ LEAST: Final = 3
 
 CORNERS: Final = 72
 """Number of points of a drawn ellipse."""
-
-MARKS: Final = "osD^vP*"
-"""Markers of medians, distinguishable in print without colour."""
 
 X: Final = "delay, ms"
 Y: Final = "goodput, Mbit/s"
@@ -73,21 +71,25 @@ def cloud(series: Mapping[str, Points], what: str, note: str, *, delay: str, sig
 class Cloud(Figure):
     """Points, their medians and their ellipses, named where they are."""
 
-    def _lines(self, axes: Axes) -> Iterator[tuple[str, float, str]]:
+    def lines(self, axes: Axes) -> list[End]:
+        """Draw the points, the medians and the ellipses."""
         names = self.rows["series"].unique(maintain_order=True).to_list()
-        for number, name in enumerate(names):
-            colour = COLOURS[number % len(COLOURS)]
-            of = {part: self.rows.filter(series=name, part=part) for part in ("point", "median", "ellipse")}
-            axes.plot(of["point"][X], of["point"][Y], "o", markersize=2.5, color=colour, alpha=0.45, markeredgewidth=0)
-            if of["ellipse"].height:
-                (line,) = axes.fill(of["ellipse"][X], of["ellipse"][Y], facecolor=f"{colour}22", edgecolor=colour)
-                line.set_gid(f"ellipse-{number}")
-            (mark,) = axes.plot(of["median"][X], of["median"][Y], MARKS[number % len(MARKS)], markersize=6, color=colour,
-                                markerfacecolor="white", markeredgewidth=1.4)  # fmt: skip
-            mark.set_gid(f"line-{number}")
-            yield str(name), float(of["median"][Y][0]), colour
+        return [self._series(axes, number, str(name)) for number, name in enumerate(names)]
 
-    def _limit(self, axes: Axes) -> None:
+    def _series(self, axes: Axes, number: int, name: str) -> End:
+        colour, marker = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
+        of = {part: self.rows.filter(series=name, part=part) for part in ("point", "median", "ellipse")}
+        axes.plot(of["point"][X], of["point"][Y], "o", markersize=2.5, color=colour, alpha=0.45, markeredgewidth=0)
+        if of["ellipse"].height:
+            (line,) = axes.fill(of["ellipse"][X], of["ellipse"][Y], facecolor=f"{colour}22", edgecolor=colour)
+            line.set_gid(f"ellipse-{number}")
+        (mark,) = axes.plot(of["median"][X], of["median"][Y], marker, markersize=6, color=colour,
+                            markerfacecolor="white", markeredgewidth=1.4)  # fmt: skip
+        mark.set_gid(f"line-{number}")
+        return End(name, float(of["median"][Y][0]), colour, mark, marker)
+
+    def limit(self, axes: Axes) -> None:
+        """Set the limits so that no delay is below 0."""
         axes.margins(0.08)
         left, _ = axes.get_xlim()
         axes.set_xlim(left=max(left, 0.0))

@@ -1,25 +1,29 @@
-"""One figure: its data, and how Matplotlib draws it. Matplotlib is loaded when a figure is drawn, and only then."""
+"""One figure: its data, its size and its files. Matplotlib is loaded when a figure is drawn, and only then."""
 
 from __future__ import annotations
 
 import io
-import math
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.atomic import write_named
+from ecnlab.plots import values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+    from ecnlab.plots.series import End
+
+T = TypeVar("T")
 
 FORMATS: Final = ("svg", "pdf", "png", "csv")
 """Allowed suffixes of a figure's file."""
@@ -27,26 +31,26 @@ FORMATS: Final = ("svg", "pdf", "png", "csv")
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's colours, distinguishable with any kind of colour vision; black instead of grey."""
 
-DASHES: Final = ("-", "--", ":", "-.")
-"""Line styles, distinguishable in print without colour."""
-
 MOST_LINES: Final = len(COLOURS)
 
 WIDTH: Final = 5.0
 HEIGHT: Final = 2.8
 """Inches: a figure fills a column of a paper and is legible there."""
 
-FONT: Final = 9.0
-"""Points."""
+TIME: Final = "time, s"
+"""The x axis of figures over time."""
 
 STYLE: Final[dict[str, Any]] = {
-    "font.size": FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "text.hinting": "none",  # widths of text do not depend on the resolution
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "ecnlab",  # the same figure has the same bytes
     "pdf.fonttype": 42,  # TrueType: publishers reject Type 3
 }
+
+DPI: Final = 200
+"""Dots per inch of .png."""
 
 METADATA: Final[dict[str, dict[str, None]]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
@@ -63,16 +67,71 @@ class Figure:
     y_label: str
     shape: Literal["line", "stairs", "points"] = "line"
     categories: Sequence[str] = ()
-    """The names of x = 0, 1, ..., where x is no number."""
+    """The names of x = 0, 1, ..., where x is no number. Their points are not joined."""
     from_zero: bool = True
     log_y: bool = False
     """The y axis is logarithmic."""
     note: str = ""
     """Omissions of the figure."""
+    width: float = WIDTH
+    height: float = HEIGHT
+    """Inches."""
+    start: float | None = None
+    end: float | None = None
+    """Limits of the x axis; None: those of the data."""
 
     def data(self) -> pl.DataFrame:
         """Return the plotted data: a row per point, with units in the names of the columns."""
         return self.rows
+
+    def with_(
+        self,
+        *,
+        size: str | tuple[float, float] | None = None,
+        title: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        start: str | float | None = None,
+        end: str | float | None = None,
+    ) -> Self:
+        """Return a changed copy. What is None stays as it is.
+
+        ``size`` is text such as "88x60mm" (mm, cm, in), or width and height in inches. An empty ``title`` draws none.
+        ``labels`` renames series, old name to new. ``start`` and ``end`` restrict a figure over time, and its data, to
+        an interval, ends included: seconds, or text such as "10 s". Raises EcnlabError, with the remedy.
+        """
+        changed = self
+        if size is not None:
+            width, height = _read("size", values.size, size)
+            changed = replace(changed, width=width, height=height)
+        if start is not None or end is not None:
+            changed = changed._between(start, end)
+        if labels:
+            changed = changed._renamed(labels)
+        return changed if title is None else replace(changed, title=title)
+
+    def _between(self, start: str | float | None, end: str | float | None) -> Self:
+        if self.x != TIME:
+            raise EcnlabError(f"{self.title}: not a figure over time: leave out its start and end")
+        first, last = float(self.rows[TIME].min()), float(self.rows[TIME].max())  # type: ignore[arg-type]
+        low = None if start is None else _read("start", values.seconds, start)
+        high = None if end is None else _read("end", values.seconds, end)
+        if low is not None and high is not None and low >= high:
+            raise EcnlabError(f"{self.title}: the start, {low:g} s, is not before the end, {high:g} s: exchange them")
+        within = pl.lit(True) & (pl.lit(True) if low is None else pl.col(TIME) >= low)
+        rows = self.rows.filter(within & (pl.lit(True) if high is None else pl.col(TIME) <= high))
+        if not rows.height:
+            raise EcnlabError(f"{self.title}: no data in this interval: choose one within {first:g} s to {last:g} s")
+        return replace(self, rows=rows, start=low, end=high)
+
+    def _renamed(self, labels: Mapping[str, str]) -> Self:
+        names = self.rows["series"].unique(maintain_order=True).to_list()
+        if missing := [name for name in labels if name not in names]:
+            raise EcnlabError(f"{self.title}: no series is called {missing[0]!r}: there are {', '.join(names)}")
+        new = [labels.get(name, name) for name in names]
+        if twice := [name for name in new if new.count(name) > 1]:
+            raise EcnlabError(f"{self.title}: two series would be called {twice[0]!r}: choose another name for one")
+        rows = self.rows.with_columns(pl.col("series").replace(dict(labels)))
+        return replace(self, rows=rows)
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
@@ -83,7 +142,7 @@ class Figure:
         kind = path.suffix.removeprefix(".").lower()
         if kind not in FORMATS:
             raise EcnlabError(f"{path}: a figure ends with {', '.join(f'.{name}' for name in FORMATS)}")
-        write_named(path, self.rows.write_csv().encode() if kind == "csv" else self._rendered(kind))
+        write_named(path, self.data().write_csv().encode() if kind == "csv" else self._rendered(kind))
         return path
 
     def draw(self) -> Drawing:
@@ -92,20 +151,22 @@ class Figure:
             return self._draw()
 
     def _draw(self) -> Drawing:
-        matplotlib = _matplotlib()
-        from matplotlib.figure import Figure as Drawing
+        with _matplotlib().rc_context(STYLE):
+            from ecnlab.plots import canvas
 
-        with matplotlib.rc_context(STYLE):
-            drawing = Drawing(figsize=(WIDTH, HEIGHT), layout="constrained")
-            axes = drawing.add_subplot()
-            axes.set_title(self.title, loc="left", fontsize=FONT, fontweight="bold", parse_math=False)
-            axes.set_xlabel(self.x_label + (f"\n{self.note}" if self.note else ""), parse_math=False)
-            axes.set_ylabel(self.y_label, parse_math=False)
-            ends = list(self._lines(axes))
-            self._limit(axes)
-            drawing.draw_without_rendering()  # the axes have their size
-            _label(axes, ends)
-        return drawing
+            return canvas.drawn(self)
+
+    def lines(self, axes: Axes) -> list[End]:
+        """Draw every series into ``axes``; return where each ends and how its key looks."""
+        from ecnlab.plots import series
+
+        return series.draw(self, axes)
+
+    def limit(self, axes: Axes) -> None:
+        """Set the limits of ``axes``, after `lines`."""
+        from ecnlab.plots import series
+
+        series.limit(self, axes)
 
     def _repr_svg_(self) -> str:
         return self._rendered("svg").decode()
@@ -115,69 +176,21 @@ class Figure:
         with _plain_warnings(glyphs=kind != "svg"):
             drawing = self._draw()
             with _matplotlib().rc_context(STYLE):
-                drawing.savefig(data, format=kind, dpi=200, metadata=METADATA[kind])
+                drawing.savefig(data, format=kind, dpi=DPI, metadata=METADATA[kind])
         return data.getvalue()
 
-    def _lines(self, axes: Axes) -> Iterator[tuple[str, float, str]]:
-        """Draw every line; yield its name, the height of its end and its colour."""
-        names = self.rows["series"].unique(maintain_order=True).to_list()
-        for number, name in enumerate(names):
-            rows = self.rows.filter(pl.col("series") == name)
-            x, y = rows[self.x].to_list(), [math.nan if v is None else v for v in rows[self.y].to_list()]
-            colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
-            if self.shape == "points":
-                low, high = (rows[side].fill_null(rows[self.y]).to_list() for side in ("low", "high"))
-                reach = [[v - a for v, a in zip(y, low, strict=True)], [b - v for v, b in zip(y, high, strict=True)]]
-                x = [at + self._aside(number - (len(names) - 1) / 2) for at in x]
-                line = axes.errorbar(x, y, reach, marker="o", markersize=3, capsize=2, color=colour, linestyle=dashes)[
-                    0
-                ]
-            else:
-                style = "steps-post" if self.shape == "stairs" else "default"
-                (line,) = axes.plot(x, y, drawstyle=style, color=colour, linewidth=0.9)
-            line.set_gid(f"line-{number}")
-            yield str(name), next((v for v in reversed(y) if math.isfinite(v)), 0.0), colour
 
-    def _aside(self, steps: float) -> float:
-        """Return the horizontal offset of points, so that intervals do not cover each other."""
-        least, most = float(self.rows[self.x].min()), float(self.rows[self.x].max())  # type: ignore[arg-type]
-        return steps * 0.012 * (most - least)
-
-    def _limit(self, axes: Axes) -> None:
-        axes.margins(x=0.03 if self.shape == "points" else 0)
-        if self.log_y:
-            axes.set_yscale("log")
-        elif self.from_zero:
-            axes.set_ylim(bottom=0)
-        if self.from_zero:
-            axes.set_xlim(left=0)
-        if self.categories:
-            axes.set_xticks(range(len(self.categories)), list(self.categories), parse_math=False)
+def font_size(width: float) -> float:
+    """Return the font size in points for a figure of ``width`` inches: 9 from 4.5 in on, 7 up to 3 in."""
+    return min(9.0, max(7.0, 7.0 + (width - 3.0) * 2.0 / 1.5))
 
 
-def _label(axes: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
-    """Write the name of each line at its right end; names that would overlap are moved apart."""
-    height = axes.get_window_extent().height
-    points = axes.figure.dpi / 72
-    ordered = sorted(ends, key=lambda end: end[1])
-    wanted = [float(axes.transData.transform((0, value))[1] - axes.get_window_extent().y0) for _, value, _ in ordered]
-    for (name, _, colour), place in zip(ordered, apart(wanted, 1.25 * FONT * points, height), strict=True):
-        axes.annotate(
-            name, (1, place / height), (4, 0), "axes fraction", "offset points",
-            color=colour, va="center", ha="left", parse_math=False,
-        )  # fmt: skip
-
-
-def apart(wanted: Sequence[float], distance: float, height: float) -> list[float]:
-    """The ascending places ``wanted``, moved so that neighbours are ``distance`` apart, within ``height`` if they fit."""
-    found: list[float] = []
-    for place in wanted:
-        found.append(max(place, found[-1] + distance) if found else max(place, 0.0))
-    limit = max(height, distance * (len(found) - 1))
-    for place in reversed(range(len(found))):
-        found[place] = min(found[place], limit)
-        limit = found[place] - distance
-    return found
+def _read(key: str, read: Callable[[str], T], value: str | T) -> T:
+    """Return ``value``, or what ``read`` makes of its text. Raises EcnlabError that names ``key``."""
+    try:
+        return read(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise EcnlabError(f"{key}: {error}") from None
 
 
 class FigureWarning(UserWarning):
@@ -200,7 +213,7 @@ def _plain_warnings(*, glyphs: bool = True) -> Iterator[None]:
     if missing and glyphs:
         told.append(f"the font has no {' '.join(map(chr, missing))}: write .svg, which keeps text as text")
     if any("layout not applied" in text for text in others):
-        told.append("names and labels leave no room for the axes: write shorter ones")
+        told.append("names and labels leave no room for the axes: write shorter ones, or draw a larger figure")
     told += [text for text in others if "layout not applied" not in text]
     for text in told:
         warnings.warn(text, FigureWarning, stacklevel=4)

@@ -10,12 +10,10 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import cloud
-from ecnlab.plots.figure import MOST_LINES, Figure
+from ecnlab.plots.figure import MOST_LINES, TIME, Figure
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
-
-TIME: Final = "time, s"
 
 AVERAGE: Final = "average_packets"
 """The column of laws that keep an average of the queue."""

@@ -1,0 +1,97 @@
+"""The series of a figure in Matplotlib's axes: lines, stairs, points with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ecnlab.base.lazy_imports import pl
+from ecnlab.plots.figure import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from ecnlab.plots.figure import Figure
+
+DASHES: Final = ("-", "--", ":", "-.")
+"""Line styles, distinguishable in print without colour."""
+
+MARKS: Final = "osD^vP*"
+"""Markers, distinguishable in print without colour."""
+
+SLOT: Final = 0.6
+"""Fraction of the distance between two categories that their points use."""
+
+DODGE: Final = 0.012
+"""Horizontal distance between series at one position, as a fraction of a numeric axis."""
+
+
+class End(NamedTuple):
+    """The right end of a series, where its name is written."""
+
+    name: str
+    y: float
+    """In units of the data."""
+    colour: str
+    key: Artist
+    """The artist that a legend shows."""
+    marker: str = ""
+    """The marker beside the name of a series of points, if there are several."""
+
+
+def draw(figure: Figure, axes: Axes) -> list[End]:
+    """Draw every series of ``figure``; return their ends."""
+    names = figure.rows["series"].unique(maintain_order=True).to_list()
+    ends = []
+    for number, name in enumerate(names):
+        rows = figure.rows.filter(pl.col("series") == name)
+        x, y = rows[figure.x].to_list(), [math.nan if v is None else v for v in rows[figure.y].to_list()]
+        colour, marker = COLOURS[number % len(COLOURS)], ""
+        if figure.shape == "points":
+            marker = MARKS[number % len(MARKS)]
+            low, high = (rows[side].fill_null(rows[figure.y]).to_list() for side in ("low", "high"))
+            reach = [[v - a for v, a in zip(y, low, strict=True)], [b - v for v, b in zip(y, high, strict=True)]]
+            x = [at + _aside(figure, number, len(names)) for at in x]
+            joined = "" if figure.categories else DASHES[number % len(DASHES)]
+            line = axes.errorbar(x, y, reach, marker=marker, markersize=3.5, capsize=2, color=colour, linestyle=joined,
+                                 linewidth=0.9)[0]  # fmt: skip
+        else:
+            style = "steps-post" if figure.shape == "stairs" else "default"
+            (line,) = axes.plot(x, y, drawstyle=style, color=colour, linewidth=0.9)
+        line.set_gid(f"line-{number}")
+        ends.append(End(str(name), next((v for v in reversed(y) if math.isfinite(v)), 0.0), colour, line, marker))
+    return [] if _alone(figure, names) else ends
+
+
+def _alone(figure: Figure, names: Sequence[str]) -> bool:
+    """Whether the only series is the metric that the y axis names already."""
+    return figure.shape == "points" and len(names) == 1 and figure.y_label.split(", ")[0] == names[0]
+
+
+def _aside(figure: Figure, number: int, count: int) -> float:
+    """Return the horizontal offset of points, so that intervals do not cover each other."""
+    steps = number - (count - 1) / 2
+    if figure.categories:
+        return steps * min(SLOT / count, 0.15)
+    least, most = float(figure.rows[figure.x].min()), float(figure.rows[figure.x].max())  # type: ignore[arg-type]
+    return steps * DODGE * (most - least)
+
+
+def limit(figure: Figure, axes: Axes) -> None:
+    """Set the limits and ticks of ``axes``."""
+    axes.margins(x=0.03 if figure.shape == "points" else 0)
+    if figure.log_y:
+        axes.set_yscale("log")
+    elif figure.from_zero:
+        axes.set_ylim(bottom=0)
+    if figure.from_zero:
+        axes.set_xlim(left=0)
+    if figure.start is not None:
+        axes.set_xlim(left=figure.start)
+    if figure.end is not None:
+        axes.set_xlim(right=figure.end)
+    if figure.categories:
+        axes.set_xlim(-0.5, len(figure.categories) - 0.5)
+        axes.set_xticks(range(len(figure.categories)), list(figure.categories), parse_math=False)

@@ -1,0 +1,45 @@
+"""Values of options of figures, as text: sizes on paper and times."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ecnlab.base.quantities import TIMES
+
+INCHES: Final = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0}
+"""Units of sizes, in inches."""
+
+LEAST: Final = 1.0
+MOST: Final = 40.0
+"""Smallest and largest side of a figure in inches."""
+
+SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*[x×]\s*(\d+(?:\.\d+)?)\s*(mm|cm|in)\s*")
+TIME: Final = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(TIMES)})\s*")
+
+
+def size(text: str) -> tuple[float, float]:
+    """Return width and height in inches of ``text``, such as "88x60mm". Raises ValueError with the remedy."""
+    found = SIZE.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is not a size: write width x height with mm, cm or in, such as 88x60mm")
+    width, height = (float(found[i]) * INCHES[found[3]] for i in (1, 2))
+    if not (min(width, height) >= LEAST and max(width, height) <= MOST):
+        raise ValueError(f"{text!r} is out of range: each side is {LEAST:g} to {MOST:g} in (25.4 to 1016 mm)")
+    return width, height
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of ``text``, such as "10 s". Raises ValueError with the remedy."""
+    found = TIME.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is not a time: write a number and its unit ({', '.join(TIMES)}), such as '10 s'")
+    return float(found[1]) * TIMES[found[2]] / 1e12
+
+
+def label(text: str) -> tuple[str, str]:
+    """Return the old and the new name in ``text``, "old=new". Raises ValueError with the remedy."""
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise ValueError(f"{text!r} renames no series: write its name and the new one, such as 'bulk=ECN flows'")
+    return old, new
