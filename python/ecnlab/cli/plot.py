@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import click
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.options import File, examples
+from ecnlab.plots import values
 from ecnlab.plots.figure import Figure, FigureWarning
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
@@ -46,6 +47,24 @@ OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = 
 KINDS: Final = tuple(dict.fromkeys((*OF_RUN, *OF_SWEEP)))
 
 
+OVER_TIME: Final = ("queue", "cwnd", "goodput")
+"""Kinds with --from and --to."""
+
+
+class Written(click.ParamType[Any]):
+    """A value that a function of `ecnlab.plots.values` reads."""
+
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+        self.name, self._read = name, read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value; fail with the remedy if the text is not valid."""
+        try:
+            return self._read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            return self.fail(str(error), param, ctx)
+
+
 @click.command()
 @click.argument("folder", type=File)
 @click.argument("kind", type=click.Choice(KINDS))
@@ -60,15 +79,32 @@ KINDS: Final = tuple(dict.fromkeys((*OF_RUN, *OF_SWEEP)))
 @click.option(
     "--sigma", type=click.FloatRange(0.1, 5), help=f"For `{OVER}`: standard deviations of the ellipses. [default: 1]"
 )
+@click.option(
+    "--size",
+    type=Written("size", values.size),
+    help="Width and height with mm, cm or in, such as 88x60mm. [default: 5x2.8in]",
+)
+@click.option("--from", "start", type=Written("time", values.seconds), help="For figures over time: where they start.")
+@click.option("--to", "end", type=Written("time", values.seconds), help="For figures over time: where they end.")
+@click.option("--title", help='The title; "" for none. [default: the contents of the figure]')
+@click.option(
+    "--labels",
+    type=Written("old=new", values.label),
+    multiple=True,
+    help="Rename a series. Can be repeated.",
+)
 @examples("""
       ecnlab plot results/dumbbell queue -o queue.svg
+      ecnlab plot results/dumbbell queue --size 88x60mm --from '10 s' --to '20 s' --title '' -o q.pdf
       ecnlab plot results/dumbbell cwnd --flow 'bulk[0]' --flow 'bulk[1]' -o cwnd.pdf
       ecnlab plot results/dumbbell sojourn --by group --tail -o tail.pdf
       ecnlab plot results/gain effect --metric goodput --by max_p -o gain.pdf
       ecnlab plot results/pies goodput-over-delay -o pies.pdf
       ecnlab plot results/dumbbell queue -o queue.csv
 """)
-def plot(folder: Path, kind: str, out: Path, **options: Any) -> None:
+def plot(
+    folder: Path, kind: str, out: Path, size: Any, title: str | None, labels: Sequence[tuple[str, str]], **options: Any
+) -> None:
     """Draw the figure KIND of the run or sweep in FOLDER.
 
     \b
@@ -78,10 +114,15 @@ def plot(folder: Path, kind: str, out: Path, **options: Any) -> None:
     goodput-over-delay     of a run: its flows; of a sweep: its runs; with ellipses (RFC 7928)
     effect                 of a sweep: a metric along an axis, with intervals
     """
-    given = {name: value for name, value in options.items() if value}
+    given = {name: value for name, value in options.items() if value not in (None, False, ())}
+    interval = {name: given.pop(name) for name in ("start", "end") if name in given}
+    if interval and kind not in OVER_TIME:
+        option = "--from" if "start" in interval else "--to"
+        raise EcnlabError(f"{folder}: the figure `{kind}` has no {option}: leave it out")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FigureWarning)
-        file = _figure(folder, kind, given).save(out)
+        figure = _figure(folder, kind, given).with_(size=size, title=title, labels=dict(labels), **interval)
+        file = figure.save(out)
     for one in caught:
         console.complain(f"{file}: {one.message}")
     console.say(f"figure: {file}")
