@@ -82,6 +82,38 @@ class Sweep:
         types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
         return pl.DataFrame(rows, schema=types, orient="row")
 
+    def differences(self, metric: str, against: str) -> pl.DataFrame:
+        """Paired differences of ``metric``, each other arm minus the arm ``against``, over the replicates.
+
+        The columns are those of `summary`. Runs with equal axes and replicate are a pair: they have the same seed. Pairs
+        in which the metric is not defined are left out. ``low`` and ``high`` bound the 95 % interval (Student's t,
+        clipped to the range of the difference), null where there is one pair. Raises ValueError if there is no such
+        metric or arm.
+        Source: Jain (1991), section 13.4.1, paired observations.
+        """
+        from ecnlab.base.stats import paired_difference  # loading SciPy takes a second
+        from ecnlab.scenario.metric_ranges import of_difference, of_metric
+
+        if metric not in self.manifest["metrics"]:
+            raise ValueError(f"no metric is called {metric!r}: there are {', '.join(self.manifest['metrics'])}")
+        rows = self.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
+        if against not in self.runs["arm"]:
+            raise ValueError(f"no arm is called {against!r}")
+        pairs = rows.filter(pl.col("arm") != against).join(
+            rows.filter(pl.col("arm") == against).drop("arm", "metric"),
+            on=[*self.axes, "replicate"], how="inner", suffix=" (against)", maintain_order="left",
+        )  # fmt: skip
+        keys = ["arm", *self.axes, "metric"]
+        range_ = of_metric(self.manifest["metrics"], metric)
+        bounds = of_difference(range_, range_)
+        found = []
+        for key, group in pairs.group_by(keys, maintain_order=True):
+            mean = bounds.clip(paired_difference(group["value"], group["value (against)"]))
+            ends = (mean.low, mean.high) if mean.n > 1 else (None, None)
+            found.append((*key, mean.mean, *ends, mean.n))
+        types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
+        return pl.DataFrame(found, schema=types, orient="row")
+
     @property
     def plot(self) -> SweepPlots:
         """Its figures: ``sweep.plot.effect("goodput", by="max_p")``, see ``docs/plots.md``."""
