@@ -18,7 +18,7 @@ from ecnlab.plots.cloud import ellipse, rows
 from ecnlab.plots.distribution import of_bins, of_times
 from ecnlab.plots.figure import Figure, FigureWarning
 from ecnlab.plots.run import sojourns
-from ecnlab.plots.sweep import unit_of
+from ecnlab.plots.units import unit_of
 from ecnlab.scenario.files import read_scenario
 
 SCENARIO = """

@@ -34,9 +34,9 @@ OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
 
 OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = {
     "effect": (
-        {"metric", "by"},
+        {"metric", "by", "against"},
         lambda sweep, given: sweep.plot.effect(
-            given.get("metric") or next(iter(sweep.manifest["metrics"]), ""), given.get("by")
+            **{"metric": next(iter(sweep.manifest["metrics"]), ""), **given},
         ),
     ),
     "sojourn": ({"link", "tail"}, lambda sweep, given: sweep.plot.sojourn(**given)),
@@ -72,7 +72,10 @@ class Written(click.ParamType[Any]):
 @click.option("--link", help="For `queue` and `sojourn`: the link. [default: the one with the longest mean queue]")
 @click.option("--flow", multiple=True, help="For `cwnd`: this flow. Can be repeated. [default: the first three]")
 @click.option("--metric", help="For `effect`: the metric. [default: the first]")
-@click.option("--by", help="For `effect`: the axis. For `sojourn` of a run: `group` or `class`, a line for each.")
+@click.option("--against", help="For `effect`: draw the paired differences of the other arms to this one.")
+@click.option(
+    "--by", help="For `effect`: the axis, or `arm`. For `sojourn` of a run: `group` or `class`, a line for each."
+)
 @click.option("--tail", is_flag=True, help="For `sojourn`: draw the complementary CDF on a logarithmic axis.")
 @click.option("--goodput", help=f"For `{OVER}` of a sweep: the metric. [default: the first in bit/s]")
 @click.option("--delay", help=f"For `{OVER}` of a sweep: the metric. [default: the first in seconds]")

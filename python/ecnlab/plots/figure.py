@@ -69,6 +69,8 @@ class Figure:
     categories: Sequence[str] = ()
     """The names of x = 0, 1, ..., where x is no number. Their points are not joined."""
     from_zero: bool = True
+    zero: bool = False
+    """A line at y = 0."""
     log_y: bool = False
     """The y axis is logarithmic."""
     note: str = ""

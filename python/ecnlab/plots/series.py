@@ -45,6 +45,8 @@ def draw(figure: Figure, axes: Axes) -> list[End]:
     """Draw every series of ``figure``; return their ends."""
     names = figure.rows["series"].unique(maintain_order=True).to_list()
     ends = []
+    if figure.zero:
+        axes.axhline(0, color="#888888", linewidth=0.7, zorder=0)
     for number, name in enumerate(names):
         rows = figure.rows.filter(pl.col("series") == name)
         x, y = rows[figure.x].to_list(), [math.nan if v is None else v for v in rows[figure.y].to_list()]

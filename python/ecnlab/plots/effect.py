@@ -1,0 +1,82 @@
+"""The effect of an axis, or of the arms, on a metric of a sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ecnlab.base.lazy_imports import pl
+from ecnlab.plots import keys, units
+from ecnlab.plots.figure import MOST_LINES, Figure
+
+if TYPE_CHECKING:
+    from ecnlab.runs.sweep_result import Sweep
+
+DRAWN: Final = ("series", "x", "low", "high", "n")
+"""Columns of a figure's data whose names do not depend on axes and metrics."""
+
+ARM: Final = "arm"
+
+MEANS: Final = "means and 95 % intervals of the replicates"
+DIFFERENCES: Final = "means and 95 % intervals of the differences between runs with the same seed"
+
+
+def figure(sweep: Sweep, metric: str, by: str | None, against: str | None) -> Figure:
+    """Return the figure; see `SweepPlots.effect`."""
+    by = _axis(sweep, metric, by)
+    rows = sweep.summary() if against is None else _differences(sweep, metric, against)
+    rows = rows.filter(pl.col("metric") == metric).drop_nulls("mean")
+    if not rows.height:
+        raise _refused(sweep, f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
+    rows = rows.with_columns(pl.Series("series", keys.names(sweep, rows, metric, without=[by]), dtype=pl.String))
+    if (number := rows["series"].n_unique()) > MOST_LINES:
+        of = ", ".join(axis for axis in (ARM, *sweep.axes) if axis != by)
+        raise _refused(sweep, f"{number} lines in one figure, of {of}", f"at most {MOST_LINES} can be distinguished")
+    return _drawn(sweep, rows, metric, by, against)
+
+
+def _axis(sweep: Sweep, metric: str, by: str | None) -> str:
+    """Return the axis of the figure, or "arm"."""
+    axes, metrics = sweep.axes, sweep.manifest["metrics"]
+    if metric not in metrics:
+        raise _refused(sweep, f"no metric is called {metric!r}", f"there are {', '.join(metrics)}")
+    arms = [ARM] if sweep.runs[ARM].drop_nulls().len() and ARM not in axes else []
+    if not (axes or arms):
+        raise _refused(sweep, "the experiment has neither axes nor arms", "give it a [grid.NAME] or [arm.NAME]")
+    if by is not None and by not in (*axes, *arms):
+        raise _refused(sweep, f"no axis is called {by!r}", f"there are {', '.join((*axes, *arms))}")
+    return by or (*axes, *arms)[0]
+
+
+def _differences(sweep: Sweep, metric: str, against: str) -> pl.DataFrame:
+    arms = sweep.runs[ARM].drop_nulls().unique(maintain_order=True).to_list()
+    if against not in arms:
+        there = f"there are {', '.join(arms)}" if arms else "the experiment has none; give it an [arm.NAME] for each"
+        raise _refused(sweep, f"no arm is called {against!r}", there)
+    if len(arms) == 1:
+        raise _refused(sweep, f"{against!r} is the only arm", "give the experiment another [arm.NAME]")
+    return sweep.differences(metric, against)
+
+
+def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str | None) -> Figure:
+    label = keys.free(by, [*DRAWN, *sweep.axes]) if by in DRAWN else by
+    labels = rows[by].unique(maintain_order=True).to_list()
+    places, axis_unit = units.numbers(labels)
+    x = dict(zip(labels, places or range(len(labels)), strict=True))
+    scale, unit = units.drawn_unit(sweep.manifest["metrics"], metric)
+    name = metric if against is None else f"{metric} minus {against}"
+    y_label = f"{name}, {unit}" if unit else name
+    y = keys.free(y_label, [*DRAWN, label])
+    at = pl.col(by).replace_strict(x, return_dtype=pl.Float64).alias("x")
+    rows = rows.with_columns(pl.col("mean", "low", "high") * scale)
+    data = rows.select("series", pl.col(by).alias(label), at, pl.col("mean").alias(y), "low", "high", "n")
+    return Figure(
+        # A line goes from left to right, even if values are not listed in order.
+        data.sort("x", maintain_order=True) if places else data,
+        "x", y, f"Effect of {by} on {metric}" if against is None else f"{metric}: difference from {against}",
+        f"{by}, {axis_unit}" if axis_unit else by, y_label, "points", [] if places else labels, from_zero=False,
+        zero=against is not None, note=MEANS if against is None else DIFFERENCES,
+    )  # fmt: skip
+
+
+def _refused(sweep: Sweep, missing: str, remedy: str) -> Exception:
+    return keys.refused(sweep, "effect", missing, remedy)

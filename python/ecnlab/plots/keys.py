@@ -1,0 +1,48 @@
+"""Names of series from the keys of a sweep: its arms and axes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.plots.figure import MOST_LINES
+
+if TYPE_CHECKING:
+    from ecnlab.runs.sweep_result import Sweep
+
+
+def names(sweep: Sweep, rows: pl.DataFrame, alone: str, without: Collection[str] = ()) -> list[str]:
+    """Return a name for each of ``rows``: its arm and its axes but ``without``; ``alone`` if it has none."""
+    axes = [axis for axis in ("arm", *sweep.axes) if axis not in without]
+    if not axes:
+        return [alone] * rows.height
+    keys = [axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in axes]
+    return [", ".join(str(part) for part in key if part is not None) or alone for key in rows[keys].iter_rows()]
+
+
+def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str) -> pl.DataFrame:
+    """Return ``rows`` with the column ``series`` of `names`. Raises EcnlabError if there are too many."""
+    found = names(sweep, rows, alone)
+    if (number := len(set(found))) > MOST_LINES:
+        missing = f"{number} lines in one figure, of {', '.join(['arm', *sweep.axes])}"
+        raise refused(sweep, kind, missing, f"at most {MOST_LINES} can be distinguished")
+    return rows.with_columns(pl.Series("series", found, dtype=pl.String))
+
+
+def refused(sweep: Sweep, kind: str, missing: str, remedy: str) -> EcnlabError:
+    """Return the error of a figure that ``sweep`` does not have."""
+    return EcnlabError(f"{sweep.folder}: no figure `{kind}`: {missing}; {remedy}")
+
+
+def free(name: str, taken: Collection[str]) -> str:
+    """``name``, with underscores behind it if it is taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def axis_column(name: str) -> str:
+    """Return the column of the axis ``name`` for a table that already has a column of that name."""
+    return f"{name} (axis)"
