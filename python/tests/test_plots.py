@@ -299,6 +299,9 @@ def test_names_of_lines_do_not_touch() -> None:
         (["pair", "goodput-over-delay", "--delay", "goodput"], ["the metric 'goodput' is not in s; name one of delay"]),
         (["quiet", "goodput-over-delay"], ["no flow has round-trip samples"]),
         (["run", "queue", "--link", "x"], ["no link is called 'x'; there are", "bottleneck"]),
+        (["counted", "completion"], ["no transaction ended in the measurement window; it needs flows with traffic"]),
+        (["pair", "completion"], ["the sweep has no table `transactions`; sweep with --keep transactions"]),
+        (["run", "goodput", "--panels"], ["the figure `goodput` of a run has no --panels"]),
         (["run", "cwnd", "--flow", "x"], ["no flow is called 'x'; there are bulk[0], bulk[1]"]),
         (["run", "queue", "--metric", "x"], ["the figure `queue` of a run has no --metric"]),
         (["run", "effect"], ["no figure `effect`: it is of a sweep, and this is a run; a run has queue"]),
@@ -442,17 +445,18 @@ delay = {{ table = "links", column = "sojourn_mean_s", aggregate = "max" }}
 """
 
 
-@pytest.mark.parametrize("axis", ["x", "series", "link", "group", "delay", "goodput"])
+@pytest.mark.parametrize("axis", ["x", "series", "panel", "link", "group", "delay", "goodput"])
 def test_axes_may_be_called_as_the_columns_of_figures_and_tables(folder, tmp_path, axis) -> None:
     text = (folder / "bare.toml").read_text().replace('10 ms"', '10 ms"\nqueue = "counted"', 1)
     text += '[queue.counted]\ndiscipline = "droptail"\nlimit = "50 packets"\nquantiles = true\n'
     (tmp_path / "run.toml").write_text(text)
     (tmp_path / "named.toml").write_text(NAMED.format(axis=axis))
     plot = ecnlab.sweep(tmp_path / "named.toml", tmp_path / "out", keep=["sojourn_bins"]).plot
-    assert plot.effect("goodput").data()["x"].len() == 2
+    assert plot.effect("goodput").data()["x"].to_list() == [10, 50]
+    assert plot.effect("goodput", panels=True).data()["x"].to_list() == [10, 50]
     assert plot.effect("n").data().columns == [
         "series",
-        axis + "_" * (axis in "x series"),
+        axis + "_" * (axis in ("x", "series", "panel")),
         "x",
         "n_",
         "low",

@@ -26,7 +26,11 @@ OVER: Final = "goodput-over-delay"
 OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
     "queue": ({"link"}, lambda run, given: run.plot.queue(**given)),
     "sojourn": ({"link", "by", "tail"}, lambda run, given: run.plot.sojourn(**given)),
-    "cwnd": ({"flow"}, lambda run, given: run.plot.cwnd(given.get("flow", ()))),
+    "completion": ({"tail"}, lambda run, given: run.plot.completion(**given)),
+    "cwnd": (
+        {"flow", "panels"},
+        lambda run, given: run.plot.cwnd(given.get("flow", ()), panels=given.get("panels", False)),
+    ),
     "goodput": (set(), lambda run, _: run.plot.goodput()),
     OVER: ({"sigma"}, lambda run, given: run.plot.goodput_over_delay(**given)),
 }
@@ -34,12 +38,13 @@ OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
 
 OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = {
     "effect": (
-        {"metric", "by", "against"},
+        {"metric", "by", "against", "panels"},
         lambda sweep, given: sweep.plot.effect(
             **{"metric": next(iter(sweep.manifest["metrics"]), ""), **given},
         ),
     ),
     "sojourn": ({"link", "tail"}, lambda sweep, given: sweep.plot.sojourn(**given)),
+    "completion": ({"tail"}, lambda sweep, given: sweep.plot.completion(**given)),
     OVER: ({"goodput", "delay", "sigma"}, lambda sweep, given: sweep.plot.goodput_over_delay(**given)),
 }
 """Kinds of figures of sweeps."""
@@ -71,12 +76,15 @@ class Written(click.ParamType[Any]):
 @click.option("-o", "--out", type=File, required=True, help="File: .svg, .pdf or .png; .csv for the data.")
 @click.option("--link", help="For `queue` and `sojourn`: the link. [default: the one with the longest mean queue]")
 @click.option("--flow", multiple=True, help="For `cwnd`: this flow. Can be repeated. [default: the first three]")
+@click.option("--panels", is_flag=True, help="For `cwnd` and `effect`: draw small multiples.")
 @click.option("--metric", help="For `effect`: the metric. [default: the first]")
 @click.option("--against", help="For `effect`: draw the paired differences of the other arms to this one.")
 @click.option(
     "--by", help="For `effect`: the axis, or `arm`. For `sojourn` of a run: `group` or `class`, a line for each."
 )
-@click.option("--tail", is_flag=True, help="For `sojourn`: draw the complementary CDF on a logarithmic axis.")
+@click.option(
+    "--tail", is_flag=True, help="For `sojourn` and `completion`: draw the complementary CDF on a logarithmic axis."
+)
 @click.option("--goodput", help=f"For `{OVER}` of a sweep: the metric. [default: the first in bit/s]")
 @click.option("--delay", help=f"For `{OVER}` of a sweep: the metric. [default: the first in seconds]")
 @click.option(
@@ -114,6 +122,8 @@ def plot(
     queue, cwnd, goodput   of a run whose scenario sets `sample`: over time
     sojourn                distribution of the times in a queue: of a run with --events, or of
                            a run or sweep whose queue has `quantiles = true`
+    completion             of a run, or a sweep with `--keep transactions`: distribution of the
+                           completion times of transactions
     goodput-over-delay     of a run: its flows; of a sweep: its runs; with ellipses (RFC 7928)
     effect                 of a sweep: a metric along an axis, with intervals
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,7 +16,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import ScaledTranslation
 
-from ecnlab.plots.figure import DPI, font_size
+from ecnlab.base.lazy_imports import pl
+from ecnlab.plots import series
+from ecnlab.plots.figure import DPI, font_size, grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +50,10 @@ SLANT: Final = 35.0
 """Degrees by which labels of categories are rotated if they would touch."""
 
 
+Title: TypeAlias = "tuple[Text, Axes]"
+"""The title of a panel, and its axes."""
+
+
 def drawn(figure: Figure) -> Drawing:
     """Return Matplotlib's figure.
 
@@ -59,7 +65,8 @@ def drawn(figure: Figure) -> Drawing:
             warnings.simplefilter("always")
             drawing = _drawn(figure, short=short)
         laid_out = not any("layout not applied" in str(one.message) for one in caught)
-        if laid_out and drawing.axes[0].get_window_extent().height >= ROOM * drawing.bbox.height:
+        panels = grid(len(drawing.axes))[0] if figure.panel else 1
+        if laid_out and panels * drawing.axes[0].get_window_extent().height >= ROOM * drawing.bbox.height:
             break
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
@@ -69,31 +76,75 @@ def drawn(figure: Figure) -> Drawing:
 def _drawn(figure: Figure, *, short: bool) -> Drawing:
     drawing = Drawing(figsize=(figure.width, figure.height), layout="constrained", dpi=DPI)
     FigureCanvasAgg(drawing)  # measures text
-    axes = drawing.add_subplot()
-    axes.set_xlabel(figure.x_label, parse_math=False)
-    axes.set_ylabel(figure.y_label, parse_math=False)
     top, bottom = _title(drawing, figure.title), _note(drawing, figure.note)
-    ends = figure.lines(axes)
-    figure.limit(axes)
+    ends, titles = _panels(drawing, figure) if figure.panel else (_single(drawing.add_subplot(), figure), [])
     _reserve(drawing, top, bottom)
     drawing.draw_without_rendering()  # the axes have their size
-    if _fits_beside(axes, ends):
-        _label(axes, ends)
-    else:
+    if not figure.panel and _fits_beside(drawing.axes[0], ends):
+        _label(drawing.axes[0], ends)
+    elif ends:
         _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short))
-    _fit(drawing, [axes], slant=bool(figure.categories))
+    _fit(drawing, titles, slant=bool(figure.categories))
     return drawing
 
 
-def _fit(drawing: Drawing, panels: Sequence[Axes], *, slant: bool) -> None:
+def _single(axes: Axes, figure: Figure) -> list[End]:
+    """Draw ``figure`` into ``axes``; return the ends of its series and of its rows of events."""
+    axes.set_xlabel(figure.x_label, parse_math=False)
+    axes.set_ylabel(figure.y_label, parse_math=False)
+    ends = figure.lines(axes, _names(figure.rows))
+    figure.limit(axes)
+    return [*ends, *series.draw_rugs(figure, axes, _names(figure.rugs), axes.get_ylim()[1])]
+
+
+def _names(rows: pl.DataFrame | None) -> list[str]:
+    return [] if rows is None else [str(name) for name in rows["series"].unique(maintain_order=True)]
+
+
+def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
+    """Draw a panel for each part of ``figure``, with shared axes.
+
+    Returns one end for each name if there are several, and the panels' titles.
+    """
+    panels, names = figure.panels(), _names(figure.rows)
+    shape = grid(len(panels))
+    columns = shape[1]
+    places = drawing.subplots(*shape, sharex=True, sharey=True, squeeze=False)
+    ends: dict[str, End] = {}
+    titles: list[Title] = []
+    for number, (axes, part) in enumerate(zip(places.flat, panels.values(), strict=False)):
+        ends |= {end.name: end for end in part.lines(axes, names)}
+        last = number + columns >= len(panels)  # of its column
+        axes.tick_params(labelbottom=last)
+        axes.set_xlabel(figure.x_label if last else "", parse_math=False)
+        axes.set_ylabel("" if number % columns else figure.y_label, parse_math=False)
+    for axes in places.flat[len(panels) :]:
+        axes.remove()
+    for axes, part in zip(places.flat, panels.values(), strict=False):
+        part.limit(axes)
+    top = places[0, 0].get_ylim()[1]
+    for axes, (name, part) in zip(places.flat, panels.items(), strict=False):
+        rows = series.draw_rugs(part, axes, _names(figure.rugs), top)
+        counts = ", ".join(f"{count} {of}" for of, count in (end.name.rsplit(": ", 1) for end in rows))
+        size = 0.9 * FontProperties().get_size_in_points()
+        title = axes.set_title(
+            f"{name}: {counts}" if counts else name, loc="left", fontsize=size, pad=3, parse_math=False
+        )
+        titles.append((title, axes))
+    return list(ends.values()) if len(names) > 1 else [], titles
+
+
+def _fit(drawing: Drawing, titles: Sequence[Title], *, slant: bool) -> None:
     """Wrap the labels of axes, and with ``slant`` rotate labels of categories that would touch."""
     drawing.draw_without_rendering()
-    for axes in panels:
+    for axes in drawing.axes:
         if slant:
             _slant(axes)
         box = axes.get_window_extent()
         for label, room in ((axes.xaxis.label, box.width), (axes.yaxis.label, box.height)):
             label.set_text(wrapped(label, label.get_text(), room))
+    for title, axes in titles:
+        title.set_text(wrapped(title, title.get_text(), axes.get_window_extent().width))
     drawing.draw_without_rendering()
 
 

@@ -71,9 +71,8 @@ def cloud(series: Mapping[str, Points], what: str, note: str, *, delay: str, sig
 class Cloud(Figure):
     """Points, their medians and their ellipses, named where they are."""
 
-    def lines(self, axes: Axes) -> list[End]:
+    def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
         """Draw the points, the medians and the ellipses."""
-        names = self.rows["series"].unique(maintain_order=True).to_list()
         return [self._series(axes, number, str(name)) for number, name in enumerate(names)]
 
     def _series(self, axes: Axes, number: int, name: str) -> End:

@@ -15,6 +15,10 @@ X: Final = "sojourn, ms"
 CDF: Final = "share of packets"
 TAIL: Final = "share of packets at least so long"
 
+COMPLETION: Final = "completion, ms"
+COMPLETED: Final = "share of transactions"
+COMPLETED_TAIL: Final = "share of transactions at least so long"
+
 
 def of_times(seconds: pl.Series, *, tail: bool) -> pl.DataFrame:
     """Return the distribution of single times, thinned, except the ``MOST_POINTS`` longest if the tail is requested.
@@ -41,13 +45,30 @@ def of_bins(bins: pl.DataFrame, *, tail: bool) -> pl.DataFrame:
 
 
 def figure(parts: Mapping[str, pl.DataFrame], title: str, *, tail: bool, exact: bool, note: str = "") -> Figure:
+    """The distribution of sojourn times with a line for each of ``parts``."""
+    return _figure(parts, title, (X, TAIL if tail else CDF), "time in the queue, ms", tail=tail, exact=exact, note=note)
+
+
+def completion(rows: pl.DataFrame, *, tail: bool) -> Figure:
+    """The distribution of completion times, from ``rows`` of transactions with ``series`` and ``latency_s``."""
+    names = rows["series"].unique(maintain_order=True).to_list()
+    parts = {name: of_times(rows.filter(series=name)["latency_s"], tail=tail) for name in names}
+    title = f"Completion times of {rows.height:,} transactions"
+    columns = (COMPLETION, COMPLETED_TAIL if tail else COMPLETED)
+    return _figure(parts, title, columns, "SYN to end of the response, ms", tail=tail, exact=True)
+
+
+def _figure(
+    parts: Mapping[str, pl.DataFrame], title: str, columns: tuple[str, str], x_label: str, *, tail: bool, exact: bool,
+    note: str = "",
+) -> Figure:  # fmt: skip
     """A line for each of ``parts``. The one furthest to the left has its name on top."""
     medians = {name: float(part.filter((pl.col("y") <= 0.5) if tail else (pl.col("y") >= 0.5))["x"][0]) if part.height else 0.0
                for name, part in parts.items()}  # fmt: skip
     names: Sequence[str] = sorted(parts, key=lambda name: -medians[name])
-    y = TAIL if tail else CDF
+    x, y = columns
     rows = pl.concat([parts[name].select(pl.lit(name).alias("series"), "x", "y") for name in names])
     return Figure(
-        rows.rename({"x": X, "y": y}), X, y, title, "time in the queue, ms", y,
-        "stairs" if exact and not tail else "line", log_y=tail, note=note,
+        rows.rename({"x": x, "y": y}), x, y, title, x_label, y, "stairs" if exact and not tail else "line", log_y=tail,
+        note=note,
     )  # fmt: skip

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import keys, units
-from ecnlab.plots.figure import MOST_LINES, Figure
+from ecnlab.plots.figure import HEIGHT, MOST_LINES, MOST_PANELS, Figure, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
 
-DRAWN: Final = ("series", "x", "low", "high", "n")
+PANEL: Final = "panel"
+
+DRAWN: Final = (PANEL, "series", "x", "low", "high", "n")
 """Columns of a figure's data whose names do not depend on axes and metrics."""
 
 ARM: Final = "arm"
@@ -20,18 +22,40 @@ MEANS: Final = "means and 95 % intervals of the replicates"
 DIFFERENCES: Final = "means and 95 % intervals of the differences between runs with the same seed"
 
 
-def figure(sweep: Sweep, metric: str, by: str | None, against: str | None) -> Figure:
+def figure(sweep: Sweep, metric: str, by: str | None, against: str | None, *, panels: bool) -> Figure:
     """Return the figure; see `SweepPlots.effect`."""
     by = _axis(sweep, metric, by)
     rows = sweep.summary() if against is None else _differences(sweep, metric, against)
     rows = rows.filter(pl.col("metric") == metric).drop_nulls("mean")
     if not rows.height:
         raise _refused(sweep, f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
-    rows = rows.with_columns(pl.Series("series", keys.names(sweep, rows, metric, without=[by]), dtype=pl.String))
+    rows = rows.rename({axis: keys.axis_column(axis) for axis in sweep.axes if axis in DRAWN})
+    names = keys.names(sweep, rows, metric, [by])
+    if panels:
+        rows = _panels(sweep, rows, metric, by)
+    else:
+        rows = rows.with_columns(pl.Series("series", names, dtype=pl.String))
     if (number := rows["series"].n_unique()) > MOST_LINES:
         of = ", ".join(axis for axis in (ARM, *sweep.axes) if axis != by)
-        raise _refused(sweep, f"{number} lines in one figure, of {of}", f"at most {MOST_LINES} can be distinguished")
+        remedy = f"at most {MOST_LINES} can be distinguished"
+        also = "" if panels else ": draw panels with --panels (panels=True)"
+        raise _refused(sweep, f"{number} lines in one figure, of {of}", remedy + also)
     return _drawn(sweep, rows, metric, by, against)
+
+
+def _panels(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
+    """Return ``rows`` with a panel for each point of the other axes, and a series for each arm in it.
+
+    Without arms or other axes, each line has a panel of its own.
+    """
+    others = [axis for axis in sweep.axes if axis != by]
+    arms = by != ARM and bool(others) and rows[ARM].n_unique() > 1
+    panels = keys.names(sweep, rows, metric, [ARM, by] if arms else [by], axes_named=True)
+    series = keys.names(sweep, rows, metric, [*others, by]) if arms else [metric] * rows.height
+    rows = rows.with_columns(pl.Series("series", series, dtype=pl.String), pl.Series(PANEL, panels, dtype=pl.String))
+    if (number := rows[PANEL].n_unique()) > MOST_PANELS:
+        raise _refused(sweep, f"{number} panels in one figure", f"at most {MOST_PANELS} are drawn: take `summary()`")
+    return rows
 
 
 def _axis(sweep: Sweep, metric: str, by: str | None) -> str:
@@ -59,22 +83,25 @@ def _differences(sweep: Sweep, metric: str, against: str) -> pl.DataFrame:
 
 def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str | None) -> Figure:
     label = keys.free(by, [*DRAWN, *sweep.axes]) if by in DRAWN else by
-    labels = rows[by].unique(maintain_order=True).to_list()
+    column = keys.axis_column(by) if by in DRAWN else by
+    labels = rows[column].unique(maintain_order=True).to_list()
     places, axis_unit = units.numbers(labels)
     x = dict(zip(labels, places or range(len(labels)), strict=True))
     scale, unit = units.drawn_unit(sweep.manifest["metrics"], metric)
     name = metric if against is None else f"{metric} minus {against}"
     y_label = f"{name}, {unit}" if unit else name
     y = keys.free(y_label, [*DRAWN, label])
-    at = pl.col(by).replace_strict(x, return_dtype=pl.Float64).alias("x")
+    at = pl.col(column).replace_strict(x, return_dtype=pl.Float64).alias("x")
     rows = rows.with_columns(pl.col("mean", "low", "high") * scale)
-    data = rows.select("series", pl.col(by).alias(label), at, pl.col("mean").alias(y), "low", "high", "n")
+    panel = [PANEL] if PANEL in rows.columns else []
+    data = rows.select(*panel, "series", pl.col(column).alias(label), at, pl.col("mean").alias(y), "low", "high", "n")
     return Figure(
         # A line goes from left to right, even if values are not listed in order.
         data.sort("x", maintain_order=True) if places else data,
         "x", y, f"Effect of {by} on {metric}" if against is None else f"{metric}: difference from {against}",
         f"{by}, {axis_unit}" if axis_unit else by, y_label, "points", [] if places else labels, from_zero=False,
-        zero=against is not None, note=MEANS if against is None else DIFFERENCES,
+        zero=against is not None, panel="".join(panel),
+        height=panel_height(rows[PANEL].n_unique()) if panel else HEIGHT, note=MEANS if against is None else DIFFERENCES,
     )  # fmt: skip
 
 

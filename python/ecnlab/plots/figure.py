@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 import warnings
@@ -32,6 +33,8 @@ COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e
 """Okabe and Ito's colours, distinguishable with any kind of colour vision; black instead of grey."""
 
 MOST_LINES: Final = len(COLOURS)
+
+MOST_PANELS: Final = 24
 
 WIDTH: Final = 5.0
 HEIGHT: Final = 2.8
@@ -75,6 +78,10 @@ class Figure:
     """The y axis is logarithmic."""
     note: str = ""
     """Omissions of the figure."""
+    rugs: pl.DataFrame | None = None
+    """Events, drawn as ticks below the axis: the columns ``series`` and ``x``, and ``panel`` if there are panels."""
+    panel: str = ""
+    """The column of ``rows`` with the panel of each series; "" if all are in the same axes."""
     width: float = WIDTH
     height: float = HEIGHT
     """Inches."""
@@ -83,8 +90,11 @@ class Figure:
     """Limits of the x axis; None: those of the data."""
 
     def data(self) -> pl.DataFrame:
-        """Return the plotted data: a row per point, with units in the names of the columns."""
-        return self.rows
+        """Return the plotted data: a row per point or event, with units in the names of the columns.
+
+        Rows of events have no y.
+        """
+        return self.rows if self.rugs is None else pl.concat([self.rows, self.rugs], how="diagonal")
 
     def with_(
         self,
@@ -119,21 +129,23 @@ class Figure:
         high = None if end is None else _read("end", values.seconds, end)
         if low is not None and high is not None and low >= high:
             raise EcnlabError(f"{self.title}: the start, {low:g} s, is not before the end, {high:g} s: exchange them")
-        within = pl.lit(True) & (pl.lit(True) if low is None else pl.col(TIME) >= low)
-        rows = self.rows.filter(within & (pl.lit(True) if high is None else pl.col(TIME) <= high))
+        within = pl.col(TIME).is_between(-math.inf if low is None else low, math.inf if high is None else high)
+        rows = self.rows.filter(within)
         if not rows.height:
             raise EcnlabError(f"{self.title}: no data in this interval: choose one within {first:g} s to {last:g} s")
-        return replace(self, rows=rows, start=low, end=high)
+        rugs = None if self.rugs is None else self.rugs.filter(within)
+        return replace(self, rows=rows, rugs=rugs, start=low, end=high)
 
     def _renamed(self, labels: Mapping[str, str]) -> Self:
-        names = self.rows["series"].unique(maintain_order=True).to_list()
+        names = self.data()["series"].unique(maintain_order=True).to_list()
         if missing := [name for name in labels if name not in names]:
             raise EcnlabError(f"{self.title}: no series is called {missing[0]!r}: there are {', '.join(names)}")
         new = [labels.get(name, name) for name in names]
         if twice := [name for name in new if new.count(name) > 1]:
             raise EcnlabError(f"{self.title}: two series would be called {twice[0]!r}: choose another name for one")
-        rows = self.rows.with_columns(pl.col("series").replace(dict(labels)))
-        return replace(self, rows=rows)
+        renamed = pl.col("series").replace(dict(labels))
+        rugs = None if self.rugs is None else self.rugs.with_columns(renamed)
+        return replace(self, rows=self.rows.with_columns(renamed), rugs=rugs)
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
@@ -158,11 +170,25 @@ class Figure:
 
             return canvas.drawn(self)
 
-    def lines(self, axes: Axes) -> list[End]:
-        """Draw every series into ``axes``; return where each ends and how its key looks."""
+    def panels(self) -> dict[str, Self]:
+        """Return the figure of each panel by its name, without title and note; itself under "" if it has none."""
+        if not self.panel:
+            return {"": self}
+        names = self.rows[self.panel].unique(maintain_order=True).to_list()
+        return {name: self._of_panel(name) for name in names}
+
+    def _of_panel(self, name: str) -> Self:
+        rugs = None if self.rugs is None else self.rugs.filter(pl.col(self.panel) == name)
+        return replace(self, rows=self.rows.filter(pl.col(self.panel) == name), rugs=rugs, panel="")
+
+    def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
+        """Draw every series into ``axes``; return where each ends and how its key looks.
+
+        The place of a series in ``names`` selects its colour.
+        """
         from ecnlab.plots import series
 
-        return series.draw(self, axes)
+        return series.draw(self, axes, names)
 
     def limit(self, axes: Axes) -> None:
         """Set the limits of ``axes``, after `lines`."""
@@ -180,6 +206,17 @@ class Figure:
             with _matplotlib().rc_context(STYLE):
                 drawing.savefig(data, format=kind, dpi=DPI, metadata=METADATA[kind])
         return data.getvalue()
+
+
+def grid(number: int) -> tuple[int, int]:
+    """Return the rows and columns of ``number`` panels."""
+    columns = 1 if number <= 3 else 2 if number <= 10 else 3
+    return -(-number // columns), columns
+
+
+def panel_height(number: int) -> float:
+    """Return the height in inches of a figure with ``number`` panels."""
+    return 0.8 + 1.15 * grid(number)[0]
 
 
 def font_size(width: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ecnlab.base.errors import EcnlabError
@@ -13,20 +13,33 @@ if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
 
 
-def names(sweep: Sweep, rows: pl.DataFrame, alone: str, without: Collection[str] = ()) -> list[str]:
-    """Return a name for each of ``rows``: its arm and its axes but ``without``; ``alone`` if it has none."""
+def names(
+    sweep: Sweep, rows: pl.DataFrame, alone: str, without: Collection[str] = (), also: Sequence[str] = (),
+    *, axes_named: bool = False,
+) -> list[str]:  # fmt: skip
+    """Return a name for each of ``rows``: its arm, its axes but ``without`` and the columns ``also``.
+
+    ``axes_named`` writes "axis = label" instead of the label. The name is ``alone`` if there are no such columns.
+    """
     axes = [axis for axis in ("arm", *sweep.axes) if axis not in without]
-    if not axes:
+    keys = [axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in axes] + list(also)
+    if not keys:
         return [alone] * rows.height
-    keys = [axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in axes]
-    return [", ".join(str(part) for part in key if part is not None) or alone for key in rows[keys].iter_rows()]
+    before = [f"{axis} = " if axes_named and axis != "arm" else "" for axis in (*axes, *also)]
+
+    def name(key: Sequence[object]) -> str:
+        parts = (f"{axis}{label}" for axis, label in zip(before, key, strict=True) if label is not None)
+        return ", ".join(parts) or alone
+
+    found = {key: name(key) for key in rows[keys].unique(maintain_order=True).rows()}
+    return [found[key] for key in rows[keys].iter_rows()]
 
 
-def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str) -> pl.DataFrame:
+def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequence[str] = ()) -> pl.DataFrame:
     """Return ``rows`` with the column ``series`` of `names`. Raises EcnlabError if there are too many."""
-    found = names(sweep, rows, alone)
+    found = names(sweep, rows, alone, also=also)
     if (number := len(set(found))) > MOST_LINES:
-        missing = f"{number} lines in one figure, of {', '.join(['arm', *sweep.axes])}"
+        missing = f"{number} lines in one figure, of {', '.join(['arm', *sweep.axes, *also])}"
         raise refused(sweep, kind, missing, f"at most {MOST_LINES} can be distinguished")
     return rows.with_columns(pl.Series("series", found, dtype=pl.String))
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
+from ecnlab.folder.verified import StoredTables
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import cloud
-from ecnlab.plots.figure import MOST_LINES, TIME, Figure
+from ecnlab.plots.figure import MOST_LINES, MOST_PANELS, TIME, Figure, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
@@ -23,6 +25,17 @@ SAMPLED: Final = ("queue", "cwnd", "goodput")
 
 HEADER: Final = ("link", "connection", "from_sender", "protocol", "seq", "ack", "len", "flags")
 """Columns that identify a packet between its arrival at a queue and its departure; its ECN field may change there."""
+
+QUEUE_DROPS: Final = ("drop_early", "drop_forced", "drop_tail")
+"""Events of packets that a queue drops."""
+
+FLOW_DROPS: Final = (*QUEUE_DROPS, "loss", "drop_box", "drop_tunnel")
+"""Events of packets that do not arrive."""
+
+NO_TRANSACTION: Final = 'it needs flows with traffic = "crr" that complete requests'
+
+PANELS: Final = 12
+"""Windows that are drawn as small multiples where no flow is named."""
 
 FLOWS: Final = 3
 """Windows that are drawn where no flow is named: more hide each other."""
@@ -40,6 +53,8 @@ class RunPlots:
     def queue(self, link: str | None = None) -> Figure:
         """The queue of ``link`` over time, in packets, and its discipline's average where it keeps one.
 
+        If packet events were recorded, ticks below the axis show when the queue marked and dropped packets, with their
+        numbers.
         By default the link is that whose mean queue is longest.
         """
         rows = self._table("queue", "queue_series")
@@ -48,21 +63,57 @@ class RunPlots:
         parts = [_series("queue", rows, "packets")]
         if AVERAGE in rows.columns:
             parts.append(_series("average", rows.drop_nulls(AVERAGE), AVERAGE))
-        return self._figure(parts, f"Queue of {link}", "queue, packets", shape="stairs")
+        rugs = self._rugs(pl.col("link") == link, QUEUE_DROPS)
+        figure = self._figure(parts, f"Queue of {link}", "queue, packets", shape="stairs")
+        return replace(figure, rugs=None if rugs is None else rugs.drop("flow"))
 
-    def cwnd(self, flows: Sequence[str] = ()) -> Figure:
-        """The congestion windows of ``flows`` over time, in bytes; by default of the first three."""
+    def cwnd(self, flows: Sequence[str] = (), *, panels: bool = False) -> Figure:
+        """The congestion windows of ``flows`` over time, in kB (1000 bytes); by default of the first three.
+
+        ``panels`` draws each flow in a panel of its own, by default the first twelve, with shared axes. If packet events
+        were recorded, a panel shows when the flow's data was marked and dropped or lost, with their numbers.
+        """
         rows = self._table("cwnd", "flow_series")
         there = rows["flow"].unique(maintain_order=True).sort().to_list()
         missing = [name for name in flows if name not in there]
         if missing:
             raise self._error("cwnd", f"no flow is called {missing[0]!r}", f"there are {_some(there)}")
-        shown = list(flows) or there[:FLOWS]
-        if len(shown) > MOST_LINES:
-            raise self._error("cwnd", f"{len(shown)} flows in one figure", f"name at most {MOST_LINES}")
-        parts = [_series(name, rows.filter(pl.col("flow") == name), "cwnd_bytes", 1e-3) for name in shown]
+        shown = list(flows) or there[: PANELS if panels else FLOWS]
+        most = MOST_PANELS if panels else MOST_LINES
+        if len(shown) > most:
+            also = "" if panels else f", or draw up to {MOST_PANELS} with --panels (panels=True)"
+            raise self._error("cwnd", f"{len(shown)} flows in one figure", f"name at most {most}{also}")
         note = f"{len(shown)} of {len(there)} flows" if len(shown) < len(there) and not flows else ""
+        if panels:
+            return self._windows(rows, shown, note)
+        parts = [_series(name, rows.filter(pl.col("flow") == name), "cwnd_bytes", 1e-3) for name in shown]
         return self._figure(parts, "Congestion window", "window, kB", shape="stairs", note=note)
+
+    def _windows(self, rows: pl.DataFrame, flows: Sequence[str], note: str) -> Figure:
+        """The windows of ``flows`` as small multiples."""
+        parts = []
+        for name in flows:
+            part = _series("window", rows.filter(pl.col("flow") == name), "cwnd_bytes", 1e-3)
+            parts.append(part.select(pl.lit(name).alias("flow"), "series", "x", "y"))
+        rugs = self._rugs(pl.col("flow").is_in(list(flows)) & pl.col("from_sender"), FLOW_DROPS)
+        figure = self._figure(parts, "Congestion window", "window, kB", shape="stairs", note=note)
+        return replace(figure, panel="flow", rugs=rugs, height=panel_height(len(flows)))
+
+    def _rugs(self, which: pl.Expr, drops: Sequence[str]) -> pl.DataFrame | None:
+        """When packets were marked, and dropped with one of the events ``drops``; None if no packet events are recorded."""
+        if "packets" not in self._run.tables:
+            return None
+        name = pl.when(pl.col("event") == "mark").then(pl.lit("marks")).otherwise(pl.lit("drops")).alias("series")
+        chosen = self._run_events().filter(which & pl.col("event").is_in(["mark", *drops]))
+        found = chosen.select("flow", name, pl.col("time_s").alias(TIME)).collect()
+        return found.sort("series", descending=True, maintain_order=True)
+
+    def _run_events(self) -> pl.LazyFrame:
+        """The table ``packets``; one in a folder is not loaded as a whole."""
+        tables = self._run._tables
+        if isinstance(tables, StoredTables):
+            return pl.scan_parquet(tables.path("packets"))
+        return self._run.table("packets").lazy()
 
     def goodput(self) -> Figure:
         """Return the goodput of each flow group over time, in Mbit/s: data delivered in order since the last sample."""
@@ -103,6 +154,20 @@ class RunPlots:
             raise self._error("sojourn", f"{len(bins)} lines in one figure", "take them from `sojourn_bins`")
         parts = {name: distribution.of_bins(rows, tail=tail) for name, rows in bins.items()}
         return distribution.figure(parts, title, tail=tail, exact=False)
+
+    def completion(self, *, tail: bool = False) -> Figure:
+        """The distribution (CDF) of the completion times of transactions in the measurement window, in ms.
+
+        It is the time from the client's SYN to the end of the response. There is a line for each group of flows. ``tail``
+        draws the share of transactions that took at least so long, on a logarithmic axis.
+        """
+        there = "transactions" in self._run.tables
+        rows = self._run.table("transactions").filter(pl.col("measured")).drop_nulls("latency_s") if there else None
+        if rows is None or not rows.height:
+            raise self._error("completion", "no transaction ended in the measurement window", NO_TRANSACTION)
+        if (number := rows["group"].n_unique()) > MOST_LINES:
+            raise self._error("completion", f"{number} groups of flows in one figure", "take `transactions`")
+        return distribution.completion(rows.rename({"group": "series"}), tail=tail)
 
     def goodput_over_delay(self, sigma: float = 1.0) -> Figure:
         """Goodput of each flow over its queueing delay, with an ellipse for each group of flows (RFC 7928 §2.7).

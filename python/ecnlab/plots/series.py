@@ -28,6 +28,16 @@ DODGE: Final = 0.012
 """Horizontal distance between series at one position, as a fraction of a numeric axis."""
 
 
+RUGS: Final = (COLOURS[2], COLOURS[6])
+"""Colours of rows of events."""
+
+ROW: Final = 0.06
+"""Height of a row of events, as a fraction of the y axis."""
+
+TICKS: Final = 1500
+"""Maximum number of ticks in a row of events: more are indistinguishable in print."""
+
+
 class End(NamedTuple):
     """The right end of a series, where its name is written."""
 
@@ -41,14 +51,15 @@ class End(NamedTuple):
     """The marker beside the name of a series of points, if there are several."""
 
 
-def draw(figure: Figure, axes: Axes) -> list[End]:
+def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
     """Draw every series of ``figure``; return their ends."""
-    names = figure.rows["series"].unique(maintain_order=True).to_list()
     ends = []
     if figure.zero:
         axes.axhline(0, color="#888888", linewidth=0.7, zorder=0)
     for number, name in enumerate(names):
         rows = figure.rows.filter(pl.col("series") == name)
+        if not rows.height:
+            continue
         x, y = rows[figure.x].to_list(), [math.nan if v is None else v for v in rows[figure.y].to_list()]
         colour, marker = COLOURS[number % len(COLOURS)], ""
         if figure.shape == "points":
@@ -70,6 +81,30 @@ def draw(figure: Figure, axes: Axes) -> list[End]:
 def _alone(figure: Figure, names: Sequence[str]) -> bool:
     """Whether the only series is the metric that the y axis names already."""
     return figure.shape == "points" and len(names) == 1 and figure.y_label.split(", ")[0] == names[0]
+
+
+def draw_rugs(figure: Figure, axes: Axes, names: Sequence[str], top: float) -> list[End]:
+    """Draw the events ``names`` of ``figure`` as rows of ticks below y = 0; return the ends of the rows, with their counts.
+
+    ``top`` is the upper limit of the y axis.
+    """
+    if figure.rugs is None or not names:
+        return []
+    left, right = axes.get_xlim()
+    step = (right - left) / TICKS
+    ends = []
+    for row, name in enumerate(names):
+        times = figure.rugs.filter(pl.col("series") == name)[figure.x]
+        middle, half, colour = -(row + 0.7) * ROW * top, 0.4 * ROW * top, RUGS[row % len(RUGS)]
+        at = ((times / step).round().unique().sort() * step).to_list()
+        axes.vlines(at, middle - half, middle + half, color=colour, linewidth=0.5).set_gid(f"rug-{row}")
+        (key,) = axes.plot([], [], "|", color=colour, markersize=5)
+        ends.append(End(f"{name}: {times.len():,}", middle, colour, key))
+    axes.axhline(0, color="#888888", linewidth=0.5, zorder=0)
+    ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= top]
+    axes.set_ylim(-(len(names) + 0.4) * ROW * top, top)
+    axes.set_yticks(ticks)
+    return ends
 
 
 def _aside(figure: Figure, number: int, count: int) -> float:

@@ -11,6 +11,7 @@ from ecnlab.plots import distribution, effect
 from ecnlab.plots.cloud import LEAST, cloud
 from ecnlab.plots.figure import Figure
 from ecnlab.plots.keys import axis_column, free, named, refused
+from ecnlab.plots.run import NO_TRANSACTION
 from ecnlab.plots.units import unit_of
 
 if TYPE_CHECKING:
@@ -23,14 +24,15 @@ class SweepPlots:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
 
-    def effect(self, metric: str, by: str | None = None, against: str | None = None) -> Figure:
+    def effect(self, metric: str, by: str | None = None, against: str | None = None, *, panels: bool = False) -> Figure:
         """The mean of ``metric`` along the axis ``by`` (default: the first), with its 95 % interval (Student's t).
 
         There is a line for each arm and each point of the other axes. Without axes, the arms stand along the x axis; so
         they do with ``by="arm"``. ``against`` draws the paired differences of the other arms to this one
-        (`Sweep.differences`). Raises EcnlabError if there is no such metric, axis or arm, or if there are too many lines.
+        (`Sweep.differences`). ``panels`` draws small multiples with shared axes: a panel for each point of the other axes
+        with a line for each arm, or else a panel for each line. Raises EcnlabError if there is no such metric, axis or arm, or if there are too many lines.
         """
-        return effect.figure(self._sweep, metric, by, against)
+        return effect.figure(self._sweep, metric, by, against, panels=panels)
 
     def goodput_over_delay(self, goodput: str | None = None, delay: str | None = None, sigma: float = 1.0) -> Figure:
         """The metric ``goodput`` over the metric ``delay`` of each run, with an ellipse for each arm and point of the grid.
@@ -85,6 +87,22 @@ class SweepPlots:
         names = rows["series"].unique(maintain_order=True)
         parts = {name: distribution.of_bins(rows.filter(series=name), tail=tail) for name in names}
         return distribution.figure(parts, f"Sojourn times at {link}", tail=tail, exact=False)
+
+    def completion(self, *, tail: bool = False) -> Figure:
+        """The distribution (CDF) of the completion times of transactions in the measurement window, all replicates together.
+
+        There is a line for each arm, point of the grid and group of flows. ``tail`` draws the share of transactions that
+        took at least so long, on a logarithmic axis.
+        """
+        if "transactions" not in self._sweep.tables:
+            remedy = "sweep with --keep transactions"
+            raise self._error("the sweep has no table `transactions`", remedy, "completion")
+        rows = self._table("transactions").filter(pl.col("measured")).drop_nulls("latency_s").collect()
+        if not rows.height:
+            raise self._error("no transaction ended in the measurement window", NO_TRANSACTION, "completion")
+        groups = ["group"] if rows["group"].n_unique() > 1 else []
+        rows = named(self._sweep, rows, "all", "completion", also=groups)
+        return distribution.completion(rows, tail=tail)
 
     def _table(self, name: str) -> pl.LazyFrame:
         """The table ``name`` with its own columns under their names; see `axis_column` for axes."""
