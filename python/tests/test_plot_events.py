@@ -168,6 +168,14 @@ def test_windows_as_small_multiples_share_their_axes_and_count_the_events_of_the
     assert data.filter(flow=both, series="marks").height == marks
 
 
+def test_the_events_of_a_window_are_those_of_the_data_that_it_limits(run) -> None:
+    requests = run.packets.filter(flow="calls", from_sender=False, event="mark")
+    assert requests.height and not run.packets.filter(flow="calls", from_sender=True, event="mark").height
+    assert any(
+        text.startswith("calls: 0 marks") for text in texts(run.plot.cwnd(["calls", "bulk[1]"], panels=True).draw())
+    )
+
+
 def test_twelve_panels_are_drawn_unless_flows_are_named(run, folder, tmp_path) -> None:
     figure = run.plot.cwnd(panels=True)
     assert (len(figure.panels()), figure.note) == (12, "12 of 28 flows")
