@@ -11,7 +11,8 @@ from click.testing import CliRunner
 import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
-from ecnlab.plots.figure import TIME, Figure, grid
+from ecnlab.plots.figure import TIME, Figure
+from ecnlab.plots.look import grid
 from ecnlab.plots.series import TICKS
 from ecnlab.scenario.files import read_scenario
 

@@ -17,6 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
 from ecnlab.plots.canvas import _distinctive
 from ecnlab.plots.figure import Figure, FigureWarning
+from ecnlab.plots.look import grid
 from ecnlab.plots.values import label, seconds, size
 
 SCENARIO = """
@@ -95,6 +96,16 @@ def boxes(drawing) -> dict[str, tuple[float, float, float, float]]:
     return {f"{number} {name}": box.extents for number, (name, box) in enumerate(found)}
 
 
+def in_panels(names: list[str], size: str) -> Figure:
+    """A panel with two series and events for each of ``names``."""
+    figure = over_time(["window", "threshold"], panel="flow")
+    parts = [figure.rows.select(pl.lit(name).alias("flow"), pl.all()) for name in names]
+    events = [{"flow": name, "series": kind, "time, s": 3.0} for name in names for kind in ("marks", "drops")]
+    return Figure(**{**vars(figure), "rows": pl.concat(parts), "rugs": pl.DataFrame(events), "note": NOTE}).with_(
+        size=size
+    )
+
+
 LONG = [f"droptail with ECN and a limit of {n} packets, far" for n in range(7)]
 NOTE = "3 of 50 flows; means and 95 % intervals of the replicates; 1234 packets left out, because they were equal"
 QUEUES = ["droptail", "red", "codel", "fq_codel", "fq_pie", "dualpi2", "cake", "docsis_pie"]
@@ -110,9 +121,12 @@ QUEUES = ["droptail", "red", "codel", "fq_codel", "fq_pie", "dualpi2", "cake", "
         over_time(LONG[:2]).with_(title=""),
         of_categories(LONG, QUEUES, note=NOTE),
         of_categories(["ecn", "plain"], QUEUES),
+        in_panels([f"bulk[{n}]" for n in range(10)], "88x120mm"),
+        in_panels(LONG[:4], "88x90mm"),
     ],
 )
 def test_all_texts_are_inside_the_canvas_and_apart(tmp_path, paper, figure) -> None:
+    paper = f"{25.4 * figure.width:g}x{25.4 * figure.height:g}mm" if figure.panel else paper
     figure = figure.with_(size=paper)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "names of series are shortened", FigureWarning)
@@ -128,7 +142,14 @@ def test_all_texts_are_inside_the_canvas_and_apart(tmp_path, paper, figure) -> N
             assert min(a[2], b[2]) <= max(a[0], b[0]) + 1 or min(a[3], b[3]) <= max(a[1], b[1]) + 1, (one, other)
     image = imread(file)
     assert min(image[0].min(), image[-1].min(), image[:, 0].min(), image[:, -1].min()) == 1
-    assert drawing.axes[0].get_window_extent().height > 0.25 * drawing.bbox.height
+    rows = grid(len(drawing.axes))[0] if figure.panel else 1
+    assert rows * drawing.axes[0].get_window_extent().height > 0.25 * drawing.bbox.height
+
+
+def test_panels_without_room_are_one_plain_warning(tmp_path) -> None:
+    with pytest.warns(FigureWarning, match="leave no room for the axes") as caught:
+        in_panels([f"bulk[{n}]" for n in range(10)], "60x40mm").save(tmp_path / "x.png")
+    assert len(caught) == 1
 
 
 def test_names_that_have_no_room_keep_the_words_that_differ(tmp_path) -> None:

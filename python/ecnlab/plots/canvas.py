@@ -18,7 +18,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import series
-from ecnlab.plots.figure import DPI, font_size, grid
+from ecnlab.plots.look import DPI, NO_ROOM, font_size, grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +43,9 @@ ATTEMPTS: Final = ((1.0, False), (0.85, False), (0.7, False), (0.7, True))
 ROOM: Final = 0.3
 """Least fraction of the figure's height for the axes."""
 
+LEAST: Final = 2.5
+"""Least height of a panel in font sizes."""
+
 KEY: Final = 2.0
 """Width of the key of a series with its distance to the name, in font sizes."""
 
@@ -65,12 +68,21 @@ def drawn(figure: Figure) -> Drawing:
             warnings.simplefilter("always")
             drawing = _drawn(figure, short=short)
         laid_out = not any("layout not applied" in str(one.message) for one in caught)
-        panels = grid(len(drawing.axes))[0] if figure.panel else 1
-        if laid_out and panels * drawing.axes[0].get_window_extent().height >= ROOM * drawing.bbox.height:
+        if laid_out and _roomy(drawing, figure):
             break
     for one in caught:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if laid_out and not _roomy(drawing, figure):
+        warnings.warn(NO_ROOM, UserWarning, stacklevel=2)
     return drawing
+
+
+def _roomy(drawing: Drawing, figure: Figure) -> bool:
+    """Whether the axes are large enough to be read."""
+    height = drawing.axes[0].get_window_extent().height
+    rows = grid(len(drawing.axes))[0] if figure.panel else 1
+    least = LEAST * font_size(figure.width) * drawing.dpi / 72
+    return rows * height >= ROOM * drawing.bbox.height and (rows == 1 or height >= least)
 
 
 def _drawn(figure: Figure, *, short: bool) -> Drawing:
@@ -78,12 +90,13 @@ def _drawn(figure: Figure, *, short: bool) -> Drawing:
     FigureCanvasAgg(drawing)  # measures text
     top, bottom = _title(drawing, figure.title), _note(drawing, figure.note)
     ends, titles = _panels(drawing, figure) if figure.panel else (_single(drawing.add_subplot(), figure), [])
-    _reserve(drawing, top, bottom)
+    left = _y_label(drawing, figure.y_label, top, bottom) if figure.panel else 0.0
+    _reserve(drawing, top, bottom, left)
     drawing.draw_without_rendering()  # the axes have their size
     if not figure.panel and _fits_beside(drawing.axes[0], ends):
         _label(drawing.axes[0], ends)
     elif ends:
-        _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short))
+        _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short), left)
     _fit(drawing, titles, slant=bool(figure.categories))
     return drawing
 
@@ -117,7 +130,6 @@ def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
         last = number + columns >= len(panels)  # of its column
         axes.tick_params(labelbottom=last)
         axes.set_xlabel(figure.x_label if last else "", parse_math=False)
-        axes.set_ylabel("" if number % columns else figure.y_label, parse_math=False)
     for axes in places.flat[len(panels) :]:
         axes.remove()
     for axes, part in zip(places.flat, panels.values(), strict=False):
@@ -182,10 +194,21 @@ def _filled(drawing: Drawing, text: Text, words: str) -> float:
     return text.get_window_extent().height * 72 / drawing.dpi + PAD
 
 
-def _reserve(drawing: Drawing, top: float, bottom: float) -> None:
-    """Leave ``top`` and ``bottom`` points of the canvas to title and note."""
-    height = 72 * drawing.get_figheight()
-    drawing.get_layout_engine().set(rect=(0, bottom / height, 1, max(1 - (top + bottom) / height, 0.01)))  # type: ignore[union-attr,call-arg]
+def _y_label(drawing: Drawing, label: str, top: float, bottom: float) -> float:
+    """Write the common label of the y axes of panels at the left; return its width in points."""
+    width, height = 72 * drawing.get_figwidth(), 72 * drawing.get_figheight()
+    middle = (bottom + (height - top - bottom) / 2) / height
+    text = drawing.text(PAD / width, middle, "", va="center", ha="left", rotation=90, parse_math=False)
+    text.set_in_layout(False)
+    text.set_text(wrapped(text, label, (height - top - bottom) * drawing.dpi / 72))
+    return float(text.get_window_extent().width * 72 / drawing.dpi + PAD)
+
+
+def _reserve(drawing: Drawing, top: float, bottom: float, left: float) -> None:
+    """Leave points of the canvas to title, note and legend, and the common label."""
+    width, height = 72 * drawing.get_figwidth(), 72 * drawing.get_figheight()
+    rect = (left / width, bottom / height, 1 - left / width, max(1 - (top + bottom) / height, 0.01))
+    drawing.get_layout_engine().set(rect=rect)  # type: ignore[union-attr,call-arg]
 
 
 def _fits_beside(axes: Axes, ends: Sequence[End]) -> bool:

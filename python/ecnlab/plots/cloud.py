@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.plots.figure import COLOURS, Figure
+from ecnlab.plots.figure import Figure
+from ecnlab.plots.look import COLOURS
 from ecnlab.plots.series import MARKS, End
 
 if TYPE_CHECKING:

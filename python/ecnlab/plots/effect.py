@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import keys, units
-from ecnlab.plots.figure import HEIGHT, MOST_LINES, MOST_PANELS, Figure, panel_height
+from ecnlab.plots.figure import Figure
+from ecnlab.plots.look import HEIGHT, MOST_LINES, MOST_PANELS, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
@@ -95,11 +96,17 @@ def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str 
     rows = rows.with_columns(pl.col("mean", "low", "high") * scale)
     panel = [PANEL] if PANEL in rows.columns else []
     data = rows.select(*panel, "series", pl.col(column).alias(label), at, pl.col("mean").alias(y), "low", "high", "n")
+    title = (
+        f"{metric}: difference from {against}"
+        if against
+        else f"{metric} by {by}"
+        if by == ARM
+        else f"Effect of {by} on {metric}"
+    )
     return Figure(
         # A line goes from left to right, even if values are not listed in order.
         data.sort("x", maintain_order=True) if places else data,
-        "x", y, f"Effect of {by} on {metric}" if against is None else f"{metric}: difference from {against}",
-        f"{by}, {axis_unit}" if axis_unit else by, y_label, "points", [] if places else labels, from_zero=False,
+        "x", y, title, f"{by}, {axis_unit}" if axis_unit else by, y_label, "points", [] if places else labels, from_zero=False,
         zero=against is not None, panel="".join(panel),
         height=panel_height(rows[PANEL].n_unique()) if panel else HEIGHT, note=MEANS if against is None else DIFFERENCES,
     )  # fmt: skip

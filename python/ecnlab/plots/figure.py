@@ -17,6 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.atomic import write_named
 from ecnlab.plots import values
+from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,17 +30,6 @@ T = TypeVar("T")
 FORMATS: Final = ("svg", "pdf", "png", "csv")
 """Allowed suffixes of a figure's file."""
 
-COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's colours, distinguishable with any kind of colour vision; black instead of grey."""
-
-MOST_LINES: Final = len(COLOURS)
-
-MOST_PANELS: Final = 24
-
-WIDTH: Final = 5.0
-HEIGHT: Final = 2.8
-"""Inches: a figure fills a column of a paper and is legible there."""
-
 TIME: Final = "time, s"
 """The x axis of figures over time."""
 
@@ -51,9 +41,6 @@ STYLE: Final[dict[str, Any]] = {
     "svg.hashsalt": "ecnlab",  # the same figure has the same bytes
     "pdf.fonttype": 42,  # TrueType: publishers reject Type 3
 }
-
-DPI: Final = 200
-"""Dots per inch of .png."""
 
 METADATA: Final[dict[str, dict[str, None]]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
@@ -208,22 +195,6 @@ class Figure:
         return data.getvalue()
 
 
-def grid(number: int) -> tuple[int, int]:
-    """Return the rows and columns of ``number`` panels."""
-    columns = 1 if number <= 3 else 2 if number <= 10 else 3
-    return -(-number // columns), columns
-
-
-def panel_height(number: int) -> float:
-    """Return the height in inches of a figure with ``number`` panels."""
-    return 0.8 + 1.15 * grid(number)[0]
-
-
-def font_size(width: float) -> float:
-    """Return the font size in points for a figure of ``width`` inches: 9 from 4.5 in on, 7 up to 3 in."""
-    return min(9.0, max(7.0, 7.0 + (width - 3.0) * 2.0 / 1.5))
-
-
 def _read(key: str, read: Callable[[str], T], value: str | T) -> T:
     """Return ``value``, or what ``read`` makes of its text. Raises EcnlabError that names ``key``."""
     try:
@@ -252,7 +223,7 @@ def _plain_warnings(*, glyphs: bool = True) -> Iterator[None]:
     if missing and glyphs:
         told.append(f"the font has no {' '.join(map(chr, missing))}: write .svg, which keeps text as text")
     if any("layout not applied" in text for text in others):
-        told.append("names and labels leave no room for the axes: write shorter ones, or draw a larger figure")
+        told.append(NO_ROOM)
     told += [text for text in others if "layout not applied" not in text]
     for text in told:
         warnings.warn(text, FigureWarning, stacklevel=4)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
-from ecnlab.plots.figure import MOST_LINES
+from ecnlab.plots.look import MOST_LINES
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep

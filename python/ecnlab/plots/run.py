@@ -12,7 +12,8 @@ from ecnlab.base.quantities import quantity
 from ecnlab.folder.verified import StoredTables
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import cloud
-from ecnlab.plots.figure import MOST_LINES, MOST_PANELS, TIME, Figure, panel_height
+from ecnlab.plots.figure import TIME, Figure
+from ecnlab.plots.look import MOST_LINES, MOST_PANELS, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.plots.figure import COLOURS
+from ecnlab.plots.look import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -32,7 +33,11 @@ RUGS: Final = (COLOURS[2], COLOURS[6])
 """Colours of rows of events."""
 
 ROW: Final = 0.06
-"""Height of a row of events, as a fraction of the y axis."""
+MOST_ROW: Final = 0.15
+"""Limits of the height of a row of events, as fractions of the y axis."""
+
+ROW_POINTS: Final = 6.0
+"""Height of a row of events in points, within these limits."""
 
 TICKS: Final = 1500
 """Maximum number of ticks in a row of events: more are indistinguishable in print."""
@@ -80,7 +85,7 @@ def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
 
 def _alone(figure: Figure, names: Sequence[str]) -> bool:
     """Whether the only series is the metric that the y axis names already."""
-    return figure.shape == "points" and len(names) == 1 and figure.y_label.split(", ")[0] == names[0]
+    return figure.shape == "points" and len(names) == 1 and re.split(", | minus ", figure.y_label)[0] == names[0]
 
 
 def draw_rugs(figure: Figure, axes: Axes, names: Sequence[str], top: float) -> list[End]:
@@ -91,20 +96,26 @@ def draw_rugs(figure: Figure, axes: Axes, names: Sequence[str], top: float) -> l
     if figure.rugs is None or not names:
         return []
     left, right = axes.get_xlim()
-    step = (right - left) / TICKS
+    step, height = (right - left) / TICKS, top * _row(axes)
     ends = []
     for row, name in enumerate(names):
         times = figure.rugs.filter(pl.col("series") == name)[figure.x]
-        middle, half, colour = -(row + 0.7) * ROW * top, 0.4 * ROW * top, RUGS[row % len(RUGS)]
+        middle, half, colour = -(row + 0.7) * height, 0.4 * height, RUGS[row % len(RUGS)]
         at = ((times / step).round().unique().sort() * step).to_list()
         axes.vlines(at, middle - half, middle + half, color=colour, linewidth=0.5).set_gid(f"rug-{row}")
         (key,) = axes.plot([], [], "|", color=colour, markersize=5)
         ends.append(End(f"{name}: {times.len():,}", middle, colour, key))
     axes.axhline(0, color="#888888", linewidth=0.5, zorder=0)
     ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= top]
-    axes.set_ylim(-(len(names) + 0.4) * ROW * top, top)
+    axes.set_ylim(-(len(names) + 0.4) * height, top)
     axes.set_yticks(ticks)
     return ends
+
+
+def _row(axes: Axes) -> float:
+    """Return the height of a row of events as a fraction of the y axis: about 6 points, within limits."""
+    height = axes.get_window_extent().height * 72 / axes.figure.dpi
+    return min(max(ROW_POINTS / height, ROW), MOST_ROW)
 
 
 def _aside(figure: Figure, number: int, count: int) -> float:
