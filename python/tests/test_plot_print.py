@@ -201,7 +201,9 @@ def test_names_and_title_are_replaced_and_the_rest_stays() -> None:
     [
         ({"size": "88"}, "size: '88' is not a size: write width x height with mm, cm or in, such as 88x60mm"),
         ({"size": "88x60"}, "size: '88x60' is not a size"),
-        ({"size": "10x60mm"}, "size: '10x60mm' is out of range: each side is 1 to 40 in"),
+        ({"size": "10x60mm"}, "size: 0.394 x 2.36 in is out of range: each side is 1 to 40 in"),
+        ({"size": (5, 0)}, "size: 5 x 0 in is out of range: each side is 1 to 40 in"),
+        ({"size": (5, float("nan"))}, "size: 5 x nan in is out of range"),
         ({"start": "5"}, "start: '5' is not a time: write a number and its unit"),
         ({"start": "9 s", "end": "5 s"}, "Queue: the start, 9 s, is not before the end, 5 s: exchange them"),
         ({"start": "40 s"}, "Queue: no data in this interval: choose one within 0 s to 19 s"),

@@ -100,7 +100,8 @@ class Figure:
         """
         changed = self
         if size is not None:
-            width, height = _read("size", values.size, size)
+            read = values.size if isinstance(size, str) else lambda given: values.sides(*given)
+            width, height = _read("size", read, size)
             changed = replace(changed, width=width, height=height)
         if start is not None or end is not None:
             changed = changed._between(start, end)
@@ -112,8 +113,8 @@ class Figure:
         if self.x != TIME:
             raise EcnlabError(f"{self.title}: not a figure over time: leave out its start and end")
         first, last = float(self.rows[TIME].min()), float(self.rows[TIME].max())  # type: ignore[arg-type]
-        low = None if start is None else _read("start", values.seconds, start)
-        high = None if end is None else _read("end", values.seconds, end)
+        low = _read("start", values.seconds, start) if isinstance(start, str) else start
+        high = _read("end", values.seconds, end) if isinstance(end, str) else end
         if low is not None and high is not None and low >= high:
             raise EcnlabError(f"{self.title}: the start, {low:g} s, is not before the end, {high:g} s: exchange them")
         within = pl.col(TIME).is_between(-math.inf if low is None else low, math.inf if high is None else high)
@@ -195,10 +196,10 @@ class Figure:
         return data.getvalue()
 
 
-def _read(key: str, read: Callable[[str], T], value: str | T) -> T:
-    """Return ``value``, or what ``read`` makes of its text. Raises EcnlabError that names ``key``."""
+def _read(key: str, read: Callable[[Any], T], value: object) -> T:
+    """Return what ``read`` makes of ``value``. Raises EcnlabError that names ``key``."""
     try:
-        return read(value) if isinstance(value, str) else value
+        return read(value)
     except ValueError as error:
         raise EcnlabError(f"{key}: {error}") from None
 

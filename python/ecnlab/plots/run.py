@@ -148,7 +148,7 @@ class RunPlots:
             times, unsure = self._times(link)
             part = distribution.of_times(times, tail=tail)
             note = f"{unsure} packets left out: which of several equal ones was dropped is not known" if unsure else ""
-            title = f"{title}: {times.len()} packets"
+            title = f"{title}: {times.len():,} packets"
             return distribution.figure({link: part}, title, tail=tail, exact=True, note=note)
         bins = self._bins(link, by)
         if len(bins) > MOST_LINES:

@@ -23,9 +23,14 @@ def size(text: str) -> tuple[float, float]:
     found = SIZE.fullmatch(text)
     if not found:
         raise ValueError(f"{text!r} is not a size: write width x height with mm, cm or in, such as 88x60mm")
-    width, height = (float(found[i]) * INCHES[found[3]] for i in (1, 2))
-    if not (min(width, height) >= LEAST and max(width, height) <= MOST):
-        raise ValueError(f"{text!r} is out of range: each side is {LEAST:g} to {MOST:g} in (25.4 to 1016 mm)")
+    return sides(float(found[1]) * INCHES[found[3]], float(found[2]) * INCHES[found[3]])
+
+
+def sides(width: float, height: float) -> tuple[float, float]:
+    """Return ``width`` and ``height`` in inches. Raises ValueError if one is out of range."""
+    if not all(LEAST <= side <= MOST for side in (width, height)):
+        given = f"{width:.3g} x {height:.3g} in"
+        raise ValueError(f"{given} is out of range: each side is {LEAST:g} to {MOST:g} in (25.4 to 1016 mm)")
     return width, height
 
 
