@@ -33,7 +33,7 @@ def _topology(run: Run) -> Topology:
 def queue_trees(run: Run) -> Table:
     """Each queue with its classes: discipline, main parameters, values that the law derives, and all settings."""
     rows = [row for links, queue, derived in _queues(run) for row in _tree(listed(links, 4), queue, derived)]
-    return Table("Queues, with inner queues below the queue they are in", COLUMNS, rows, notes=True)
+    return Table("Queues, with inner queues below the queue they are in", COLUMNS, rows)
 
 
 def _queues(run: Run) -> list[tuple[list[str], Mapping[str, Any], Mapping[str, Any]]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.stats import Bounds, Interval, mean_interval
-from ecnlab.plots.sweep import unit_of
+from ecnlab.plots.units import unit_of
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
 from ecnlab.stages.words import value
 
@@ -19,9 +18,6 @@ ARM: Final = "arm"
 
 ENDS: Final = {"bit/s": "_bps", "s": "_s", "bytes": "_bytes"}
 """Ends of column names that have a unit in text, by unit."""
-
-SCALES: Final = {"bit/s": (1e-6, "Mb/s"), "s": (1e3, "ms")}
-"""Factor and unit of an axis, by the unit of its metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +121,3 @@ def largest_effect(sweep: Sweep, metric: str, factor: str) -> Effect | None:
     ends = {str(means[factor][means["value"].arg_min() or 0]), str(means[factor][means["value"].arg_max() or 0])}
     order = [level for level in levels(sweep, factor) if level in ends]
     return effect(sweep, metric, factor, *order) if len(order) == 2 else None
-
-
-def numeric(labels: Sequence[str]) -> list[float]:
-    """Return the labels as numbers; none if one is none."""
-    try:
-        return [float(label) for label in labels]
-    except ValueError:
-        return []

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.stats import Interval, mean_interval, paired_difference
+from ecnlab.plots.units import drawn_unit, numbers
 from ecnlab.report import Axis, Figure, Group, Point, Series, Table
 from ecnlab.report.page import Cell
 from ecnlab.scenario.metric_ranges import of_metric
 from ecnlab.stages.registry import stage
 from ecnlab.stages.sweep_data import (
     ARM,
-    SCALES,
     bounds_of_difference,
     factors,
     levels,
     metrics,
     number,
-    numeric,
     pairs,
     signed,
-    unit,
 )
 from ecnlab.stages.words import NONE
 
@@ -97,9 +95,9 @@ def _figure(
 ) -> Figure:
     """A figure of intervals by series and label of the axis ``by``."""
     labels = levels(sweep, by)
-    values = numeric(labels)
+    values, _ = numbers(labels)
     places = dict(zip(labels, values or [float(i) for i in range(len(labels))], strict=True))
-    factor, unit_ = SCALES.get(unit(sweep, metric), (1.0, unit(sweep, metric)))
+    factor, unit_ = drawn_unit(sweep.manifest["metrics"], metric)
     names = list(dict.fromkeys(name for name, _ in found))
     series = [
         Series(
