@@ -27,14 +27,14 @@ from ecnlab.engines.protocol import LINUX, PACKETS, refuse_unless_random
 from ecnlab.explain import LONGEST_S, explain
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.sealed_json import read_json, write_json
-from ecnlab.folder.tables import write_table
-from ecnlab.folder.verified import write_files
+from ecnlab.folder.tables import read_table, write_table
+from ecnlab.folder.verified import read_files, write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.runs.sweep_result import Sweep
+from ecnlab.runs.sweep_result import Sweep, load_sweep
 from ecnlab.scenario.files import is_experiment, read_experiment, read_scenario, read_text
 from ecnlab.scenario.metric_ranges import of_difference, of_metric, of_ratio
 
@@ -48,6 +48,11 @@ PROFILE: Final = "linux-7"
 
 CHARTS: Final = 6
 """Most cells whose evolution is drawn."""
+
+AGREEMENT: Final = "agreement.parquet"
+"""A row for each cell and metric."""
+
+PAGE: Final = "agreement.html"
 
 EXPLANATION: Final = "explanation.parquet"
 """The ranked differences in behaviour."""
@@ -95,10 +100,10 @@ def agree(
 
     linux, simulator = answers(engine), answers(PACKETS)
     rows = compare(simulator, linux, margin)
-    write_table(folder / "agreement.parquet", rows)
-    page = folder / "agreement.html"
+    write_table(folder / AGREEMENT, rows)
+    page = folder / PAGE
     ranked = explain(question, engine, explained, progress or (lambda _done, _all: None)) if explained else None
-    names = ["margin.json", "agreement.parquet", page.name]
+    names = ["margin.json", AGREEMENT, page.name]
     if ranked is not None:
         write_table(folder / EXPLANATION, ranked)
         names.append(EXPLANATION)
@@ -108,6 +113,19 @@ def agree(
     remake += ["--explain", "--captures", str(explained)] if explained else []
     write_files(folder, "agreement", names, shlex.join(remake))
     return page
+
+
+def stored_page(out: str | os.PathLike[str]) -> str:
+    """Return the page of the agreement in the folder ``out`` as HTML text, drawn again from its tables.
+
+    Raises FolderError, OSError.
+    """
+    folder = Path(out)
+    files = read_files(folder)
+    rows = read_table(files.path(AGREEMENT))
+    ranked = read_table(files.path(EXPLANATION)) if EXPLANATION in files.digests else None
+    linux, simulator = load_sweep(folder / LINUX), load_sweep(folder / PACKETS)
+    return render(_page(simulator, linux, rows, float(rows["margin"][0]), ranked))
 
 
 def read_question(path: Path) -> Experiment:
@@ -215,15 +233,17 @@ def _page(
     count = {verdict: rows.filter(pl.col("verdict") == verdict).height for verdict in ANSWERS}
     tally: list[tuple[str, Tone, int]] = [
         ("agree", "yes", count["agrees"]),
-        ("open", "open", count["open"]),
+        ("inconclusive", "open", count["open"]),
         ("differ", "no", count["differs"]),
     ]
     return Page(
         title=simulator.manifest["title"],
         kicker="Agreement",
+        answer=f"{count['agrees']} of {rows.height} comparisons in {len(cells)} {'cell' if len(cells) == 1 else 'cells'} agree within {margin:.0%} of the "
+        f"kernel's value; {count['differs']} differ and {count['open']} are inconclusive.",
         lede=f"The same scenarios in the simulator and on Linux {_kernels(linux)}, under the same seeds. The margin, "
         f"{margin:.0%} of the kernel's value, was stated before the first run.",
-        tallies=[Tally(f"{rows.height} comparisons in {len(cells)} cells", tally)],
+        tallies=[Tally(f"{rows.height} comparisons:", tally)],
         findings=[_finding(metric, rows) for metric in rows["metric"].unique(maintain_order=True)],
         sections=[
             Section(

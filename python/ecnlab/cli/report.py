@@ -1,39 +1,125 @@
-"""``ecnlab report``: a run or a sweep as one HTML page."""
+"""``ecnlab report``: any stored result, or a capture, as one HTML page."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import click
 
+from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.options import File, examples
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.names import FILES
+from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.verified import replace_file
 from ecnlab.runs.results import load
 from ecnlab.runs.sweep_result import load_unfinished
 
 PAGE: Final = "report.html"
 """Name of the page in the folder of the result."""
 
+EVERY_S: Final = 5.0
+"""Seconds between two pages of --watch."""
+
+RELOAD: Final = b'<meta http-equiv="refresh" content="5">'
+"""Makes a browser load the page of an unfinished sweep again."""
+
 
 @click.command()
-@click.argument("folder", type=File)
-@click.option("-o", "--out", type=File, help=f"File of the page. [default: FOLDER/{PAGE}]")
+@click.argument("result", type=File)
+@click.option("-o", "--out", type=File, help=f"File of the page. [default: RESULT/{PAGE}; of a capture: RESULT.html]")
+@click.option("--against", type=File, help="A second folder: the page compares both.")
 @click.option("--stages", type=File, help="A Python file with further stages; it is executed.")
 @click.option("--layout", type=File, help="A TOML file with the sections and their stages.")
+@click.option("--watch", is_flag=True, help="Write the page again every five seconds until the sweep is complete.")
 @examples("""
       ecnlab report results/dumbbell
-      ecnlab report results/gain -o gain.html
+      ecnlab report results/gain --watch
+      ecnlab report results/monday --against results/tuesday -o both.html
+      ecnlab report x.pcapng
       ecnlab report results/dumbbell --stages mine.py
-      ecnlab report results/dumbbell --layout short.toml -o short.html
 """)
-def report(folder: Path, out: Path | None, stages: Path | None, layout: Path | None) -> None:
-    """Write the run or sweep in FOLDER as one HTML page, which needs no other file and no network.
+def report(
+    result: Path, out: Path | None, against: Path | None, stages: Path | None, layout: Path | None, watch: bool
+) -> None:
+    """Write RESULT as one HTML page, which needs no other file and no network.
 
-    A sweep that is not complete gets a page of its finished runs.
+    RESULT is the folder of a run, of a sweep (of its finished runs if it is not complete), of `ecnlab agree` or of `ecnlab
+    reproduce`; or a capture file.
     """
+    given = {"--against": against, "--stages": stages, "--layout": layout, "--watch": watch or None}
+    if result.is_file():
+        _refuse("a capture", given)
+        file = _capture(result, out)
+    elif (result / FILES).is_file():
+        _refuse("a result of `agree` or `reproduce`", given)
+        file = _drawn_again(result, out)
+    elif against is not None:
+        _refuse("--against", {name: value for name, value in given.items() if name != "--against"})
+        file = _comparison(result, against, out)
+    else:
+        file = _watched(result, out, stages, layout) if watch else _page(result, out, stages, layout)
+    console.say(f"report: {file}")
+
+
+def _refuse(what: str, options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise click.UsageError(f"{what} does not take {name}: leave it out")
+
+
+def _page(folder: Path, out: Path | None, stages: Path | None, layout: Path | None) -> Path:
     from ecnlab.stages import write  # the report's libraries take a second to load
 
-    result = load_unfinished(folder) or load(folder)
-    file = write(result, out or folder / PAGE, stages=stages, layout=layout)
-    console.say(f"report: {file}")
+    return write(load_unfinished(folder) or load(folder), out or folder / PAGE, stages=stages, layout=layout)
+
+
+def _watched(folder: Path, out: Path | None, stages: Path | None, layout: Path | None) -> Path:
+    """Write the page again until the sweep is complete. Ends with Ctrl-C, too."""
+    while True:
+        complete = load_unfinished(folder) is None
+        file = _page(folder, out, stages, layout)
+        if complete:
+            return file
+        html = file.read_bytes()
+        write_bytes(file, html.replace(b"<title>", RELOAD + b"\n<title>", 1))
+        time.sleep(EVERY_S)
+
+
+def _capture(file: Path, out: Path | None) -> Path:
+    from ecnlab.trace import trace
+    from ecnlab.trace.page import capture_page
+
+    target = out or file.with_name(f"{file.name}.html")
+    if target.exists() and target.samefile(file):
+        raise EcnlabError(f"{target} is the capture itself, which would be overwritten: choose another file")
+    write_bytes(target, capture_page(trace(file)).encode())
+    return target
+
+
+def _comparison(first: Path, second: Path, out: Path | None) -> Path:
+    from ecnlab.report import render
+    from ecnlab.runs.comparison_page import comparison_page
+
+    target = out or Path(f"{first.name}-{second.name}.html")
+    write_bytes(target, render(comparison_page(first, second)).encode())
+    return target
+
+
+def _drawn_again(folder: Path, out: Path | None) -> Path:
+    from ecnlab.agreement import means
+    from ecnlab.papers import reproduction
+
+    if read_json(folder / FILES)["kind"] == "agreement":
+        name, html = means.PAGE, means.stored_page(folder)
+    else:
+        name, html = reproduction.PAGE, reproduction.stored_page(folder)
+    if out is None:
+        replace_file(folder, name, html.encode())
+        return folder / name
+    write_bytes(out, html.encode())
+    return out

@@ -9,6 +9,7 @@ from typing import Any
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder import digests
+from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.manifest import read_manifest, stated
 from ecnlab.folder.names import FILES, FORMAT, MANIFEST
 from ecnlab.folder.sealed_json import read_json, write_json
@@ -66,6 +67,14 @@ def write_files(folder: Path, kind: str, names: Iterable[str], remake: str) -> N
 def read_files(folder: Path) -> Files:
     """The files in ``folder`` as `write_files` knows them. Raises FolderError, OSError."""
     return Files(folder, read_json(folder / FILES))
+
+
+def replace_file(folder: Path, name: str, data: bytes) -> None:
+    """Write the file ``name``, which `write_files` recorded in ``folder``, again. Raises FolderError, OSError."""
+    stored = read_json(folder / FILES)
+    write_bytes(folder / name, data)
+    names = {*stored["files"], name}
+    write_files(folder, stored["kind"], names, stored["wall"]["remake"])
 
 
 def verify(folder: Path) -> tuple[int, list[FolderError]]:

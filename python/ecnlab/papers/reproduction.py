@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -23,8 +23,9 @@ from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.ecn_fallback import said
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
+from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import write_table
-from ecnlab.folder.verified import write_files
+from ecnlab.folder.verified import read_files, write_files
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
@@ -40,6 +41,12 @@ from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment
+
+RESULTS: Final = "results.json"
+"""Name of the file with every verdict."""
+
+PAGE: Final = "report.html"
+"""Name of the report."""
 
 
 def reproduce(
@@ -81,11 +88,22 @@ def reproduce(
     remake = _remake(paper, target, full=full, linux=linux)
     names = _write(target, published, tables, about)
     write_files(target, "reproduction", names, remake)
-    report = target / "report.html"
+    report = target / PAGE
     html = render(paper_page(folder, Stored(target / "analysis", about), found))
     write_bytes(report, html.encode())
     write_files(target, "reproduction", [*names, report.name], remake)
     return report
+
+
+def stored_page(out: str | os.PathLike[str]) -> str:
+    """Return the report of the reproduction in the folder ``out`` as HTML text, drawn again from its analysis tables.
+
+    Raises EcnlabError for a paper that ecnlab does not have, or a text that is wrong; FolderError, OSError.
+    """
+    target = Path(out)
+    about = read_json(target / RESULTS)
+    found, folder = find(shlex.split(read_files(target).remake)[2])  # as `_remake` has it
+    return render(paper_page(folder, Stored(target / "analysis", about), found))
 
 
 def _remake(paper: str | os.PathLike[str], target: Path, *, full: bool, linux: bool) -> str:
@@ -238,8 +256,8 @@ def _write(
         "numbers": _plain(tables["numbers"]),
         "claims": _plain(tables["claims"]),
     }
-    write_bytes(target / "results.json", digests.seal(results, allow_nan=False))
-    return ["results.json", *(f"analysis/{name}.{kind}" for name in tables for kind in ("parquet", "csv"))]
+    write_bytes(target / RESULTS, digests.seal(results, allow_nan=False))
+    return [RESULTS, *(f"analysis/{name}.{kind}" for name in tables for kind in ("parquet", "csv"))]
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:

@@ -9,11 +9,13 @@ from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.forest import Distance, Forest
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
 from ecnlab.report.rows import Row, Rows
+from ecnlab.report.scatter import Cloud, Scatter
 from ecnlab.report.topology import Topology
 
 __all__ = [
     "Axis",
     "Chart",
+    "Cloud",
     "Distance",
     "Figure",
     "Finding",
@@ -26,6 +28,7 @@ __all__ = [
     "Row",
     "Rows",
     "Rug",
+    "Scatter",
     "Section",
     "Series",
     "Table",

@@ -6,6 +6,7 @@ A report is a list of stages: small functions from a stored result to a figure, 
 
 from ecnlab.stages import (
     both_summary,
+    clouds,
     provenance,
     run_delays,
     run_flows,
@@ -20,6 +21,7 @@ from ecnlab.stages.registry import Stage, seal, stage
 
 BUILT_IN = (
     both_summary,
+    clouds,
     provenance,
     run_delays,
     run_flows,
