@@ -40,7 +40,7 @@ traffic = "ftp"
 tcp = "ecn"
 start = "0 s"
 [capture.wire]
-at = ["pipe"]
+link = "pipe"
 """
 
 EXPERIMENT = """
@@ -50,9 +50,9 @@ scenario = "pipe.toml"
 replicates = 3
 seed = 1
 [grid.max_p]
-"0.1" = { "queue.red.max_p" = 0.1 }
-"0.5" = { "queue.red.max_p" = 0.5 }
-[metric.goodput]
+path = "queue.red.max_p"
+values = [0.1, 0.5]
+[metrics.goodput]
 table = "flows"
 column = "goodput_bps"
 aggregate = "sum"
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("kinds")
     (where / "pipe.toml").write_text(SCENARIO)
     (where / "loads.toml").write_text(EXPERIMENT)
-    ecnlab.run(where / "pipe.toml", out=where / "run", captures=where / "run" / "captures")
+    ecnlab.run(where / "pipe.toml", out=where / "run")
     ecnlab.run(where / "pipe.toml", seed=2, out=where / "other")
     ecnlab.sweep(where / "loads.toml", where / "sweep", workers=1)
     return where
