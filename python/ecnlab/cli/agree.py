@@ -14,6 +14,7 @@ from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import LINUX
+from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 )
 @click.option("--traces", type=click.IntRange(1, 1_000), help="With --packets: number of random traces. [default: 20]")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="With --packets: seed of the first trace. [default: 1]")
+@click.option("--html", type=File, help="With --packets: file to write a page of the comparison to.")
 @no_python
 @as_json
 @examples("""
@@ -67,6 +69,7 @@ def agree(
     packets: bool,
     traces: int | None,
     seed: int | None,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Run the scenario or experiment FILE in the simulator and in another engine, and compare the results.
@@ -87,9 +90,9 @@ def agree(
         _refuse("--packets", {"--explain": explain or None, "--captures": captures})
         if engine != LINUX:
             raise click.UsageError(f"--packets compares with the engine `{LINUX}`")
-        _agree_on_packets(file, traces or TRACES, 1 if seed is None else seed, as_json)
+        _agree_on_packets(file, traces or TRACES, 1 if seed is None else seed, html, as_json)
         return
-    _refuse("agree without --packets", {"--traces": traces, "--seed": seed})
+    _refuse("agree without --packets", {"--traces": traces, "--seed": seed, "--html": html})
     if captures is not None and not explain:
         raise click.UsageError("--captures needs --explain: it is the number of replicates to capture")
     explained = (captures or 1) if explain else 0
@@ -147,10 +150,13 @@ def _refuse(what: str, options: dict[str, object]) -> None:
             raise click.UsageError(f"{what} does not take {name}: leave it out")
 
 
-def _agree_on_packets(file: Path, traces: int, seed: int, as_json: bool) -> None:
+def _agree_on_packets(file: Path, traces: int, seed: int, html: Path | None, as_json: bool) -> None:
     from ecnlab.agreement.packets import agree as replay
+    from ecnlab.agreement.packets_page import packets_page
 
     found = replay(file, traces=traces, seed=seed)
+    if html:
+        write_bytes(html, packets_page(file, found).encode())
     if as_json:
         console.write_json(
             [
