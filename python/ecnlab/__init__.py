@@ -13,6 +13,7 @@ from ecnlab.runs.results import load
 from ecnlab.runs.run import Run, run
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_result import Sweep
+from ecnlab.scenario.built import experiment
 from ecnlab.scenario.files import check
 from ecnlab.trace import Trace, trace
 
@@ -31,6 +32,7 @@ __all__ = [
     "TraceFailure",
     "__version__",
     "check",
+    "experiment",
     "load",
     "run",
     "sweep",
