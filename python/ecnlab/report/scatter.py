@@ -66,7 +66,7 @@ class Scatter:
         yield stretched(
             [
                 *(area.outline(one.outline, f"{colour(one.style)} filled") for one in self.clouds if one.outline),
-                *(area.dots(*_columns(one.points), colour(one.style)) for one in self.clouds if one.points),
+                *(area.dots(*_columns(one.points), f"{colour(one.style)} large") for one in self.clouds if one.points),
             ]
         )
         for one in self.clouds:
