@@ -388,7 +388,8 @@ def test_a_row_has_its_verdict_and_value_on_one_line_and_its_details_behind_it()
     html = render(Page("t", "k", "l", [], [], [Section("s", "S", "", [Rows("1 number", rows)])], "f"))
     (row,) = re.findall(r'<details id="R1">(.*?)</details>', html, re.S)
     summary, details = row.split("</summary>")
-    assert "gain &lt;b&gt;" in summary and "23% printed, 19% measured" in summary and 'href="#R1"' in summary
+    assert "gain &lt;b&gt;" in summary and "23% printed, 19% measured" in summary and "<b>R1</b>" in summary
+    assert "<a" not in summary and 'href="#R1"' in details  # no link within a summary, which is a control
     assert '<i aria-hidden="true">○</i>differs' in summary
     assert "<dt>seeds</dt><dd>10</dd>" in details and "none" not in details and "because" in details
 

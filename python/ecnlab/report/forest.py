@@ -58,7 +58,8 @@ class Forest:
         """Return the drawing: a line and a marker for each row."""
         height = min(max(ROW * len(self.rows), HEIGHTS[0]), HEIGHTS[1])
         area = Area(Scale(-REACH, REACH), Scale(0.0, 1.0), TICKS, (), "distance in margins", height)
-        return area.svg(f"{self.title}. {self.caption}", self._marks(area), "forest")
+        links = any(row.link for row in self.rows)
+        return area.svg(f"{self.title}. {self.caption}", self._marks(area), "forest", links=links)
 
     def _marks(self, area: Area) -> Iterator[Markup]:
         left, right = (area.x.place(at) for at in (-1.0, 1.0))

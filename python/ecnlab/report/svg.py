@@ -86,14 +86,17 @@ class Area:
     zero: bool = False
     """Whether a line marks the value 0."""
 
-    def svg(self, label: str, marks: Iterable[Markup], kind: str = "") -> Markup:
-        """Return the drawing, with ``label`` for screen readers. ``kind`` is its class."""
+    def svg(self, label: str, marks: Iterable[Markup], kind: str = "", *, links: bool = False) -> Markup:
+        """Return the drawing, with ``label`` for screen readers. ``kind`` is its class.
+
+        With ``links`` it is a group, because screen readers hide the contents of an image.
+        """
         below = LINE * (self._rows() + (1 if self.x_label else 0)) + 8
         return Markup(
-            '<svg class="plot {}" role="img" aria-label="{}" style="height: {}px; margin-bottom: {}px" '
+            '<svg class="plot {}" role="{}" aria-label="{}" style="height: {}px; margin-bottom: {}px" '
             'data-x="{:.12g} {:.12g}{}" data-y="{:.12g} {:.12g}{}" data-label="{}">{}{}</svg>'
         ).format(
-            kind, label, self.height, below,
+            kind, "group" if links else "img", label, self.height, below,
             self.x.low, self.x.high, " log" if self.x.log else "",
             self.y.low, self.y.high, " log" if self.y.log else "", self.x_label,
             Markup("").join(self._axes()), Markup("").join(marks),

@@ -83,7 +83,7 @@ class SequenceGraph:
     def svg(self) -> Markup:
         """Return the drawing."""
         area = self._area()
-        return area.svg(f"{self.title}. {self.caption}", self._marks(area), "zoom")
+        return area.svg(f"{self.title}. {self.caption}", self._marks(area), "zoom", links=bool(self.violations))
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return the kinds of packets that there are."""
