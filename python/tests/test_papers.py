@@ -12,15 +12,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from small_paper import GRID, SMALL, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes, unbuilt
+from ecnlab.papers import blocks, measures, readme, registry, sizes, unbuilt
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import together
-from ecnlab.papers.paper import Drawn, Paper, Step
+from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Claim, Metric, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
@@ -247,71 +248,11 @@ def test_shares_and_fairness_have_bounds(name) -> None:
 
 # --------------------------------------------------------------- from files to an index
 
-GRID = Grid(("variant", "maxp"))
-
-
-SMALL = Paper(
-    "small",
-    GRID,
-    (Step("pipes", 2, 3),),
-    lambda _sweeps: Drawn(facts={"drawn": "nothing"}),
-)
-
-PUBLISHED = """\
-format = 1
-paper = "Small 1"
-title = "A small <paper>"
-authors = "Nobody"
-date = "1999"
-[[number]]
-id = "S01.1"
-row = "S01"
-value = 2e6
-section = "1"
-page = 2
-metric = "goodput"
-where = { maxp = "0.1" }
-[[claim]]
-id = "S01.much"
-row = "S01"
-statement = "Much."
-figure = "3"
-metric = "goodput"
-where = {}
-test = "above"
-limit = 1e5
-"""
-METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\nsteps = ["pipes", "beside"]\n'
-METRICS += 'measure = { table = "flows", over = "sum(goodput_bps)" }\n'
-REPORT = 'format = 1\n[page]\ntitle = "Small"\nanswer = "Small."\nlede = ""\nagreement = ""\n'
-REPORT += '[[finding]]\nclaim = "S01.much"\nstatement = "It is much."\n'
-CHECKLIST = """\
-format = 1
-[[row]]
-id = "S01"
-what = "w"
-section = "1"
-state = "shown"
-by = []
-note = ""
-"""
-
 
 @pytest.fixture
 def small(scenario, monkeypatch) -> Path:
     """One small paper in ``papers/small`` of the current folder, in place of the real ones."""
-    folder = scenario.parent / "papers" / "small"
-    folder.mkdir(parents=True)
-    (folder / "pipe.toml").write_text(scenario.read_text())
-    grid = '[grid.maxp]\npath = "queue.red.max_p"\nvalues = [0.02, 0.1]\n'
-    head = 'format = 1\ntitle = "pipes"\nscenario = "pipe.toml"\nreplicates = 1\nseed = 1\n'
-    texts = {"pipes": head + grid, "published": PUBLISHED, "metrics": METRICS, "checklist": CHECKLIST}
-    for name, text in {**texts, "report": REPORT, "reasons": "format = 1\n"}.items():
-        (folder / f"{name}.toml").write_text(text)
-    monkeypatch.chdir(scenario.parent)
-    for module in (registry, reproduction):
-        monkeypatch.setattr(module, "PAPERS", {"small": SMALL})
-    return folder
+    return in_place_of_the_papers(scenario.parent, scenario.read_text(), monkeypatch)
 
 
 def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:

@@ -114,16 +114,19 @@ def _connections(connections: pl.DataFrame) -> Table:
 def _violations(violations: pl.DataFrame, count: int) -> list[Section]:
     if not count:
         return []
+    first = violations.head(BROKEN)[
+        "packet"
+    ].is_first_distinct()  # links to a packet lead to the first rule that it breaks
     rows: list[list[Cell | str]] = [
         [
-            Cell(str(row["packet"]), anchor=f"packet-{row['packet']}"),
+            Cell(str(row["packet"]), anchor=f"packet-{row['packet']}" if leads else ""),
             Cell(number(row["time_s"]), True),
             Cell(str(row["connection"]), True),
             row["by"],
             row["says"],
             row["section"],
         ]
-        for row in violations.head(BROKEN).iter_rows(named=True)
+        for leads, row in zip(first, violations.head(BROKEN).iter_rows(named=True), strict=True)
     ]
     intro = "Numbers of packets are those of Wireshark." + (
         "" if len(rows) == count else f" The first {len(rows)} of {count:,}."

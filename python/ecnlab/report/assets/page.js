@@ -81,7 +81,8 @@ class Chart {
     const power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].map(f => f * power).find(s => s >= raw);
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     this.ticks.replaceChildren();
-    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9; n++) {
+    // + 0 turns −0, which would be written as such, into 0.
+    for (let n = Math.ceil(low / step - 1e-9) + 0; n * step <= high + 1e-9; n++) {
       const at = 100 * (this.x.share(n * step) - a) / (b - a);
       made("text", { class: "x", x: `${at}%`, y: "100%", dy: 16 }, this.ticks).textContent = (n * step).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
     }

@@ -1,0 +1,134 @@
+"""Results and their pages for the tests in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysed import of_all
+from conftest import EXPERIMENT, SCENARIO
+from pages import stored
+from small_paper import in_place_of_the_papers
+from synthetic import PAPER, MadeUp
+
+import ecnlab
+from ecnlab import papers
+from ecnlab.papers import rfc2884
+from ecnlab.papers.layout import paper_page
+from ecnlab.papers.paper import Drawn
+from ecnlab.papers.published import read_published
+from ecnlab.papers.rfc2884 import runs
+from ecnlab.papers.rfc2884.grid import GRID
+from ecnlab.report import (
+    Axis,
+    Chart,
+    Distance,
+    Figure,
+    Finding,
+    Forest,
+    Group,
+    Line,
+    Multiples,
+    Page,
+    Point,
+    Row,
+    Rows,
+    Rug,
+    Section,
+    Series,
+    Table,
+    Tally,
+    render,
+)
+from ecnlab.scenario.files import read_scenario
+from ecnlab.stages.building import write
+from ecnlab.trace.page import capture_page
+
+TIMES = [i / 2 for i in range(21)]
+"""0 to 10 s."""
+
+LEVELS = [12.0 * t if t <= 5 else 120.0 - 12.0 * t for t in TIMES]
+WINDOWS = [4.0 + i % 5 for i in range(21)]
+QUEUE = Chart(
+    "Queue length", "Rises for five seconds.", TIMES, [Line("length", LEVELS)], "packets", rugs=[Rug("mark", [2.0, 7.0], 1)]
+)  # fmt: skip
+WINDOW = Chart("Congestion window", "One flow.", TIMES, [Line("window", WINDOWS, 2, steps=True)], "segments")
+OTHER = Chart("Length by rank", "No time.", TIMES, [Line("rank", LEVELS)], "packets", x="rank")
+EACH = Multiples("Each flow", "Two flows.", [QUEUE, WINDOW])
+POINTS = [Point(1.0, 20.0, 15.0, 25.0, 10), Point(2.0, 40.0, 38.0, 42.0, 10), Point(4.0, 80.0, 60.0, 100.0, 10)]
+GAIN = Figure("Gain", "Of three loads.", Axis("load"), Axis("gain, %"), [Series("measured", POINTS)])
+ROWS = [
+    Row(f"R{i}", f"value, {i}", "1 printed, 2 measured", "differs", "no", [("seeds", "10")], "Why.") for i in range(30)
+]
+FOREST = Forest(
+    "Printed against measured", "Thirty rows.", [Distance(r.name, 2.0, 1.5, 2.5, "no", f"#{r.name}") for r in ROWS]
+)
+
+
+def known() -> Page:
+    """A page whose values the tests know, with each kind of block."""
+    return Page(
+        "Known values",
+        "test",
+        "What is drawn is known.",
+        [Tally("30 numbers:", [("agree", "yes", 0), ("differ", "no", 30)])],
+        [Finding("yes", "yes", "It is known.", "By construction.")],
+        [
+            Section("charts", "Charts", "Over time.", [QUEUE, WINDOW, OTHER, EACH]),
+            Section("points", "Points", "", [Group([GAIN])]),
+            Section("rows", "Rows", "", [Rows("30 numbers that differ", ROWS, folded=True)], folded=True),
+            Section("table", "Table", "", [Table("Two cells", ["a", "b"], [["1", "2"]], cards=True)], folded="narrow"),
+        ],
+        "Made by a test.",
+        [("seed", "1")],
+        "All is known.",
+        FOREST,
+    )
+
+
+def write_pages(where: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Write the pages under test to ``where`` and return their files by name."""
+    _results(where)
+    for name, html in (("known", render(known())), ("rfc2884", _paper(where)), ("capture", _capture(where))):
+        (where / f"{name}.html").write_text(html)
+    in_place_of_the_papers(where, SCENARIO, monkeypatch)
+    papers.reproduce_all(where / "papers" / "out")
+    names = ("known", "run", "sweep", "capture", "rfc2884")
+    out = where / "papers" / "out"
+    return {
+        **{name: where / f"{name}.html" for name in names},
+        "small": out / "small" / "report.html",
+        "index": out / "index.html",
+    }
+
+
+def _results(where: Path) -> None:
+    (where / "pipe.toml").write_text(SCENARIO)
+    (where / "gain.toml").write_text(EXPERIMENT)
+    busy = read_scenario(where / "pipe.toml").with_overrides({"queue.red.quantiles": True})
+    ecnlab.run(busy, events=True, out=where / "run")
+    ecnlab.sweep(where / "gain.toml", where / "sweep", workers=1)
+    for name in ("run", "sweep"):
+        write(ecnlab.load(where / name), where / f"{name}.html")
+
+
+def _capture(where: Path) -> str:
+    """A capture in which packets break rules: retransmissions are ECN-capable, and ns-2's response sends CWR twice."""
+    against = {
+        "tcp.ecn.ecn": "ecn-becn",
+        "tcp.ecn.ecn_response": "ns-2",
+        "queue.red.max_p": 0.4,
+        "queue.red.weight": 0.02,
+    }
+    tapped = read_scenario(where / "pipe.toml").with_overrides({**against, "capture.server": {"node": "server"}})
+    ecnlab.run(tapped, captures=where)
+    return capture_page(ecnlab.trace(where / "server.pcapng"))
+
+
+def _paper(where: Path) -> str:
+    """The page of RFC 2884 of its full size, from made-up tables."""
+    measured = of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.PAPER.steps if not step.drawn})
+    facts = {"evolution": {"seed": 1, "min_th": 20e3, "max_th": 60e3}}
+    drawn = Drawn(runs.over_time(MadeUp("evolution", 1)), facts)
+    tables = stored(where, read_published(PAPER), measured, GRID, drawn)
+    return render(paper_page(PAPER, tables, rfc2884.PAPER))
