@@ -17,7 +17,23 @@ from ecnlab.papers.written import as_printed as as_printed
 from ecnlab.papers.written import in_words as in_words
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
-from ecnlab.report import Axis, Chart, Distance, Figure, Finding, Forest, Line, Point, Row, Rows, Series, Table, Tally
+from ecnlab.report import (
+    Axis,
+    Chart,
+    Distance,
+    Figure,
+    Finding,
+    Forest,
+    Line,
+    Multiples,
+    Point,
+    Row,
+    Rows,
+    Rug,
+    Series,
+    Table,
+    Tally,
+)
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
 
@@ -30,6 +46,12 @@ VERDICTS: Final[dict[str, Tone]] = {
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
 CHIPS: Final = VERDICTS | ANSWERS
 NONE: Final[Mapping[str, str]] = {}
+NO_EVENTS: Final[Mapping[str, Sequence[Rug]]] = {}
+SMALL: Final = 170
+"""Height of a small chart."""
+
+MOST_OPEN: Final = 12
+"""Most numbers or claims without a decision that are shown at once; more are folded."""
 
 PLURAL: Final = {
     "agrees": "agree",
@@ -78,7 +100,8 @@ def chip(word: str) -> Cell:
 
 def marked(found: Finding, verdict: str, full: str) -> Finding:
     """A sentence of the summary, with the verdict of the ``full`` size if that is another."""
-    return found if full == verdict else replace(found, evidence=f"{found.evidence} In the full size: {full}.")
+    said = found.evidence if found.evidence.endswith(".") else f"{found.evidence}."
+    return found if full == verdict else replace(found, evidence=f"{said} In the full size: {full}.")
 
 
 def in_full(said: str, verdict: str, full: str) -> str:
@@ -105,12 +128,12 @@ def number_rows(
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
 ) -> list[Rows]:
-    """Return every printed number with its measurement: those that differ first, those that agree folded.
+    """Return every printed number with its measurement: those that differ, those without a decision, those that agree.
 
     ``context`` adds the common properties of all points to a metric's name; ``full`` has the verdicts of the full size,
     by id; ``level`` is the confidence of the intervals.
     """
-    rows: list[tuple[bool, Row]] = []
+    rows: list[tuple[Tone, Row]] = []
     given: dict[str, str] = {}
     sources = {number.id: number.source for number in published.numbers}
     order = ("differs", "same direction", "inconclusive", "agrees")
@@ -130,17 +153,27 @@ def number_rows(
         headline = f"{metric.name}, {settings}" if settings else metric.name
         said = f"{about}{as_printed(row['printed'], metric)} printed, {measured} measured"
         value = in_full(said, verdict, full.get(row["id"], verdict))
-        rows.append((verdict == "agrees", Row(row["id"], headline, value, verdict, VERDICTS[verdict], facts, note)))
-    return _parted(rows, "printed numbers that do not agree", "printed numbers that agree")
+        rows.append((VERDICTS[verdict], Row(row["id"], headline, value, verdict, VERDICTS[verdict], facts, note)))
+    return _parted(
+        rows, "printed numbers", "that agree", "that the runs do not meet", "for which the runs are inconclusive"
+    )
 
 
-def _parted(rows: Sequence[tuple[bool, Row]], first: str, second: str) -> list[Rows]:
-    """Return those of the ``rows`` that are not (True, row), and folded those that are; none without rows."""
-    parts = ([row for folds, row in rows if folds is kind] for kind in (False, True))
-    captions = ((first, False), (second, True))
-    return [
-        Rows(f"{len(part)} {name}", part, folds) for part, (name, folds) in zip(parts, captions, strict=True) if part
+def _parted(rows: Sequence[tuple[Tone, Row]], what: str, agreeing: str, refuted: str, undecided: str) -> list[Rows]:
+    """Return the ``rows`` by tone: refuted and partly true ones, those without a decision, those that agree.
+
+    The last are folded, and those without a decision if they are more than `MOST_OPEN`. ``agreeing``, ``refuted`` and
+    ``undecided`` complete the captions.
+    """
+    no, undecided_rows, yes = (
+        [row for tone, row in rows if tone in tones] for tones in (("no", "partly"), ("open",), ("yes",))
+    )
+    parts = [
+        (no, refuted, False),
+        (undecided_rows, undecided, len(undecided_rows) > MOST_OPEN),
+        (yes, agreeing, True),
     ]
+    return [Rows(f"{len(part)} {what} {words}", part, folds) for part, words, folds in parts if part]
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:
@@ -156,11 +189,11 @@ def claim_rows(
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
 ) -> list[Rows]:
-    """Every claim with its test, interval and answer, refuted ones first, those that hold folded.
+    """Every claim with its test, interval and answer: refuted ones, those without a decision, those that hold.
 
     ``full`` and ``level`` are as for `number_rows`.
     """
-    rows: list[tuple[bool, Row]] = []
+    rows: list[tuple[Tone, Row]] = []
     said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
     order = ("no", "undecided", "partly", "yes")
@@ -173,8 +206,8 @@ def claim_rows(
         ]
         note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
         value = in_full(in_words(tests).removeprefix(answer).strip(" ,()"), answer, full.get(claim.id, answer))
-        rows.append((answer == "yes", Row(name, claim.statement, value, answer, ANSWERS[answer], facts, note)))
-    return _parted(rows, "claims that are not shown", "claims that hold")
+        rows.append((ANSWERS[answer], Row(name, claim.statement, value, answer, ANSWERS[answer], facts, note)))
+    return _parted(rows, "claims", "that hold", "that are refuted or hold in part", "that the runs do not decide")
 
 
 def _by_id(claims: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
@@ -260,14 +293,15 @@ def figure(
     ceiling: float = math.inf,
     levels: Sequence[tuple[float, str]] = (),
     source: str = "",
+    joined: bool = True,
 ) -> Figure:
     """Return a figure of a metric, in percent if the metric is; ``label`` replaces the metric's name if given.
 
     ``levels`` and ``source`` are as for `Figure`: printed values that are constant along the axis, and the paper's own
-    figure.
+    figure. Points are not ``joined`` where the axis has no order.
     """
     drawn, name = [c for c in curves if c.points], Axis(label or metric.name)
-    return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)
+    return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source, joined)
 
 
 def lines_over_time(
@@ -287,6 +321,36 @@ def lines_over_time(
     return Chart(title, caption, series["time_s"].to_list(), lines, unit, levels)
 
 
+def small_charts(
+    title: str,
+    caption: str,
+    series: pl.DataFrame,
+    names: Mapping[str, str],
+    unit: str,
+    levels: Sequence[tuple[float, str]] = (),
+    events: Mapping[str, Sequence[Rug]] = NO_EVENTS,
+) -> Multiples:
+    """Return small charts on the same axes, one for each column of ``series`` in ``names``, over ``time_s``.
+
+    ``events`` has the strokes of a column.
+    """
+    charts = [
+        Chart(
+            name,
+            "",
+            series["time_s"].to_list(),
+            [Line(title, series[column].fill_null(math.nan).to_list(), 0)],
+            unit,
+            levels,
+            rugs=events.get(column, ()),
+            height=SMALL,
+        )
+        for column, name in names.items()
+        if column in series.columns
+    ]
+    return Multiples(title, caption, charts)
+
+
 def queue_over_time(
     title: str,
     caption: str,
@@ -294,11 +358,22 @@ def queue_over_time(
     columns: tuple[str, str] = ("kilobytes", "average_kilobytes"),
     levels: Sequence[tuple[float, str]] = (),
     unit: str = "kilobytes",
+    events: Sequence[Rug] = (),
 ) -> Chart:
-    """A queue and RED's average of it over the ``time_s`` of ``series``, which has them in ``columns``."""
+    """A queue and RED's average of it over the ``time_s`` of ``series``, which has them in ``columns``; strokes for ``events``."""
     queue, average = (series[column].to_list() for column in columns)
     lines = [Line("queue", queue, 2, thin=True), Line("RED's average", average, 1)]
-    return Chart(title, caption, series["time_s"].to_list(), lines, unit, levels)
+    return Chart(title, caption, series["time_s"].to_list(), lines, unit, levels, rugs=events)
+
+
+EVENTS: Final = {"mark": ("marks", 1), "drop": ("drops", 4), "loss": ("losses on the wire", 3)}
+"""Name and colour of the strokes of an event."""
+
+
+def rugs(events: pl.DataFrame) -> list[Rug]:
+    """Return the strokes of the events of `measures.marks_and_drops`."""
+    times = {event: events.filter(event=event)["time_s"].sort().to_list() for event in EVENTS}
+    return [Rug(name, times[event], style) for event, (name, style) in EVENTS.items() if times[event]]
 
 
 def table_of(

@@ -14,6 +14,9 @@ import polars as pl
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Tables
 
+RUN: Final = ("id", "spec_hash", "replicate", "seed")
+"""Columns of a run that are no place in the grid."""
+
 BLOCK: Final = 10
 """Seeds whose time series are in memory at once."""
 
@@ -100,6 +103,20 @@ def queue_over_time(sweep: Tables, link: str, *columns: str, **named: str) -> pl
         pl.col("average_bytes") / 1e3 if has_average else pl.lit(None, pl.Float64),
     )
     return series.select("time_s", *columns, **named, kilobytes=kilobytes, average_kilobytes=average)
+
+
+def marks_and_drops(sweep: Tables, link: str, bin_s: float, from_s: float = 0.0) -> pl.DataFrame:
+    """Return the first mark, drop and loss on the wire of each flow at ``link`` in each bin of ``bin_s``, from ``from_s`` on.
+
+    The columns are the place of the run, ``flow``, ``event`` ("mark", "drop", "loss") and ``time_s``.
+    """
+    packets = sweep.table("packets").filter(pl.col("link") == link, pl.col("time_s") >= from_s)
+    number = (pl.col("time_s") / bin_s).floor().cast(pl.Int64).alias("bin")
+    kinds = packets.with_columns(pl.col("event").str.split("_").list.first(), number)
+    wanted = kinds.filter(pl.col("event").is_in(["mark", "drop", "loss"])).collect()
+    there = [key for key in wanted.columns[: wanted.columns.index("time_s")] if key not in RUN]
+    by = [*there, "flow", "event", "bin"]
+    return wanted.group_by(by, maintain_order=True).agg(pl.col("time_s").min()).drop("bin")
 
 
 def side_by_side(series: pl.LazyFrame | pl.DataFrame, on: str, values: str | list[str]) -> pl.DataFrame:

@@ -9,9 +9,9 @@ A ``[section.NAME]`` has a ``title``, a ``text``, figures and tables; ``blocks``
 quote measured values (`ecnlab.papers.references`). Figures and tables are drawn of the points ``where`` they say.
 
 ``[axis.NAME]`` is an axis along a key of the grid: its ``label`` and the ``labels`` on it, each a number or beginning with one; or
-with the ``values`` of its labels and their ``ticks``, "" for none. A figure has an ``axis``, a ``metric`` and curves: ``by`` is
-a key of the grid, with a curve for each of ``labels``; or ``curves`` lists them, each with a ``name``, a ``metric`` and a place
-(``where``). ``printed`` draws the printed points of these curves, too: of their own metric, or of another ``metric`` ``at`` one
+with the ``values`` of its labels and their ``ticks``, "" for none; ``joined = false`` for labels without an order, whose points
+no line joins. A figure has an ``axis``, a ``metric`` and curves: ``by`` is a key of the grid, with a curve for each of
+``labels``; or ``curves`` lists them, each with a ``name``, a ``metric`` and a place (``where``). ``printed`` draws the printed points of these curves, too: of their own metric, or of another ``metric`` ``at`` one
 label of the axis. ``changes`` draws printed changes, each the ``number`` of that id, ``from`` what is measured at that place.
 
 A table lists ``metrics`` by ``keys``; or has a column for each of ``columns``, a metric or one with a ``name`` and a place
@@ -43,7 +43,7 @@ KEYS: Final[Mapping[str, tuple[str, str]]] = {
     "page": ("title answer lede agreement", "context"),
     "finding": ("claim statement", "range"),
     "finding by code": ("own", ""),
-    "axis": ("key label labels", "values ticks log"),
+    "axis": ("key label labels", "values ticks log joined"),
     "section": ("title text", "blocks figure table"),
     "figure": ("title axis metric", "caption label where by labels name curves printed changes zero ceiling"),
     "curve": ("name", "metric where printed style"),
@@ -148,6 +148,7 @@ class Report:
             zero=told.get("zero", True),
             label=told.get("label", ""),
             ceiling=told.get("ceiling", math.inf),
+            joined=axis.get("joined", True),
         )
 
     def _scale(self, axis: str) -> dict[str, float]:

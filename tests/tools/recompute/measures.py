@@ -783,13 +783,22 @@ def in_cells(table: str, value: pl.Expr, where: pl.Expr) -> Recipe:
     return steps(of, *CELLS)
 
 
-def waits(of: str, value: str) -> Recipe:
-    """A delay of a class of DualPI2, in ms, and of the whole queue elsewhere."""
-    inner, whole = (
-        in_cells("classes", c(value).first() * 1e3, (c("class") == name) & (c("arrived") > 0)) for name in (of, "all")
+def waits(name: str, value: str, *more: str) -> Recipe:
+    """A delay of the packets of a flow group, in ms; of mixed round trips and of the steps ``more``."""
+    mine = (c("link") == "bottleneck") & (c("group") == name)
+    return steps(
+        lambda results, step: per_run(results, step, "sojourns", c(value).first() * 1e3, mine), "mixed-rtt", *more
     )
-    return lambda results: pl.concat(
-        [inner(results).filter(aqm="dualpi2"), whole(results).filter(c("aqm") != "dualpi2")], how="diagonal"
+
+
+def of_class(name: str) -> Recipe:
+    """The mean delay of a class of DualPI2 under UDP, in ms."""
+    mine = (c("link") == "bottleneck") & (c("class") == name) & (c("arrived") > 0)
+    return steps(
+        lambda results, step: in_cell_of(
+            per_run(results, step, "classes", c("sojourn_mean_s").first() * 1e3, mine), step
+        ),
+        *CELLS[1:],
     )
 
 
@@ -819,10 +828,12 @@ def coupling(results: Results) -> pl.DataFrame:
 
 DUALPI2EVAL: dict[str, Recipe] = {
     "rate_ratio": over(group_rate("ecn"), group_rate("cubic")),
-    "ecn_delay": waits("L", "sojourn_mean_s"),
-    "ecn_p99": waits("L", "sojourn_p99_s"),
-    "cubic_delay": waits("C", "sojourn_mean_s"),
-    "cubic_p99": waits("C", "sojourn_p99_s"),
+    "ecn_delay": waits("ecn", "sojourn_mean_s"),
+    "ecn_p99": waits("ecn", "sojourn_p99_s"),
+    "cubic_delay": waits("cubic", "sojourn_mean_s"),
+    "cubic_p99": waits("cubic", "sojourn_p99_s"),
+    "l_delay": of_class("L"),
+    "c_delay": of_class("C"),
     "marked": over(group("ecn", "marks"), group("ecn", "departed")),
     "dropped": over(group("cubic", "dropped"), group("cubic", "arrived")),
     "ecn_dropped": over(group("ecn", "dropped"), group("ecn", "arrived")),
