@@ -304,7 +304,7 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
     (small / sizes.QUOTED).write_text(json.dumps({"format": 1, "verdicts": of}))
     papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
-    assert "inconclusive (full size: differs)" in html and html.count("(full size:") == 1
+    assert "measured (full size: differs)" in html and html.count("(full size:") == 1
     assert re.search(r"verdicts that the full size changes.{0,60}1 of 2", html, re.DOTALL)
     papers.reproduce("small", tmp_path / "out", full=True)
     assert "full size:" not in (tmp_path / "out" / "report.html").read_text()
