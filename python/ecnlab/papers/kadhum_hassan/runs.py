@@ -15,11 +15,14 @@ from ecnlab.papers.kadhum_hassan.measure import LINK, SEGMENT_BYTES, WARMUP_S
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.prediction import prediction
-from ecnlab.report import Chart, Line
+from ecnlab.report import Chart, Line, Multiples
 from ecnlab.runs.sweep_result import Sweep
 
-EVERY: Final = 4
-"""Interval of the drawn window samples: every fourth sample, 0.12 s."""
+EVERY: Final = 8
+"""Interval of the drawn samples of all windows: every eighth sample, 0.24 s."""
+
+FEW: Final = 2
+"""Interval of the drawn samples of the windows of three connections: every second sample, 0.06 s."""
 
 CASE: Final = ("users", "queue")
 
@@ -102,19 +105,20 @@ def seed(given: Material) -> str:
     return str(given.tables.about["drawn_seed"])
 
 
-def over_time(given: Material, users: str) -> list[Chart]:
+def over_time(given: Material, users: str) -> list[Chart | Multiples]:
     """Queues, windows, round trips and throughput of a scenario."""
     queue, flows, throughput = (
         given.tables[f"drawn_{name}"].filter(pl.col("users") == users) for name in ("queue", "flows", "throughput")
     )
-    charts: list[Chart] = []
+    charts: list[Chart | Multiples] = []
     for name in QUEUES:
         here = pl.col("queue") == name
-        charts += [*_queues(given, users, name, queue.filter(here)), *_windows(users, name, flows.filter(here))]
+        charts += [*_queues(given, users, name, queue.filter(here)), _windows(users, name, flows.filter(here))]
     one = flows.filter(pl.col("flow") == flows["flow"].min()).with_columns(milliseconds=pl.col("srtt_s") * 1e3)
     names, (of_round_trips, of_throughput) = {queue: GRID.named(queue) for queue in QUEUES}, OF_ALL[users]
     return [
         *charts,
+        _all_windows(users, flows),
         blocks.lines_over_time(
             f"Round trip of one connection, {users} users",
             f"As figures {of_round_trips}: the sender's smoothed estimate.",
@@ -163,29 +167,43 @@ def _levels(users: str, printed: float) -> list[tuple[float, str]]:
     return [(least, "min_th"), named] if lower == upper else [(least, "min_th"), (lower, ""), named]
 
 
-def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
+def _windows(users: str, queue: str, flows: pl.DataFrame) -> Multiples:
+    """Return the windows of three connections, with the printed amplitude for drop-tail."""
     wide = measures.side_by_side(flows, "flow", "window")
-    names = sorted(wide.columns[1:], key=lambda name: int(name.strip("]").partition("[")[2]))
-    three, all_of_them = FIGURES[users, queue][1:]
-    said, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names[:3]))) if queue == "droptail" else ("", [])
-    few = wide.gather_every(EVERY).fill_null(math.nan)
-    return [
-        blocks.lines_over_time(
-            f"Windows of three connections: {GRID.named(queue)}, {users} users",
-            f"As figure {three}.{said}",
-            wide,
-            {name: name for name in names[:3]},
-            "segments",
-            levels,
-        ),
-        Chart(
-            f"Windows of all connections: {GRID.named(queue)}, {users} users",
-            f"As figure {all_of_them}; every {EVERY}th sample.",
-            few["time_s"].to_list(),
-            [Line(name, few[name].to_list(), i % COLOURS, thin=True, listed=False) for i, name in enumerate(names)],
-            "segments",
-        ),
+    names = _connections(wide)[:3]
+    said, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names))) if queue == "droptail" else ("", [])
+    return blocks.small_charts(
+        f"Windows of three connections: {GRID.named(queue)}, {users} users",
+        f"As figure {FIGURES[users, queue][1]}; every {FEW}nd sample.{said}",
+        wide.gather_every(FEW),
+        {name: name for name in names},
+        "segments",
+        levels,
+    )
+
+
+def _all_windows(users: str, flows: pl.DataFrame) -> Multiples:
+    """Return the windows of all connections, a chart for each queue."""
+    figures = ", ".join(FIGURES[users, queue][2] for queue in QUEUES)
+    return Multiples(
+        f"Windows of all connections, {users} users",
+        f"As figures {figures}; every {EVERY}th sample. Synchronised windows rise and fall together.",
+        [_overlaid(queue, flows.filter(queue=queue)) for queue in QUEUES],
+    )
+
+
+def _overlaid(queue: str, flows: pl.DataFrame) -> Chart:
+    wide = measures.side_by_side(flows, "flow", "window").gather_every(EVERY).fill_null(math.nan)
+    lines = [
+        Line(name, wide[name].to_list(), i % COLOURS, thin=True, listed=False)
+        for i, name in enumerate(_connections(wide))
     ]
+    return Chart(GRID.named(queue), "", wide["time_s"].to_list(), lines, "segments", height=blocks.SMALL)
+
+
+def _connections(wide: pl.DataFrame) -> list[str]:
+    """Return the names of the connections in their order."""
+    return sorted(wide.columns[1:], key=lambda name: int(name.strip("]").partition("[")[2]))
 
 
 def _amplitude(users: str, windows: pl.DataFrame) -> tuple[str, list[tuple[float, str]]]:

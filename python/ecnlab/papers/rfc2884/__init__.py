@@ -47,7 +47,7 @@ PAPER: Final = Paper(
         Step("joint-transactions", 3, 20),
         Step("joint-transactions-max_p", 3, 20),
         Step("joint-fairness", 3, 20),
-        Step("evolution", 1, 1, SERIES[::-1], drawn=True),
+        Step("evolution", 1, 1, (*SERIES[::-1], "packets"), drawn=True),
     ),
     runs.draw,
     linux.STEPS,

@@ -12,7 +12,7 @@ from ecnlab.papers import blocks, measures
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
 from ecnlab.papers.rfc2884.grid import GRID
-from ecnlab.report import Chart, Finding
+from ecnlab.report import Chart, Finding, Multiples
 from ecnlab.runs.sweep_result import Sweep
 
 SEGMENT_BYTES: Final = 1460
@@ -30,6 +30,14 @@ def bulk_gain_together(sweep: Tables) -> pl.LazyFrame:
     had = seen.group_by([*keys, "group"], maintain_order=True).agg(pl.col("delivered_bytes").sort_by("time_s").last())
     ecn, plain = (had.filter(pl.col("group") == side) for side in ("ecn", "plain"))
     return measures.pair(GRID, ecn, pl.col("delivered_bytes"), plain, pl.col("delivered_bytes"))
+
+
+PIPE: Final = "pipe"
+SAMPLE_S: Final = 0.1
+"""Interval of the samples of the drawn run; strokes of marks and drops are as far apart at least."""
+
+COMPETING: Final = {"ecn": "ECN client", "plain": "non-ECN client"}
+"""The competing flows by group."""
 
 
 # --------------------------------------------------------------- the summary
@@ -85,31 +93,37 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
 
 
 def over_time(sweep: Tables) -> dict[str, pl.DataFrame]:
-    """Queue and windows of the two competing flows: kilobytes and segments."""
-    names = sweep.table("flows_run").select("group", flow="name").filter(pl.col("group").is_in(["ecn", "plain"]))
-    series = sweep.table("flow_series").join(names, on="flow")
+    """Queue, windows of the two competing flows, marks and drops: kilobytes and segments."""
+    groups = sweep.table("flows_run").select("group", flow="name")
+    series = sweep.table("flow_series").join(groups.filter(pl.col("group").is_in(list(COMPETING))), on="flow")
     windows = measures.side_by_side(
         series.select("time_s", "group", pl.col("cwnd_bytes") / SEGMENT_BYTES), "group", "cwnd_bytes"
     )
-    queue = measures.queue_over_time(sweep, "pipe").collect()
-    return {"evolution_queue": queue, "evolution_windows": windows.select("time_s", "ecn", "plain")}
+    events = measures.marks_and_drops(sweep, PIPE, SAMPLE_S).join(groups.collect(), on="flow", maintain_order="left")
+    return {
+        "evolution_queue": measures.queue_over_time(sweep, PIPE).collect(),
+        "evolution_windows": windows.select("time_s", *COMPETING),
+        "evolution_events": events.select("group", "event", "time_s"),
+    }
 
 
-def evolution(given: Material) -> list[Chart]:
-    """Queue and windows of one run, to be zoomed into."""
-    about = given.tables.about["evolution"]
+def evolution(given: Material) -> list[Chart | Multiples]:
+    """Queue and windows of one run, with the marks and drops in the queue."""
+    about, events = given.tables.about["evolution"], given.tables["evolution_events"]
     return [
         blocks.queue_over_time(
             "The queue at r1",
-            f"High congestion, max_p 0.1, seed {about['seed']}; sampled every 100 ms.",
+            f"High congestion, max_p 0.1, seed {about['seed']}; sampled every 100 ms. Strokes: marks and drops of all flows.",
             given.tables["evolution_queue"],
             levels=[(about[name] / 1000, name) for name in ("min_th", "max_th")],
+            events=blocks.rugs(events),
         ),
-        blocks.lines_over_time(
+        blocks.small_charts(
             "Congestion windows",
-            "The two competing flows, which start at 20 s.",
+            "The two competing flows, which start at 20 s. Strokes: marks and drops of the flow.",
             given.tables["evolution_windows"],
-            {"ecn": "ECN", "plain": "non-ECN"},
+            COMPETING,
             "segments",
+            events={group: blocks.rugs(events.filter(group=group)) for group in COMPETING},
         ),
     ]
