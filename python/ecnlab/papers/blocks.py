@@ -50,6 +50,10 @@ NO_EVENTS: Final[Mapping[str, Sequence[Rug]]] = {}
 SMALL: Final = 170
 """Height of a small chart."""
 
+OF_NUMBERS: Final = ("within the margin", "not met", "without a decision")
+OF_CLAIMS: Final = ("shown", "refuted or shown in part", "without a decision")
+"""Captions of the rows that agree, that do not, and the rest."""
+
 MOST_OPEN: Final = 12
 """Most numbers or claims without a decision that are shown at once; more are folded."""
 
@@ -154,9 +158,7 @@ def number_rows(
         said = f"{about}{as_printed(row['printed'], metric)} printed, {measured} measured"
         value = in_full(said, verdict, full.get(row["id"], verdict))
         rows.append((VERDICTS[verdict], Row(row["id"], headline, value, verdict, VERDICTS[verdict], facts, note)))
-    return _parted(
-        rows, "printed numbers", "that agree", "that the runs do not meet", "for which the runs are inconclusive"
-    )
+    return _parted(rows, "printed number", *OF_NUMBERS)
 
 
 def _parted(rows: Sequence[tuple[Tone, Row]], what: str, agreeing: str, refuted: str, undecided: str) -> list[Rows]:
@@ -173,7 +175,11 @@ def _parted(rows: Sequence[tuple[Tone, Row]], what: str, agreeing: str, refuted:
         (undecided_rows, undecided, len(undecided_rows) > MOST_OPEN),
         (yes, agreeing, True),
     ]
-    return [Rows(f"{len(part)} {what} {words}", part, folds) for part, words, folds in parts if part]
+    return [Rows(f"{_counted(len(part), what)} {words}", part, folds) for part, words, folds in parts if part]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:
@@ -207,7 +213,7 @@ def claim_rows(
         note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
         value = in_full(in_words(tests).removeprefix(answer).strip(" ,()"), answer, full.get(claim.id, answer))
         rows.append((ANSWERS[answer], Row(name, claim.statement, value, answer, ANSWERS[answer], facts, note)))
-    return _parted(rows, "claims", "that hold", "that are refuted or hold in part", "that the runs do not decide")
+    return _parted(rows, "claim", *OF_CLAIMS)
 
 
 def _by_id(claims: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
@@ -339,7 +345,7 @@ def small_charts(
             name,
             "",
             series["time_s"].to_list(),
-            [Line(title, series[column].fill_null(math.nan).to_list(), 0)],
+            [Line(title, series[column].fill_null(math.nan).to_list(), 0, listed=False)],
             unit,
             levels,
             rugs=events.get(column, ()),
@@ -366,7 +372,7 @@ def queue_over_time(
     return Chart(title, caption, series["time_s"].to_list(), lines, unit, levels, rugs=events)
 
 
-EVENTS: Final = {"mark": ("marks", 1), "drop": ("drops", 4), "loss": ("losses on the wire", 3)}
+EVENTS: Final = {"mark": ("marks", 3), "drop": ("drops", 4), "loss": ("losses on the wire", 1)}
 """Name and colour of the strokes of an event."""
 
 

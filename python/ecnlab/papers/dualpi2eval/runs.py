@@ -73,7 +73,8 @@ def evolution(given: Material) -> list[Multiples]:
     return [
         Multiples(
             "Delay in the queue",
-            f"Mean over {BIN_S * 1e3:g} ms of the packets of each flow. Round trips of 5 and 5 ms without the queue; seed {seed}.",
+            f"Mean over {BIN_S * 1e3:g} ms of the packets of each flow; behind PIE the lines coincide. Round trips of 5 and 5 ms "
+            f"without the queue; seed {seed}.",
             [_chart(given, "drawn_delays", "milliseconds", "ms", aqm) for aqm in AQMS],
         ),
         Multiples(

@@ -22,7 +22,7 @@ EVERY: Final = 8
 """Interval of the drawn samples of all windows: every eighth sample, 0.24 s."""
 
 FEW: Final = 2
-"""Interval of the drawn samples of the windows of three connections: every second sample, 0.06 s."""
+"""Interval of the drawn samples of queues and of three windows: every second sample, 0.06 s."""
 
 CASE: Final = ("users", "queue")
 
@@ -113,7 +113,10 @@ def over_time(given: Material, users: str) -> list[Chart | Multiples]:
     charts: list[Chart | Multiples] = []
     for name in QUEUES:
         here = pl.col("queue") == name
-        charts += [*_queues(given, users, name, queue.filter(here)), _windows(users, name, flows.filter(here))]
+        charts += [
+            *_queues(given, users, name, queue.filter(here).gather_every(FEW)),
+            _windows(users, name, flows.filter(here)),
+        ]
     one = flows.filter(pl.col("flow") == flows["flow"].min()).with_columns(milliseconds=pl.col("srtt_s") * 1e3)
     names, (of_round_trips, of_throughput) = {queue: GRID.named(queue) for queue in QUEUES}, OF_ALL[users]
     return [
@@ -145,11 +148,11 @@ def _queues(given: Material, users: str, queue: str, series: pl.DataFrame) -> It
             Line("queue", series["packets"].to_list(), 2, thin=True),
             Line("queue, buffer of 50 kB", series["packets_50_kb"].to_list(), 1, thin=True),
         ]
-        caption = f"As figure {figure}, in packets. The buffer holds 99; the other line is of a buffer of 50 kB."
+        caption = f"As figure {figure}, in packets; every second sample. The buffer holds 99; the other line is of a buffer of 50 kB."
         yield Chart(title, caption, series["time_s"].to_list(), lines, "packets", printed)
         return
     for unit, levels in (("packets", printed), ("kilobytes", _levels(users, value))):
-        caption = f"As figure {figure}, with the printed average read as {unit}."
+        caption = f"As figure {figure}; every second sample. The printed average is read as {unit}."
         yield blocks.queue_over_time(f"{title}, in {unit}", caption, series, (unit, f"average_{unit}"), levels, unit)
 
 
@@ -174,7 +177,7 @@ def _windows(users: str, queue: str, flows: pl.DataFrame) -> Multiples:
     said, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names))) if queue == "droptail" else ("", [])
     return blocks.small_charts(
         f"Windows of three connections: {GRID.named(queue)}, {users} users",
-        f"As figure {FIGURES[users, queue][1]}; every {FEW}nd sample.{said}",
+        f"As figure {FIGURES[users, queue][1]}; every second sample.{said}",
         wide.gather_every(FEW),
         {name: name for name in names},
         "segments",
