@@ -118,6 +118,13 @@ class MadeUp:
             for t in range(40)
         ]
 
+    def _packets(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        events = ("enqueue", "mark", "drop_early")
+        return [
+            {"time_s": t / 10, "link": "pipe", "flow": ("ecn", "plain")[t % 2], "event": events[rng.integers(0, 3)]}
+            for t in range(200)
+        ]
+
     def _queue_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         # A tail-drop queue is full three quarters of the time.
         high = [57_000.0, 58_000.0, 59_000.0, 20_000.0]
