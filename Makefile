@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -103,6 +103,9 @@ otherseeds: build ## verdicts of the quick size with other base seeds, beside th
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
+
+pictures: $(VENV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
+	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)
 
 crosscheck: build ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/tools/crosscheck/crosscheck.py $(ARGS)
