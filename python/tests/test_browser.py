@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsed import EACH, GAIN, LEVELS, POINTS, QUEUE, ROWS, TIMES, WINDOW, WINDOWS, write_pages
+from browsed import EACH, FOREST, GAIN, LEVELS, POINTS, QUEUE, ROWS, TIMES, WINDOW, WINDOWS, write_pages
 from browser import (
     A4,
     CONTRASTS,
@@ -349,6 +349,8 @@ def test_the_buttons_save_the_drawing_and_its_numbers(known, tmp_path):
         numbers = saved(block.title, "save its numbers as CSV")
         head, rows = block.table()
         assert list(csv.reader(numbers.read_text().splitlines())) == [head, *rows]
+    assert press(known, FOREST.title, "save as PNG").is_visible()
+    assert press(known, FOREST.title, "save its numbers as CSV").count() == 0  # it has no table
     with known.page.expect_download(predicate=lambda file: file.suggested_filename == "each-flow-2.svg"):
         press(known, EACH.title, "save as SVG").click()
 

@@ -194,5 +194,5 @@ for (const figure of document.querySelectorAll("figure")) {
   const each = act => drawings.forEach((svg, i) => act(standalone(svg), drawings.length > 1 ? `${name}-${i + 1}` : name));
   add("SVG", "save as SVG", () => each(([text], file) => saved(new Blob([text], { type: "image/svg+xml" }), `${file}.svg`)));
   add("PNG", "save as PNG", () => each((drawn, file) => picture(drawn, `${file}.png`)));
-  add("CSV", "save its numbers as CSV", () => saved(new Blob([numbers(figure)], { type: "text/csv" }), `${name}.csv`));
+  if (figure.querySelector("details tr")) add("CSV", "save its numbers as CSV", () => saved(new Blob([numbers(figure)], { type: "text/csv" }), `${name}.csv`));
 }
