@@ -29,6 +29,7 @@ pub use machine::replay;
 pub use machine::tree::{ClassReading, ClassSample};
 pub use record::columns::{Columns, Integral};
 pub use record::counters::{Counters, Group, Kind, Tally};
+pub use record::interval::Departures;
 pub use record::stats::{Sojourns, Stats};
 pub use recorded::Recorded;
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_aqm::{Bucket, ClassReading, Item, Queue, Stats, Tally, Watch};
+use ecnlab_aqm::{Bucket, ClassReading, Departures, Item, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
@@ -388,6 +388,11 @@ impl Link {
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.settle();
         self.slow.queue.cut_stats(now)
+    }
+
+    /// Returns the packets that left the queue since the start or the last call, as of the last observation.
+    pub fn sample_departures(&mut self) -> Departures {
+        self.slow.queue.sample_departures()
     }
 
     /// Returns the counts of the queue's classes since the start and their statistics since the last call; `whole` are

@@ -1,6 +1,6 @@
 //! Time series of queues and windows.
 
-use ecnlab_aqm::{ClassSample, Recorded};
+use ecnlab_aqm::{ClassSample, Departures, Kind, Recorded};
 use ecnlab_base::Time;
 use ecnlab_base::facts::Column;
 use ecnlab_tcp::Sample;
@@ -13,13 +13,32 @@ use crate::link::Link;
 use crate::plan::Plan;
 use crate::table::Table;
 
+/// The quantiles in `queue_series`, and their columns.
+const QUANTILES: [(&str, f64); 2] = [("sojourn_p50_s", 0.5), ("sojourn_p99_s", 0.99)];
+
 struct QueueRow {
     time: Time,
     link: u32,
     packets: u64,
     bytes: u64,
+    /// Counts since the start of the run.
+    counts: Kind,
+    sojourns: Sojourns,
     /// Columns in the order of [`Recorded::queue_series`].
     law: Vec<f64>,
+}
+
+/// Sojourn times of the packets that left within the interval, in seconds; NaN if none left.
+struct Sojourns {
+    mean: f64,
+    /// Quantiles of [`QUANTILES`]; NaN if the queue keeps none.
+    quantiles: [f64; QUANTILES.len()],
+}
+
+impl Sojourns {
+    fn of(departures: &Departures) -> Sojourns {
+        Sojourns { mean: departures.mean_s(), quantiles: QUANTILES.map(|(_, q)| departures.quantile_s(q)) }
+    }
 }
 
 struct ClassRow {
@@ -66,17 +85,19 @@ impl Series {
     }
 
     /// Samples every queue and every flow with a connection. Links must have been advanced to `now`.
-    pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow], hosts: &Hosts) {
+    pub fn sample(&mut self, now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) {
         if self.class_names.is_empty() {
             self.class_names = links.iter().flat_map(|link| link.queue().class_names()).collect();
         }
         let mut class = 0;
-        for (i, link) in links.iter().enumerate() {
+        for (i, link) in links.iter_mut().enumerate() {
+            let sojourns = Sojourns::of(&link.sample_departures());
             let queue = link.queue();
             let (packets, bytes) = (queue.packets() as u64, queue.bytes());
             let columns = self.recorded.queue_series.iter();
             let law = columns.map(|column| queue.value(column.name).unwrap_or(f64::NAN)).collect();
-            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, law });
+            let counts = queue.counters().total().all();
+            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, counts, sojourns, law });
             for sample in queue.class_samples(&self.recorded.class_series) {
                 self.classes.push(ClassRow { time: now, link: i as u32, class, sample });
                 class += 1;
@@ -149,6 +170,16 @@ impl Series {
         t.text("link", rows.iter().map(|r| r.link), links);
         t.u64("packets", rows.iter().map(|r| r.packets));
         t.u64("bytes", rows.iter().map(|r| r.bytes));
+        let count = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.counts));
+        t.u64("arrived", count(|k| k.arrived.packets));
+        t.u64("marks", count(|k| k.marks.packets));
+        t.u64("early_drops", count(|k| k.early.packets));
+        t.u64("forced_drops", count(|k| k.forced.packets));
+        t.u64("tail_drops", count(|k| k.tail.packets));
+        t.f64("sojourn_mean_s", rows.iter().map(|r| r.sojourns.mean));
+        for (i, (name, _)) in QUANTILES.iter().enumerate() {
+            t.f64(name, rows.iter().map(|r| r.sojourns.quantiles[i]));
+        }
         for (i, column) in self.recorded.queue_series.iter().enumerate() {
             t.f64(column.name, rows.iter().map(|r| r.law[i]));
         }

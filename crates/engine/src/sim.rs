@@ -540,7 +540,7 @@ impl<'b, P: Probe> Sim<'b, P> {
 
     fn on_sample(&mut self, now: Time) {
         self.observe(now);
-        self.series.sample(now, &self.links, &self.flows, &self.hosts);
+        self.series.sample(now, &mut self.links, &self.flows, &self.hosts);
         self.hand_on();
         if let Some(interval) = self.sample {
             self.events.push(now + interval, Class::Sample, 0);

@@ -9,6 +9,7 @@ mod closed_forms;
 mod common;
 mod link;
 mod prague;
+mod series;
 mod sources;
 mod stop;
 mod tcp;

@@ -220,6 +220,18 @@ QUEUE_SERIES: Final = {
     "link": Column("", "link whose queue it is", "text"),
     "packets": Column("packets", "queue length"),
     "bytes": Column("bytes", "queue length"),
+    "arrived": Column("count", "packets that arrived at the queue since the start of the run"),
+    "marks": Column("count", "packets set to CE since the start of the run"),
+    "early_drops": Column("count", "packets dropped by the discipline's probability since the start of the run"),
+    "forced_drops": Column(
+        "count", "packets dropped because the average was above its limit, since the start of the run"
+    ),
+    "tail_drops": Column("count", "packets dropped because the buffer was full, since the start of the run"),
+    "sojourn_mean_s": Column("s", "mean sojourn time of the packets that left since the last sample; missing if none left"),
+    "sojourn_p50_s": Column(
+        "s", "median of these sojourn times, to 0.4 %; missing if none left or if the queue keeps no quantiles"
+    ),
+    "sojourn_p99_s": Column("s", "their 99th percentile; missing if none left or if the queue keeps no quantiles"),
     **laws.columns("queue_series"),
 }
 

@@ -257,6 +257,11 @@ impl<P: Item> Fifo<P> {
         self.gauge.cut(passed, columns, integrals)
     }
 
+    /// As [`Gauge::stats`].
+    pub const fn stats(&self) -> &Stats {
+        self.gauge.stats()
+    }
+
     /// As [`Gauge::tell_apart`].
     pub fn tell_apart(&mut self, groups: usize) {
         self.gauge.tell_apart(groups);

@@ -6,6 +6,7 @@ use ecnlab_base::{Length, Rng, Time};
 use crate::machine::books::Books;
 use crate::machine::fifo::Dequeued;
 use crate::machine::tree::Node;
+use crate::record::interval::{Departures, Interval};
 use crate::recorded::ALL;
 use crate::{Aqm, ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
 
@@ -22,6 +23,7 @@ pub struct Queue<P> {
     books: Books,
     /// Whether it has a row of its own in the table of classes.
     has_row: bool,
+    interval: Interval,
     node: Node<P>,
 }
 
@@ -37,7 +39,7 @@ impl<P: Item> Queue<P> {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
             Node::Tree(_) => false,
         };
-        Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, node }
+        Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, interval: Interval::default(), node }
     }
 
     /// Handles an arriving `packet`: it is admitted, marked or dropped, or another packet is dropped to make room.
@@ -98,7 +100,14 @@ impl<P: Item> Queue<P> {
     /// run are its parts merged by [`Stats::plus`].
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
-        self.node.cut_stats(std::mem::take(&mut self.passed))
+        let passed = std::mem::take(&mut self.passed);
+        self.interval.reset(&self.node.departures(passed));
+        self.node.cut_stats(passed)
+    }
+
+    /// Returns the departures since the start or the last call, as of the last observation.
+    pub fn sample_departures(&mut self) -> Departures {
+        self.interval.sample(self.node.departures(self.passed))
     }
 
     /// The names of its classes: itself first, if it has inner queues or keeps quantiles.

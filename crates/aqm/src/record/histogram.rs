@@ -26,6 +26,13 @@ impl Histogram {
         Histogram { bins: (0..bins).map(|i| at(&self.bins, i) + at(&other.bins, i)).collect() }
     }
 
+    /// Returns the values counted since `earlier`, an earlier state of this histogram.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut since = self.clone();
+        since.bins.iter_mut().zip(&earlier.bins).for_each(|(now, then)| *now -= then);
+        since
+    }
+
     /// The bins that hold values: the first value of each, the first of the next, how many it holds.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         let held = self.bins.iter().enumerate().filter(|(_, n)| **n > 0);

@@ -3,5 +3,6 @@
 pub(crate) mod columns;
 pub(crate) mod counters;
 pub(crate) mod histogram;
+pub(crate) mod interval;
 pub(crate) mod rows;
 pub(crate) mod stats;

@@ -5,6 +5,7 @@ use ecnlab_base::{Dur, Time};
 
 use crate::record::columns::Integral;
 use crate::record::histogram::Histogram;
+use crate::record::interval::Departures;
 
 /// Statistics of a queue over a time span: integrals, and the sojourn times of departed packets.
 ///
@@ -102,7 +103,7 @@ impl Sojourns {
     }
 }
 
-fn quantile_s(histogram: &Histogram, q: f64) -> f64 {
+pub(crate) fn quantile_s(histogram: &Histogram, q: f64) -> f64 {
     histogram.quantile(q).map_or(f64::NAN, |ps| ps * 1e-12)
 }
 
@@ -172,6 +173,11 @@ impl Stats {
     pub fn sojourns_by_group(&self) -> &[Sojourns] {
         self.spread.as_ref().map_or(&[], |spread| &spread.groups)
     }
+    /// The departures of the span, including `passed` others without a sojourn time.
+    pub(crate) fn departures(&self, passed: u64) -> Departures {
+        let histogram = self.spread.as_ref().map(|spread| spread.all.clone()).unwrap_or_default();
+        Departures { packets: self.sojourns + passed, sojourn: self.sojourn, histogram }
+    }
     /// The longest of those times.
     pub const fn sojourn_max(&self) -> Dur {
         Dur::from_ps(self.sojourn_max)
@@ -190,6 +196,11 @@ impl Gauge {
     pub(crate) fn new(quantiles: bool) -> Gauge {
         let spread = quantiles.then(Box::default);
         Gauge { stats: Stats { spread, ..Stats::default() }, upto: Time::ZERO }
+    }
+
+    /// Returns what has been collected since the start or the last cut, without the integrals of the law.
+    pub(crate) const fn stats(&self) -> &Stats {
+        &self.stats
     }
 
     /// Also keeps quantiles for each of `groups` flow groups from now on, if quantiles are kept.

@@ -8,6 +8,7 @@ use crate::machine::books::Books;
 use crate::machine::coupling::Coupling;
 use crate::machine::scheduler::Backlog;
 use crate::record::counters::Group;
+use crate::record::interval::Departures;
 use crate::{Across, Aqm, Item, Stats, Tally};
 
 /// Reading of a named inner queue at one time.
@@ -59,6 +60,14 @@ impl<P: Item> Node<P> {
         match self {
             Node::Leaf(fifo) => fifo.cut_stats(passed),
             Node::Tree(tree) => tree.made_mut().map(Branch::cut_stats).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the departures since the start or the last cut, including `passed` additional ones of one FIFO.
+    pub fn departures(&self, passed: u64) -> Departures {
+        match self {
+            Node::Leaf(fifo) => fifo.stats().departures(passed),
+            Node::Tree(tree) => tree.made().map(|branch| branch.gauge.stats().departures(0)).unwrap_or_default(),
         }
     }
 
