@@ -390,7 +390,7 @@ impl Link {
         self.slow.queue.cut_stats(now)
     }
 
-    /// Returns the packets that left the queue since the start or the last call, as of the last observation.
+    /// As [`Queue::sample_departures`].
     pub fn sample_departures(&mut self) -> Departures {
         self.slow.queue.sample_departures()
     }

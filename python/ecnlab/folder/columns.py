@@ -227,7 +227,9 @@ QUEUE_SERIES: Final = {
         "count", "packets dropped because the average was above its limit, since the start of the run"
     ),
     "tail_drops": Column("count", "packets dropped because the buffer was full, since the start of the run"),
-    "sojourn_mean_s": Column("s", "mean sojourn time of the packets that left since the last sample; missing if none left"),
+    "sojourn_mean_s": Column(
+        "s", "mean sojourn time of the packets that left since the last sample; missing if none left"
+    ),
     "sojourn_p50_s": Column(
         "s", "median of these sojourn times, to 0.4 %; missing if none left or if the queue keeps no quantiles"
     ),
