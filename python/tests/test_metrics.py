@@ -44,6 +44,8 @@ def value(metrics, run="a"):
         ("max", 8.0),
         ("median", 3.0),
         ("count", 3.0),
+        ("p50", 3.0),
+        ("p90", 3.0 + 0.8 * 5.0),  # 90 % of the way through ranks 0, 1, 2 is rank 1.8
         ("p99", 3.0 + 0.98 * 5.0),  # 99 % of the way through ranks 0, 1, 2 is rank 1.98
         ("jain", 12.0**2 / (3 * (1.0 + 9.0 + 64.0))),
     ],

@@ -48,6 +48,10 @@ pub(crate) enum Aggregate {
     Max,
     /// Median.
     Median,
+    /// Median, as `median`.
+    P50,
+    /// 90th percentile.
+    P90,
     /// 99th percentile.
     P99,
     /// Number of rows.

@@ -30,6 +30,8 @@ AGGREGATES: Final[dict[str, Callable[[pl.Expr], pl.Expr]]] = {
     "min": lambda x: x.min(),
     "max": lambda x: x.max(),
     "median": lambda x: x.median(),
+    "p50": lambda x: x.quantile(0.5, "linear"),
+    "p90": lambda x: x.quantile(0.9, "linear"),
     "p99": lambda x: x.quantile(0.99, "linear"),
     "count": lambda x: x.count(),
 }
