@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import jsonschema
+import polars as pl
 import pytest
 from click.testing import CliRunner
 from conftest import EXPERIMENT, SCENARIO, ecnlab_command
@@ -19,6 +20,9 @@ from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 from ecnlab.base.errors import RunError
 from ecnlab.cli import cli as commands
 from ecnlab.cli import main
+from ecnlab.folder.completion import of_transactions
+
+CRR = 'traffic = { kind = "crr", request = "100 B", response = "2 kB" }\ntcp = "plain"'
 
 OK, NO, BAD_INPUT, IO_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -74,6 +78,36 @@ def test_show_both_kinds(cli, scenario, experiment):
     assert "advantage" in cli("show", "many").stdout
     assert len(json.loads(cli("show", "many", "--table", "flows", "--json").stdout)["flows"]) == 16
     assert cli("show", "one", "--table", "flow_series", "--rows", 3).stdout.count("\n") > 5
+
+
+def test_completion_times_of_groups_are_quantiles_of_the_measured_transactions():
+    # Ranks 0 to 9 of 1 to 10 s: 0.5, 0.9 and 0.99 of 9 are 4.5, 8.1 and 8.91, rounded up 5 and 9.
+    times = [float(i) for i in range(10, 0, -1)]
+    rows = pl.DataFrame(
+        {
+            "group": ["b"] * 10 + ["a", "a"],
+            "latency_s": [*times, 7.0, 100.0],
+            "measured": [True] * 11 + [False],
+        }
+    )
+    columns = ["group", "completed", "mean_s", "median_s", "p90_s", "p99_s", "longest_s"]
+    found = of_transactions(rows.lazy())
+    assert found.columns == columns
+    assert found.rows() == [("a", 1, 7.0, 7.0, 7.0, 7.0, 7.0), ("b", 10, 5.5, 6.0, 10.0, 10.0, 10.0)]
+
+
+def test_show_has_completion_times_where_transactions_ended(cli, scenario, tmp_path):
+    cli("run", scenario, "--out", "without")
+    assert "completion\n" not in cli("show", "without").stdout
+    text = scenario.read_text().replace('traffic = "ftp"\ntcp = "plain"', CRR)
+    (tmp_path / "crr.toml").write_text(text)
+    cli("run", "crr.toml", "--out", "with")
+    shown = cli("show", "with").stdout
+    rows = pl.read_parquet(tmp_path / "with" / "transactions.parquet").filter("measured")
+    assert rows.height > 10
+    table = shown[shown.index("completion\n") :].splitlines()
+    assert table[2].split()[:2] == ["dropped", str(rows.height)]
+    assert json.loads(cli("show", "with", "--json").stdout).keys() == {"manifest"}
 
 
 def test_compare(cli, scenario, tmp_path):

@@ -14,11 +14,11 @@ from reported import blocks, cells, titled
 
 import ecnlab
 from ecnlab.base.errors import EcnlabError, FolderError
+from ecnlab.folder.series import bins_of
 from ecnlab.report import Chart, Figure, Multiples, Table, Topology, render
 from ecnlab.scenario.files import read_scenario
+from ecnlab.scenario.links import queue_of
 from ecnlab.stages import building, page, registry
-from ecnlab.stages.links import queue_of
-from ecnlab.stages.series import bins_of
 from ecnlab.stages.words import share
 
 MODEL = """

@@ -40,7 +40,7 @@ def say(text: str) -> None:
 
 def say_filled(text: str) -> None:
     """Like `say`, wrapped to the width of the output."""
-    say(textwrap.fill(text, _width(), subsequent_indent="  ", break_on_hyphens=False))
+    say(textwrap.fill(text, width(), subsequent_indent="  ", break_on_hyphens=False))
 
 
 def complain(text: str) -> None:
@@ -113,8 +113,7 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
             columns.append(Column(row, values, right=True, whole=whole))
     else:
         columns = [Column(*one) for one in zip(names, cells, right, strict=True)]
-    width = _width()
-    lines, left_out = laid_out(columns, width)
+    lines, left_out = laid_out(columns, width())
     _write_table(title, lines)
     if left_out:
         say_filled(f"not shown for lack of width: {', '.join(left_out)}")
@@ -123,15 +122,37 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
     say("")
 
 
-def _width() -> int:
+def width() -> int:
     """Return the columns of the output: those of the terminal, or COLUMNS in the environment for another output."""
     terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
     return max(shutil.get_terminal_size().columns, LEAST) if terminal else WIDE
 
 
+def encodes(text: str) -> bool:
+    """Return whether the encoding of standard output has the characters of ``text``."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def say_table(title: str, lines: Iterable[str]) -> None:
+    """Write ``lines`` below a ``title`` as above a table."""
+    bold, end = ("", "") if _plain() else ("\x1b[1m", "\x1b[0m")
+    print(f"{bold}{one_line(title)}{end}")  # noqa: T201
+    for line in lines:
+        say_filled(line)
+    say("")
+
+
+def _plain() -> bool:
+    """Return whether output has no colours or bold type."""
+    return not sys.stdout.isatty() or "NO_COLOR" in os.environ
+
+
 def _write_table(title: str, lines: list[str]) -> None:
-    plain = not sys.stdout.isatty() or "NO_COLOR" in os.environ
-    bold, dim, end = ("", "", "") if plain else ("\x1b[1m", "\x1b[2m", "\x1b[0m")
+    bold, dim, end = ("", "", "") if _plain() else ("\x1b[1m", "\x1b[2m", "\x1b[0m")
     head, *rows = lines
     print(f"{bold}{one_line(title)}{end}")  # noqa: T201
     print(f"{dim}{head}{end}", *rows, sep="\n", flush=True)  # noqa: T201

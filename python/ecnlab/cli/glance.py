@@ -9,7 +9,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.console import late
 from ecnlab.engines.protocol import MODEL
-from ecnlab.folder import congestion
+from ecnlab.folder import completion, congestion
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.ecn_fallback import said, shown
 from ecnlab.runs.run import Run
@@ -62,11 +62,21 @@ def show_run(result: Run, rows: int) -> None:
             congestion.busiest_first(table, links).select(column for column in columns if column in table.columns)
         )
         console.write_frame(chosen, name, rows, more=MORE)
+    _show_completion(result, rows)
     if "flows" in result.tables and (fell := said(result.table("flows"))):
         console.say_filled(fell)
     _show_substituted(manifest)
     if found := manifest.get("evidence"):
         console.say_filled("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+
+
+def _show_completion(result: Run, rows: int) -> None:
+    """Print quantiles of the completion times of transactions, if any ended in the measurement window."""
+    if "transactions" not in result.tables:
+        return
+    times = completion.of_transactions(result.scan("transactions"))
+    if times.height:
+        console.write_frame(times, "completion", rows, more=MORE)
 
 
 def group_means(flows: pl.DataFrame) -> pl.DataFrame:

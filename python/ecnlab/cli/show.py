@@ -12,6 +12,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.glance import ALL, show_run, show_sweep, show_unfinished, sweep_summary, unfinished_summary
 from ecnlab.cli.options import File, Rows, as_json, examples
+from ecnlab.cli.sketch import show_sketch
 from ecnlab.folder.names import REMEDY
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
@@ -49,6 +50,7 @@ def show(folder: Path, tables: tuple[str, ...], rows: int, whole: bool, as_json:
             console.write_frame(_frame(result, name), name, rows)
     elif isinstance(result, Run):
         show_run(result, rows)
+        show_sketch(result)
     else:
         show_sweep(result, rows)
 

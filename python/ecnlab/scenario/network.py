@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ecnlab import laws
 from ecnlab.base.quantities import quantity, written
 from ecnlab.report import Topology
 from ecnlab.report.topology import Wire
+from ecnlab.scenario.words import bits, delay, queue_line
 
 COLUMNS: Final = ("rate", "delay", "queue", "queue of the way back")
 INDEXED: Final = re.compile(r"(.+)\[(\d+)\]")
@@ -66,7 +66,7 @@ def _rate(link: Mapping[str, Any]) -> float:
 
 def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
     """Return the text of a link in a drawing."""
-    words = [f"{_bits(link)}, {_time(link['delay'])}", queue_line(queues[link["queue"]])]
+    words = [f"{bits(link)}, {delay(link['delay'])}", queue_line(queues[link["queue"]])]
     back = link["reverse"]["loss"] if link["duplex"] else 0.0
     if link["loss"] or back:
         words.append(f"loses {link['loss']:g}" + (f", on the way back {back:g}" if link["duplex"] else ""))
@@ -77,35 +77,4 @@ def _cells(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
     """Return the table cells of a link."""
     shaped = f" (of {written(link['rate'])})" if "shaper" in link else ""
     back = queue_line(queues[link["reverse"]["queue"]]) if link["duplex"] else "none"
-    return [_bits(link) + shaped, _time(link["delay"]), queue_line(queues[link["queue"]]), back]
-
-
-def _bits(link: Mapping[str, Any]) -> str:
-    return written(link.get("shaper", link)["rate"])
-
-
-def _time(delay: Any) -> str:
-    """Return a delay, or its distribution."""
-    if isinstance(delay, str):
-        return written(delay)
-    ((law, value),) = delay.items()
-    if law == "uniform":
-        low, high = value
-        return f"{low.split()[0]} to {written(high)}" if low.split()[1] == high.split()[1] else f"{low} to {high}"
-    return f"{law} {value}"
-
-
-def queue_line(queue: Mapping[str, Any]) -> str:
-    """Return a queue's discipline and main parameters."""
-    full = "" if queue.get("full", "tail") == "tail" else f" ({queue['full']} on full)"
-    always = [
-        f"{laws.label('queue', queue['discipline'])}{full} {written(queue['limit'])}",
-        *(["ECN"] if queue.get("ecn") else []),
-    ]
-    return ", ".join([*always, *map(_in_words, laws.shown(queue))])
-
-
-def _in_words(setting: str) -> str:
-    """``key value``, with a quantity as reports write it."""
-    key, _, value = setting.partition(" ")
-    return f"{key} {written(value)}" if re.fullmatch(r"[\d.e-]+ \w+", value) else setting
+    return [bits(link) + shaped, delay(link["delay"]), queue_line(queues[link["queue"]]), back]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.series import Bins
 from ecnlab.report import Rug
-from ecnlab.stages.series import Bins
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder import completion
 from ecnlab.folder.columns import QUANTILES as SOJOURN_QUANTILES
 from ecnlab.report import Chart, Line, Table
-from ecnlab.stages.links import busiest, congested
+from ecnlab.scenario.links import busiest, congested
 from ecnlab.stages.registry import stage
 from ecnlab.stages.run_queues import of_links
 from ecnlab.stages.words import counted, table
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from ecnlab.runs.run import Run
 
 SOJOURNS: Final = ("link", "group", "departed", "sojourn_mean_s", *SOJOURN_QUANTILES, "sojourn_max_s")
-
-QUANTILES: Final = {"median": 0.5, "p90": 0.9, "p99": 0.99}
-"""Quantiles of completion times, of single values: the least value that at least this share does not exceed."""
 
 MOST_LINES: Final = 6
 
@@ -90,15 +88,13 @@ def object_times(run: Run) -> list[Chart | Table]:
 def _times(rows: pl.DataFrame, column: str, caption: str) -> list[Chart | Table]:
     if rows.is_empty():
         return []
-    time = pl.col(column)
-    quantiles = [time.quantile(share, "higher").alias(f"{name}_s") for name, share in QUANTILES.items()]
-    found = rows.group_by("group", maintain_order=True).agg(
-        pl.len().alias("completed"), time.mean().alias("mean_s"), *quantiles, time.max().alias("longest_s")
-    )
     by_group = {
         str(key[0]): group[column].sort() for key, group in rows.sort("group").group_by("group", maintain_order=True)
     }
-    return [table(caption, found.sort("group")), _distribution(by_group, rows[column].sort(), caption)]
+    return [
+        table(caption, completion.quantiles(rows.lazy(), column)),
+        _distribution(by_group, rows[column].sort(), caption),
+    ]
 
 
 def _distribution(groups: Mapping[str, pl.Series], all_: pl.Series, title: str) -> Chart:

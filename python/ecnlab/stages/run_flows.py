@@ -9,10 +9,10 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
+from ecnlab.folder.series import BIN, Bins, along, bins_of, goodput
 from ecnlab.report import Chart, Line, Multiples, Rug, Table
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
-from ecnlab.stages.series import BIN, Bins, along, bins_of
 from ecnlab.stages.words import counted, listed, meaning, recorded, table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SHARES: Final = ("alpha", "prague_alpha")
 def goodput_over_time(run: Run) -> Chart:
     """Goodput of each flow group in Mb/s: payload delivered in order in each bin."""
     bins = bins_of(run.manifest["spec"])
-    found = _gains(run, bins)
+    found = goodput(run.scan("flow_series"), run.table("flows"), bins)
     there = run.table("flows")["group"].unique(maintain_order=True).to_list()
     sampled = [group for group in there if (found["group"] == group).any()]
     groups = sampled[:MOST_GROUPS]
@@ -48,28 +48,6 @@ def goodput_over_time(run: Run) -> Chart:
     rest += f" Not sampled, as only TCP is: {listed(without)}." if without else ""
     caption = f"Payload delivered in order, of all flows of a group together.{rest}{bins.said}"
     return Chart("Goodput of each group", caption, [bins.time(one) for one in numbers], lines, "Mb/s")
-
-
-def _gains(run: Run, bins: Bins) -> pl.DataFrame:
-    """Return the goodput of each group in each bin in Mb/s: the gain since the last sample of the bin before.
-
-    The first bin begins with the run, at its first sample; the last may have fewer samples.
-    """
-    up_to = pl.col("delivered_bytes").max().cast(pl.Float64).alias("up_to")
-    delivered = bins.over(run.scan("flow_series"), ["flow"], up_to)
-    last = run.scan("flow_series").select(pl.col("time_s").max()).collect().item() / bins.sample_s
-    before = pl.max_horizontal(pl.col(BIN) * bins.size - 1, 0)
-    intervals = pl.min_horizontal((pl.col(BIN) + 1) * bins.size - 1, round(last)) - before
-    groups = run.table("flows").select(pl.col("name").alias("flow"), "group")
-    gain = pl.col("up_to") - pl.col("up_to").shift(1, fill_value=0.0).over("flow", order_by=BIN)
-    return (
-        delivered.with_columns(gain.alias("gain"))
-        .join(groups, on="flow", how="left", maintain_order="left")
-        .group_by("group", BIN, maintain_order=True)
-        .agg(pl.col("gain").sum())
-        .with_columns((8e-6 * pl.col("gain") / (pl.max_horizontal(intervals, 1) * bins.sample_s)).alias("goodput"))
-        .sort("group", BIN)
-    )
 
 
 @stage("windows", of="run", needs=("flow_series", "flows"))

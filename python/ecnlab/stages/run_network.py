@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab import laws
 from ecnlab.base.quantities import written
 from ecnlab.report import Table, Topology
-from ecnlab.scenario.network import queue_line, topology
-from ecnlab.stages.links import busiest, queue_of
+from ecnlab.scenario.links import busiest, queue_of
+from ecnlab.scenario.network import topology
+from ecnlab.scenario.words import queue_line
 from ecnlab.stages.registry import stage
 from ecnlab.stages.words import listed
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import QUANTILES, TABLES
 from ecnlab.folder.congestion import busiest_first
+from ecnlab.folder.series import BIN, Bins, along, bins_of
 from ecnlab.report import Chart, Line, Rug, Table
+from ecnlab.scenario.links import congested, law_of
 from ecnlab.stages.events import rugs
-from ecnlab.stages.links import congested, law_of
 from ecnlab.stages.registry import stage
-from ecnlab.stages.series import BIN, Bins, along, bins_of
 from ecnlab.stages.words import meaning, recorded, table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.report import Finding
-from ecnlab.stages.links import busiest, law_of
+from ecnlab.scenario.links import busiest, law_of
 from ecnlab.stages.registry import stage
 from ecnlab.stages.words import counted, share, value
 

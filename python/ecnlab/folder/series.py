@@ -48,13 +48,42 @@ class Bins:
         return "" if self.exact else f" Each point is {self.size} samples ({self.size * self.sample_s:g} s)."
 
 
-def bins_of(spec: Mapping[str, Any]) -> Bins:
-    """Return the bins for a run of the resolved ``spec``, which sets ``sample``."""
+def bins_of(spec: Mapping[str, Any], most: int = MOST) -> Bins:
+    """Return at most ``most`` bins and one for the last sample, of a run of the resolved ``spec``, which sets ``sample``."""
     sample = quantity(str(spec["sample"]))
-    return Bins(sample, max(math.ceil(quantity(str(spec["duration"])) / sample / MOST), 1))
+    return Bins(sample, max(math.ceil(quantity(str(spec["duration"])) / sample / most), 1))
 
 
 def along(rows: pl.DataFrame, column: str, bins: Sequence[int]) -> list[float]:
     """Return the values of ``column`` at ``bins``; NaN where ``rows``, one a bin, has none."""
     found = dict(zip(rows[BIN], rows[column], strict=True))
     return [math.nan if (value := found.get(one)) is None else float(value) for one in bins]
+
+
+def gained(name: str, key: str) -> pl.Expr:
+    """Return the increase of the counter ``name`` in each bin of each ``key``: since the last sample of the bin before.
+
+    The counter of a bin is its largest sample. It is 0 at the start of the run.
+    """
+    return pl.col(name) - pl.col(name).shift(1, fill_value=0).over(key, order_by=BIN)
+
+
+def goodput(series: pl.LazyFrame, flows: pl.DataFrame, bins: Bins) -> pl.DataFrame:
+    """Return the goodput of each group in each bin in Mb/s, from `flow_series` and `flows`: columns group, `BIN`, goodput.
+
+    The first bin begins with the run, at its first sample; the last may have fewer samples.
+    """
+    up_to = pl.col("delivered_bytes").max().cast(pl.Float64).alias("up_to")
+    delivered = bins.over(series, ["flow"], up_to)
+    last = series.select(pl.col("time_s").max()).collect().item() / bins.sample_s
+    before = pl.max_horizontal(pl.col(BIN) * bins.size - 1, 0)
+    intervals = pl.min_horizontal((pl.col(BIN) + 1) * bins.size - 1, round(last)) - before
+    groups = flows.select(pl.col("name").alias("flow"), "group")
+    return (
+        delivered.with_columns(gained("up_to", "flow").alias("gain"))
+        .join(groups, on="flow", how="left", maintain_order="left")
+        .group_by("group", BIN, maintain_order=True)
+        .agg(pl.col("gain").sum())
+        .with_columns((8e-6 * pl.col("gain") / (pl.max_horizontal(intervals, 1) * bins.sample_s)).alias("goodput"))
+        .sort("group", BIN)
+    )
