@@ -120,8 +120,8 @@ def tab_to(page: Page, selector: str, most: int = 60) -> None:
     """Press Tab until an element that matches has the focus. Each stop on the way must show its focus."""
     for _ in range(most):
         page.keyboard.press("Tab")
-        width = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
-        assert float(width.removesuffix("px")) >= 2, page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        shown = "(s => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2)(getComputedStyle(document.activeElement))"
+        assert page.evaluate(shown), page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
             return
     raise AssertionError(f"{most} presses of Tab do not reach {selector}")

@@ -93,8 +93,8 @@ def assert_within_limits(on: Opened, file: Path) -> None:
             style = "(s => [s.backgroundColor, s.color])(getComputedStyle(document.body))"
             colours[scheme] = on.eval(style)
     assert all(light != dark for light, dark in zip(colours["light"], colours["dark"], strict=True))
-    assert on.heard == []
     assert [url for url in on.asked if not url.startswith(("file:", "data:"))] == []
+    assert on.heard == []
 
 
 def assert_first_screen(on: Opened) -> None:
