@@ -52,5 +52,5 @@ def material(
 def assert_whole(html: str, published: Published) -> None:
     """The page has a line for all that was printed, and asks for nothing from the network."""
     for entry in (*published.numbers, *published.claims):
-        assert f"<b>{entry.id}</b>" in html
+        assert f'<details id="{entry.id}">' in html
     assert not re.search(r"https?://", html.replace("http://www.w3.org/2000/svg", ""))

@@ -18,7 +18,7 @@ from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
-from ecnlab.report import Chart, render
+from ecnlab.report import Chart, Multiples, render
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import read_experiment
 
@@ -199,13 +199,13 @@ def test_the_page_has_a_line_for_every_row_and_a_chart_for_every_figure(tmp_path
     tables = stored(tmp_path, published, measured, GRID, kadhum_hassan.PAPER.draw(sweeps))
     report = paper_page(PAPER, tables, kadhum_hassan.PAPER)
     assert_whole(render(report), published)
-    charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
+    charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart | Multiples)]
     said = " ".join(chart.caption for chart in charts)
     shown = {int(n) for text in re.findall(r"[Aa]s figures? ([\d, and]+)", said) for n in re.findall(r"\d+", text)}
     assert shown == set(range(4, 30)), "figures 4 to 29 are the paper's results"
     printed = {number.figure: f"printed: {number.value:g}" for number in published.numbers if number.unit == "packets"}
     for figure, text in printed.items():
-        drawn = [chart for chart in charts if f"figure {figure}," in chart.caption]
+        drawn = [chart for chart in charts if re.search(rf"figure {figure}\b", chart.caption)]
         assert drawn and all(text in " ".join(name for _, name in chart.levels) for chart in drawn), figure
     assert [finding.statement for finding in report.findings[:2]] == [
         f"{users} users: ECN-RED loses fewer packets than drop-tail." for users in USERS

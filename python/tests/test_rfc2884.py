@@ -15,7 +15,7 @@ from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
-from ecnlab.papers import blocks, readme, reasons, rfc2884
+from ecnlab.papers import blocks, measures, readme, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored
@@ -577,6 +577,20 @@ def tables(tmp_path, published, measured) -> Stored:
     facts = {"evolution": {"seed": 1, "min_th": 20e3, "max_th": 60e3}}
     drawn = Drawn(runs.over_time(MadeUp("evolution", 1)), facts)
     return stored(tmp_path, published, measured, GRID, drawn)
+
+
+def test_strokes_are_the_first_mark_and_drop_of_a_flow_in_each_interval() -> None:
+    rows = [(21.0, "pipe", "mark", "ecn"), (21.04, "pipe", "mark", "ecn"), (21.06, "pipe", "drop_early", "plain")]
+    others = [(21.01, "pipe", "dequeue", "ecn"), (21.02, "access", "drop_tail", "ecn"), (20.9, "pipe", "mark", "ecn")]
+
+    class Packets:
+        def table(self, _name: str) -> pl.LazyFrame:
+            packets = pl.DataFrame(rows + others, ["time_s", "link", "event", "flow"], orient="row")
+            return packets.select(pl.lit("x").alias("id"), pl.lit("high").alias("load"), pl.all()).lazy()
+
+    events = measures.marks_and_drops(Packets(), "pipe", 0.1, 21.0)
+    assert events.rows() == [("high", "ecn", "mark", 21.0), ("high", "plain", "drop", 21.06)]
+    assert [(rug.name, rug.times) for rug in blocks.rugs(events)] == [("marks", [21.0]), ("drops", [21.06])]
 
 
 def test_the_page_has_a_line_for_every_number_claim_and_row(published, tables) -> None:

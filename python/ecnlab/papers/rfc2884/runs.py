@@ -113,7 +113,8 @@ def evolution(given: Material) -> list[Chart | Multiples]:
     return [
         blocks.queue_over_time(
             "The queue at r1",
-            f"High congestion, max_p 0.1, seed {about['seed']}; sampled every 100 ms. Strokes: marks and drops of all flows.",
+            f"High congestion, max_p 0.1, seed {about['seed']}; sampled every 100 ms. Strokes: marks and drops, at "
+            "most one of a kind and flow in 100 ms.",
             given.tables["evolution_queue"],
             levels=[(about[name] / 1000, name) for name in ("min_th", "max_th")],
             events=blocks.rugs(events),
