@@ -114,34 +114,26 @@ def _printed(given: Material, slide: int, arm: str, metric: str) -> str:
 FLOW: Final = "bulk[0]"
 """The flow whose window is drawn."""
 
-PIPE: Final = "pipe"
-SAMPLE_S: Final = 0.05
-"""Interval of the window samples; strokes of marks and losses are as far apart at least."""
-
 SEGMENT_BYTES: Final = 1000.0
 
 
 def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
-    """One flow's windows under each response with its marks and losses, and the control curves of slide 17."""
+    """One flow's windows under each response, and the control curves of slide 17."""
     sweep = sweeps["evolution"]
     flow = sweep.table("flow_series").filter(pl.col("flow") == FLOW, pl.col("replicate") == 0)
     windows = flow.select("arm", "time_s", window=pl.col("cwnd_bytes") / SEGMENT_BYTES).collect()
-    events = measures.marks_and_drops(sweep, PIPE, SAMPLE_S).filter(flow=FLOW).select("arm", "event", "time_s")
-    tables = {"drawn_windows": windows, "drawn_events": events, "control": control_curves()}
-    return Drawn(tables, {"drawn_seed": sweep.runs["seed"][0]})
+    return Drawn({"drawn_windows": windows, "control": control_curves()}, {"drawn_seed": sweep.runs["seed"][0]})
 
 
 def evolution(given: Material) -> Multiples:
     """The windows of `draw`, a chart for each response."""
     windows = measures.side_by_side(given.tables["drawn_windows"], "arm", "window")
-    events = given.tables["drawn_events"]
     return blocks.small_charts(
         "Congestion window of one flow",
-        f"Slides 10 and 12. Seed {given.tables.about['drawn_seed']}. Strokes: marks, drops and losses of its packets.",
+        f"Slides 10 and 12. Seed {given.tables.about['drawn_seed']}.",
         windows,
         {arm: GRID.named(arm) for arm in ARMS},
         "segments",
-        events={arm: blocks.rugs(events.filter(arm=arm)) for arm in ARMS},
     )
 
 
