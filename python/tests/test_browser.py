@@ -101,8 +101,9 @@ def assert_first_screen(on: Opened) -> None:
     """The answer, all counts of verdicts and the forest plot are within the window."""
     for size in (PHONE, DESKTOP):
         on.size(size)
-        seen = on.page.locator(".answer, .lede >> nth=0, .tally .chip, svg.forest")
+        seen = on.page.locator("header .answer, header .lede, .tally .chip, svg.forest")
         ends = [(one.get_attribute("class"), box(one)["bottom"]) for one in seen.all()]
+        assert ends
         assert [end for end in ends if not 0 < end[1] <= size[1]] == [], size
 
 
