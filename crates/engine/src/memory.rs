@@ -11,7 +11,7 @@ use crate::plan::{FlowPlan, LinkPlan};
 
 /// Readings of each counter held at the end of a run: three snapshots and the differences of two windows.
 const READINGS: usize = 5;
-/// Copies of a queue's histogram for the time series: at the last sample, and what is left from before a snapshot.
+/// Copies of a queue's histogram for time series: at the last sample, and departures since then before a snapshot.
 const SAMPLED: usize = 2;
 /// Bytes of a name, including the text.
 const NAME: usize = size_of::<String>() + 32;
@@ -46,11 +46,11 @@ pub fn of_link(queue: &Config, groups: usize) -> u64 {
     (size_of::<LinkPlan>() + size_of::<Link>() + 4 * NAME + LINK + READINGS * reading) as u64
 }
 
-/// Bytes of the histograms of a link direction that carries packets, whose queue is `sampled` for a time series or not.
-pub fn of_histograms(queue: &Config, groups: usize, sampled: bool) -> u64 {
+/// Bytes of the histograms of a link direction that carries packets.
+pub fn of_histograms(queue: &Config, groups: usize) -> u64 {
     let own = if queue.common.quantiles { 1 + groups } else { 0 };
     let classes = queue.class_names().len();
-    let series = if sampled && classes > 0 { SAMPLED } else { 0 };
+    let series = if classes > 0 { SAMPLED } else { 0 };
     (((own + classes) * READINGS + series) * HISTOGRAM) as u64
 }
 

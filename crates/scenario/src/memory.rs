@@ -114,7 +114,7 @@ fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups
     let Some(queue) = tables.queues.get(&link.queue).filter(|queue| queue.check().is_ok()) else { return };
     // A link without flows has empty histograms.
     let crossed = count.min(flows(tables));
-    let histograms = memory::of_histograms(queue, groups, tables.head.sample.is_some()).saturating_mul(crossed);
+    let histograms = memory::of_histograms(queue, groups).saturating_mul(crossed);
     let bytes = memory::of_link(queue, groups).saturating_mul(count).saturating_add(histograms);
     estimate.add(key_of("link", name, tables.links[name].forward.count), bytes, bytes);
     let each = memory::of_queue(queue, connections(tables));

@@ -23,8 +23,7 @@ pub struct Queue<P> {
     books: Books,
     /// Whether it has a row of its own in the table of classes.
     has_row: bool,
-    /// Departures since the last sample; `None` before the first.
-    interval: Option<Interval>,
+    interval: Interval,
     node: Node<P>,
 }
 
@@ -40,7 +39,7 @@ impl<P: Item> Queue<P> {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
             Node::Tree(_) => false,
         };
-        Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, interval: None, node }
+        Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, interval: Interval::default(), node }
     }
 
     /// Handles an arriving `packet`: it is admitted, marked or dropped, or another packet is dropped to make room.
@@ -102,16 +101,13 @@ impl<P: Item> Queue<P> {
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
         let passed = std::mem::take(&mut self.passed);
-        if let Some(interval) = &mut self.interval {
-            interval.reset(&self.node.departures(passed));
-        }
+        self.interval.reset(&self.node.departures(passed));
         self.node.cut_stats(passed)
     }
 
-    /// Returns the departures since the last call, as of the last observation; at the first call, those since the last
-    /// cut of the statistics.
+    /// Returns the departures since the start or the last call, as of the last observation.
     pub fn sample_departures(&mut self) -> Departures {
-        self.interval.get_or_insert_default().sample(self.node.departures(self.passed))
+        self.interval.sample(self.node.departures(self.passed))
     }
 
     /// The names of its classes: itself first, if it has inner queues or keeps quantiles.
