@@ -26,6 +26,11 @@ impl Histogram {
         Histogram { bins: (0..bins).map(|i| at(&self.bins, i) + at(&other.bins, i)).collect() }
     }
 
+    /// Returns the quantile `q` of times counted in picoseconds, in seconds; NaN if none was counted.
+    pub fn quantile_s(&self, q: f64) -> f64 {
+        self.quantile(q).map_or(f64::NAN, |ps| ps * 1e-12)
+    }
+
     /// Returns the values counted since `earlier`, an earlier state of this histogram.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let mut since = self.clone();

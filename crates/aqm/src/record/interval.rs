@@ -1,7 +1,6 @@
 //! Sojourn times of the packets that left a queue between two samples.
 
 use crate::record::histogram::Histogram;
-use crate::record::stats::quantile_s;
 
 /// Number, sum and distribution of sojourn times. They are differences of sums, so they cost nothing per packet.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +24,7 @@ impl Departures {
     }
     /// Quantile `q` of their sojourn times in seconds, to 0.4 %; NaN if none left or if quantiles were not requested.
     pub fn quantile_s(&self, q: f64) -> f64 {
-        quantile_s(&self.histogram, q)
+        self.histogram.quantile_s(q)
     }
 
     fn plus(&self, later: &Departures) -> Departures {

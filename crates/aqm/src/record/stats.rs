@@ -91,7 +91,7 @@ impl Sojourns {
     }
     /// Returns quantile `q` of their sojourn times in seconds, to 0.4 %; NaN if none left.
     pub fn quantile_s(&self, q: f64) -> f64 {
-        quantile_s(&self.histogram, q)
+        self.histogram.quantile_s(q)
     }
     /// The longest of those times.
     pub const fn max(&self) -> Dur {
@@ -101,10 +101,6 @@ impl Sojourns {
     pub fn bins(&self) -> impl Iterator<Item = (Dur, Dur, u64)> {
         bins(&self.histogram)
     }
-}
-
-pub(crate) fn quantile_s(histogram: &Histogram, q: f64) -> f64 {
-    histogram.quantile(q).map_or(f64::NAN, |ps| ps * 1e-12)
 }
 
 fn bins(histogram: &Histogram) -> impl Iterator<Item = (Dur, Dur, u64)> {
@@ -163,7 +159,7 @@ impl Stats {
     }
     /// Quantile `q` of the sojourn times in seconds, to 0.4 %; NaN without departures or if not requested.
     pub fn sojourn_quantile_s(&self, q: f64) -> f64 {
-        self.spread.as_ref().map_or(f64::NAN, |spread| quantile_s(&spread.all, q))
+        self.spread.as_ref().map_or(f64::NAN, |spread| spread.all.quantile_s(q))
     }
     /// Sojourn times as [`Sojourns::bins`]; empty if quantiles were not requested.
     pub fn sojourn_bins(&self) -> impl Iterator<Item = (Dur, Dur, u64)> {
