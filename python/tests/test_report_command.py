@@ -18,7 +18,7 @@ from ecnlab.folder.series import bins_of
 from ecnlab.report import Chart, Figure, Multiples, Table, Topology, render
 from ecnlab.scenario.files import read_scenario
 from ecnlab.scenario.links import queue_of
-from ecnlab.stages import building, page, registry
+from ecnlab.stages import building, page, registry, run_signals
 from ecnlab.stages.words import share
 
 MODEL = """
@@ -145,6 +145,18 @@ def test_marks_and_drops_are_strokes_where_events_were_recorded(run: ecnlab.Run)
     assert set(rug.times) <= set(marks)
     assert {math.floor(10 * t + 1e-6) for t in rug.times} == {math.floor(10 * t + 1e-6) for t in marks}
     assert len(rug.times) == len({math.floor(10 * t + 1e-6) for t in rug.times})
+
+
+def test_marks_drops_and_delays_over_time_are_those_of_the_counters(run: ecnlab.Run) -> None:
+    series = run.queue_series.filter(link="pipe")
+    (signals,) = run_signals.signals_over_time(run)
+    marks = next(line for line in signals.lines if line.name == "marks").values
+    assert sum(marks) == series["marks"].max()
+    assert marks[5] == series["marks"][5] - series["marks"][4]
+    (delays,) = run_signals.sojourn_over_time(run)
+    mean = next(line for line in delays.lines if line.name == "mean").values
+    stored = series["sojourn_mean_s"].to_list()
+    assert mean[7] == pytest.approx(1e3 * stored[7])
 
 
 def test_a_long_series_is_binned_with_exact_means_and_rates(folder: Path) -> None:
