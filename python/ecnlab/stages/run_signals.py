@@ -42,7 +42,7 @@ def sojourn_over_time(run: Run) -> list[Chart]:
         caption = f"Of the packets that left the queue within a sample.{bins.said}"
         if lines:
             times = [bins.time(one) for one in numbers]
-            charts.append(Chart(f"Queueing delay at {link} over time", caption, times, lines, "ms"))
+            charts.append(Chart(f"Delay in the queue of {link}", caption, times, lines, "ms"))
     return charts
 
 
