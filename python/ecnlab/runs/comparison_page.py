@@ -14,6 +14,7 @@ from ecnlab.report.page import Block, Cell
 from ecnlab.runs.results import Comparison, compare, load
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep
+from ecnlab.stages.words import counted
 
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")
@@ -49,7 +50,8 @@ def _answer(found: Comparison) -> str:
     if found.equal:
         return "The results are the same, bit for bit."
     if found.comparable:
-        return f"Both have the same specification; {len(found.tables)} tables differ."
+        tables = counted(len(found.tables), "table")
+        return f"Both have the same specification; {tables} {'differs' if len(found.tables) == 1 else 'differ'}."
     return f"The results answer different questions: {'; '.join(found.reasons[:3])}."
 
 
