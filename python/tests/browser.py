@@ -38,11 +38,11 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Opened:
-    """A page in its own window; ``heard`` has its errors and console messages, ``asked`` the addresses it requested."""
+    """A page in its own window; ``messages`` has its errors and console messages, ``asked`` the addresses it requested."""
 
     page: Page
     context: BrowserContext
-    heard: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
     def size(self, size: tuple[int, int]) -> None:
@@ -62,8 +62,8 @@ def opened(
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce", **options)
     found = Opened(context.new_page(), context)
     found.page.set_default_timeout(5_000)
-    found.page.on("console", lambda message: found.heard.append(message.text))
-    found.page.on("pageerror", lambda error: found.heard.append(str(error)))
+    found.page.on("console", lambda message: found.messages.append(message.text))
+    found.page.on("pageerror", lambda error: found.messages.append(str(error)))
     found.page.on("request", lambda request: found.asked.append(request.url))
     try:
         found.page.goto(file.as_uri() + anchor)

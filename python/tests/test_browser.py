@@ -62,7 +62,7 @@ def files(browser, tmp_path_factory) -> Iterator[dict[str, Path]]:  # not made i
 def known(browser, files) -> Iterator[Opened]:
     with opened(browser, files["known"]) as found:
         yield found
-        assert found.heard == []
+        assert found.messages == []
 
 
 def figure(on: Opened, title: str) -> Locator:
@@ -96,7 +96,7 @@ def assert_within_limits(on: Opened, file: Path) -> None:
             colours[scheme] = on.eval(style)
     assert all(light != dark for light, dark in zip(colours["light"], colours["dark"], strict=True))
     assert [url for url in on.asked if not url.startswith(("file:", "data:"))] == []
-    assert on.heard == []
+    assert on.messages == []
 
 
 def assert_first_screen(on: Opened) -> None:

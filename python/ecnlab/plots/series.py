@@ -53,7 +53,7 @@ class End(NamedTuple):
     key: Artist
     """The artist that a legend shows."""
     marker: str = ""
-    """The marker beside the name of a series of points, if there are several."""
+    """The marker next to the name of a series of points, if there are several."""
 
 
 def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:

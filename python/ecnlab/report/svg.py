@@ -202,7 +202,7 @@ def stretched(curves: Iterable[Markup]) -> Markup:
 def strokes(places: Iterable[float], kind: str, name: str, row: int = 0) -> Markup:
     """Return a rug: a stroke at the lower end of the area for each of ``places`` (0 to 1), above ``row`` others.
 
-    More than `STROKES` are not told apart: then each of `SHADES` intervals is shaded by the number in it.
+    More than `STROKES` cannot be distinguished: then each of `SHADES` intervals is shaded by the number in it.
     """
     found = [round(at * UNITS) for at in places if 0.0 <= at <= 1.0]
     high, y = round(0.03 * UNITS), round(UNITS * (1 - RUG * row))

@@ -88,7 +88,7 @@ def bounds_of_difference(sweep: Sweep, metric: str) -> Bounds:
 
 
 def pairs(sweep: Sweep, metric: str, factor: str, first: str, second: str) -> pl.DataFrame:
-    """Return the runs of a metric at ``second`` beside those at ``first`` with the same replicate and other settings.
+    """Return the runs of a metric at ``second``, paired with those at ``first`` of the same replicate and other settings.
 
     Columns: the other arms and axes, ``replicate``, ``a`` (at first), ``b`` (at second); runs without a value are left out.
     """
