@@ -37,6 +37,7 @@ from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_result import Sweep, load_sweep
 from ecnlab.scenario.files import is_experiment, read_experiment, read_scenario, read_text
 from ecnlab.scenario.metric_ranges import of_difference, of_metric, of_ratio
+from ecnlab.stages.words import counted
 
 LEVEL: Final = 0.90
 """Two one-sided tests at 5 % are one interval of 90 %."""
@@ -239,7 +240,7 @@ def _page(
     return Page(
         title=simulator.manifest["title"],
         kicker="Agreement",
-        answer=f"{count['agrees']} of {rows.height} comparisons in {len(cells)} {'cell' if len(cells) == 1 else 'cells'} agree within {margin:.0%} of the "
+        answer=f"{count['agrees']} of {rows.height} comparisons in {counted(len(cells), 'cell')} agree within {margin:.0%} of the "
         f"kernel's value; {count['differs']} differ and {count['open']} are inconclusive.",
         lede=f"The same scenarios in the simulator and on Linux {_kernels(linux)}, under the same seeds. The margin, "
         f"{margin:.0%} of the kernel's value, was stated before the first run.",

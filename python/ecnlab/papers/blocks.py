@@ -36,6 +36,7 @@ from ecnlab.report import (
 )
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
+from ecnlab.stages.words import counted as number_of
 
 VERDICTS: Final[dict[str, Tone]] = {
     "agrees": "yes",
@@ -175,11 +176,7 @@ def _parted(rows: Sequence[tuple[Tone, Row]], what: str, agreeing: str, refuted:
         (undecided_rows, undecided, len(undecided_rows) > MOST_OPEN),
         (yes, agreeing, True),
     ]
-    return [Rows(f"{_counted(len(part), what)} {words}", part, folds) for part, words, folds in parts if part]
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return [Rows(f"{number_of(len(part), what)} {words}", part, folds) for part, words, folds in parts if part]
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:

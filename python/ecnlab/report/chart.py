@@ -9,14 +9,11 @@ from typing import Final, Literal
 
 from markupsafe import Markup
 
-from ecnlab.report.scale import Scale, padded, span
+from ecnlab.report.scale import Scale, padded, span, written
 from ecnlab.report.svg import Area, colour, stretched, strokes
 
 ROWS: Final = 60
 """Most rows of a chart's table: enough to follow the series, few enough to read."""
-
-TICKS: Final = 6
-"""Most ticks of an axis: their texts fit on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class Chart:
         low, high = y
         scale = Scale(low if low == 0.0 else padded(low, high, 0.04)[0], padded(low, high, 0.06)[1])
         across = Scale(*x)
-        return Area(across, scale, across.ticks(TICKS), scale.ticks(TICKS), self.x, self.height, zero=True)
+        return Area(across, scale, across.ticks(), scale.ticks(), self.x, self.height, zero=True)
 
     def marks(self, area: Area) -> Iterator[Markup]:
         """The drawn lines, levels and events."""
@@ -117,7 +114,7 @@ class Chart:
         """The chart's numbers, evenly thinned to at most `ROWS` rows: column names and rows."""
         step = math.ceil(len(self.times) / ROWS) or 1
         rows = [
-            [f"{self.times[i]:.2f}", *(_written(line.values[i]) for line in self.lines)]
+            [f"{self.times[i]:.2f}", *(written(line.values[i]) for line in self.lines)]
             for i in range(0, len(self.times), step)
         ]
         return [self.x, *(f"{line.name}, {self.unit}" for line in self.lines)], rows
@@ -159,7 +156,3 @@ class Multiples:
         """The numbers of all charts, below each other: column names and rows."""
         head, _ = self.charts[0].table()
         return ["chart", *head], [[chart.title, *row] for chart in self.charts for row in chart.table()[1]]
-
-
-def _written(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"

@@ -19,9 +19,6 @@ DODGE: Final = 0.018
 """Horizontal offset between series as a fraction of the axis, so that intervals at one position do not hide each other.
 """
 
-TICKS: Final = 6
-"""Most ticks of an axis without ticks of its own."""
-
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -100,9 +97,9 @@ class Figure:
     def area(self) -> Area:
         """Return the axes."""
         x, y = Scale(*self._x_range(), self.x.log), Scale(*self._y_range())
-        ticks = y.ticks(TICKS)
+        ticks = y.ticks()
         texts = [(v, _percent(v)) for v, _ in ticks] if self.percent else ticks
-        return Area(x, y, self.x.ticks or x.ticks(TICKS), texts, self.x.label, zero=self.zero)
+        return Area(x, y, self.x.ticks or x.ticks(), texts, self.x.label, zero=self.zero)
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return the series: name, colour, and the marker."""

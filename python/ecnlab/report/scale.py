@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+TICKS: Final = 6
+"""Most ticks of an axis: their texts fit on a phone."""
+
 STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 """Distances of ticks, times a power of ten."""
 
@@ -24,7 +27,7 @@ class Scale:
         low, high, at = (math.log10(v) if self.log else v for v in (self.low, self.high, value))
         return (at - low) / (high - low)
 
-    def ticks(self, most: int) -> list[tuple[float, str]]:
+    def ticks(self, most: int = TICKS) -> list[tuple[float, str]]:
         """Return at most ``most`` round values on the axis, with their texts."""
         return self._decades(most) if self.log else self._even(most)
 
@@ -69,3 +72,8 @@ def span(values: Sequence[float], *, zero: bool = False) -> tuple[float, float]:
     finite = [v for v in values if math.isfinite(v)] + ([0.0] if zero else [])
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     return (low, high) if high > low else (min(low, 0.0), max(high, 0.0) or 1.0)
+
+
+def written(value: float) -> str:
+    """Return ``value`` with four significant digits, as tables of figures have it; a dash if it is not finite."""
+    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from markupsafe import Markup
 
-from ecnlab.report.scale import Scale, padded, span
+from ecnlab.report.scale import Scale, padded, span, written
 from ecnlab.report.svg import MARKERS, Area, colour, stretched
-
-TICKS: Final = 6
 
 ROWS: Final = 200
 """Most rows of the table of numbers."""
@@ -51,7 +48,7 @@ class Scatter:
         ends = [(*one.points, *one.outline, one.median) for one in self.clouds]
         xs, ys = ([point[i] for points in ends for point in points] for i in (0, 1))
         across, up = (Scale(*_reach(values)) for values in (xs, ys))
-        return Area(across, up, across.ticks(TICKS), up.ticks(TICKS), self.x, 300)
+        return Area(across, up, across.ticks(), up.ticks(), self.x, 300)
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return name, colour and marker of each cloud."""
@@ -59,7 +56,7 @@ class Scatter:
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The points of each cloud: column names and rows."""
-        rows = [[one.name, _written(x), _written(y)] for one in self.clouds for x, y in one.points]
+        rows = [[one.name, written(x), written(y)] for one in self.clouds for x, y in one.points]
         return ["group", self.x, self.unit], rows[:ROWS]
 
     def _marks(self, area: Area) -> Iterator[Markup]:
@@ -70,7 +67,7 @@ class Scatter:
             ]
         )
         for one in self.clouds:
-            said = f"{one.name}: median {_written(one.median[0])}, {_written(one.median[1])}"
+            said = f"{one.name}: median {written(one.median[0])}, {written(one.median[1])}"
             yield area.marker(*one.median, MARKERS[one.style % len(MARKERS)], colour(one.style), said)
 
 
@@ -82,7 +79,3 @@ def _reach(values: Sequence[float]) -> tuple[float, float]:
     low, high = span(values)
     low, high = padded(low, high, 0.08)
     return (0.0, high) if low < 0.5 * high else (low, high)
-
-
-def _written(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"

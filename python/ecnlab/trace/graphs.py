@@ -31,12 +31,10 @@ SIGNS: Final[Mapping[str, tuple[str, str, str]]] = {
 """Kinds of packets with their own marker: name, marker, colour."""
 
 MOST_SIGNS: Final = 120
-"""Markers of a kind that can be told apart; more become a rug at the lower end of the graph."""
+"""Most markers of a kind that can be distinguished; more become a rug at the lower end of the graph."""
 
 BINS: Final = 300
 """Intervals over which goodput is taken."""
-
-TICKS: Final = 6
 
 LEAST: Final = 40
 """Least height of a segment, in units of the area: it is visible in a graph of millions of bytes."""
@@ -111,7 +109,7 @@ class SequenceGraph:
         low, high = padded(*y, 0.06)
         rows = sum(self._of(kind).height > MOST_SIGNS for kind in SIGNS)
         across, up = Scale(*x), Scale(low - 1.3 * RUG * rows * (high - low), high)
-        return Area(across, up, across.ticks(TICKS), up.ticks(TICKS), "time, s", 320)
+        return Area(across, up, across.ticks(), up.ticks(), "time, s", 320)
 
     def _marks(self, area: Area) -> Iterator[Markup]:
         acks = self._of("ack", "duplicate")
