@@ -25,7 +25,7 @@ from ecnlab.cli import console
 from ecnlab.scenario.files import read_scenario
 from ecnlab.trace import changes, memory
 from ecnlab.trace.graphs import SIGNS, SequenceGraph, Violation, graphs, with_gaps
-from ecnlab.trace.page import capture_page
+from ecnlab.trace.page import _marked, capture_page
 
 ROOT = Path(__file__).parents[2]
 STORED = sorted((ROOT / "tests" / "data" / "captures").glob("*.pcap.gz"))
@@ -264,6 +264,31 @@ def test_a_packet_that_breaks_a_rule_is_a_sign_that_leads_to_its_row():
     drawn = SequenceGraph(rows, [Violation(9, 2.0, "CE on a <retransmission>")]).svg()
     (link,) = re.findall(r'<a href="#packet-9"[^>]*>.*?</a>', drawn)
     assert 'class="no" href="#m2" x="100%"' in link and "CE on a &lt;retransmission&gt;" in link
+
+
+def test_violations_are_marked_even_if_their_packets_are_left_out_of_the_graph():
+    # Packet 8 is not among the drawn ones: its sign is at its own time and at the last segment before it.
+    rows = a_series(data=[(7, 1.0, 100.0, 200.0), (9, 2.0, 300.0, 400.0)], ack=[(6, 0.5, 0.0, 900.0)])
+    graph = SequenceGraph(rows, [Violation(8, 1.25, "a rule")])
+    (at,) = re.findall(r'<use class="no" href="#m2" x="([\d.]+)%" y="([\d.]+)%">', graph.svg())
+    area = graph._area()
+    assert float(at[0]) == pytest.approx(50.0)  # of the time from 0.5 to 2
+    assert float(at[1]) == pytest.approx(100 * (1 - area.y.place(100.0)), abs=0.01)
+
+
+def test_the_graphs_of_a_later_connection_have_the_time_of_the_capture(simulated):
+    # Times of violations are those of the capture, too.
+    found = ecnlab.trace(simulated)
+    later = found.connections.filter(pl.col("start_s") > 0).row(0, named=True)
+    first = re.findall(r'data-x="([\d.e-]+) ', capture_page(found, later["connection"]))[0]
+    assert float(first) == pytest.approx(later["start_s"], rel=1e-9)
+
+
+def test_violations_of_a_receiver_are_in_the_graph_of_the_data():
+    found = pl.DataFrame({"by": ["a", "b"], "packet": [1, 2], "time_s": [0.1, 0.2], "says": ["x", "y"]})
+    direction = {"from": "a", "to": "b"}
+    assert [one.packet for one in _marked(found, direction, other_sends=False)] == [1, 2]
+    assert [one.packet for one in _marked(found, direction, other_sends=True)] == [1]
 
 
 def test_many_signs_of_a_kind_are_no_solid_band():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -136,11 +137,12 @@ class SequenceGraph:
         yield Markup("</g>")
 
     def _broken(self, area: Area) -> Iterator[Markup]:
-        places = dict(self._of("data", "ack").select("packet", "low").iter_rows())
+        drawn = self._of("data", "ack").sort("time_s").select("time_s", "low")
+        times, places = drawn["time_s"].to_list(), drawn["low"].to_list()
         for one in self.violations:
-            sign = area.marker(
-                one.time_s, places.get(one.packet, area.y.low), "m2", "no", f"packet {one.packet}: {one.says}"
-            )
+            before = max(bisect_right(times, one.time_s) - 1, 0)  # the packet itself may be left out of the graph
+            y = places[before] if places else area.y.low
+            sign = area.marker(one.time_s, y, "m2", "no", f"packet {one.packet}: {one.says}")
             yield Markup('<a href="#packet-{}" aria-label="packet {}: {}">{}</a>').format(
                 one.packet, one.packet, one.says, sign
             )

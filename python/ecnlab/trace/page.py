@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -140,29 +140,33 @@ def _violations(violations: pl.DataFrame, count: int) -> list[Section]:
 
 
 def _section(capture: Trace, number_: int, *, folds: bool) -> Section:
-    only, rows = capture.only(number_), capture.series(number_, most=MOST)
+    only = capture.only(number_)
     (about,), directions = only.connections.to_dicts(), only.directions.to_dicts()
+    # A series begins with its connection; the graphs of all connections share the time of the capture.
+    rows = capture.series(number_, most=MOST).with_columns(pl.col("time_s") + about["start_s"])
     violations = only.violations
     intro = (
         f"{about['opener']} to {about['responder']}: {about['packets']:,} packets in {number(about['duration_s'])} s, "
         f"ECN {about['ecn']}."
     )
     blocks: list[Any] = []
+    senders = sum(direction["data_packets"] > 0 for direction in directions)
     for direction in directions:
         if direction["data_packets"]:
             own = rows.filter(pl.col("from_opener") == direction["from_opener"])
             blocks += [
                 f"{direction['from']} → {direction['to']}",
-                *graphs(own, _marked(violations, own)),
+                *graphs(own, _marked(violations, direction, other_sends=senders > 1)),
                 _numbers(direction),
             ]
     return Section(f"connection-{number_}", f"Connection {number_}", intro, blocks, folded=folds)
 
 
-def _marked(violations: pl.DataFrame, rows: pl.DataFrame) -> Sequence[Violation]:
-    """Return the violations whose packets are among ``rows``."""
-    own = violations.join(rows.select("packet").unique(), on="packet", how="semi", maintain_order="left")
-    return [Violation(*row) for row in own.head(BROKEN).select("packet", "time_s", "says").iter_rows()]
+def _marked(violations: pl.DataFrame, direction: Mapping[str, Any], *, other_sends: bool) -> list[Violation]:
+    """Return the violations of the direction's sender, and those of its receiver if that sends no data of its own."""
+    ends = [direction["from"], *([] if other_sends else [direction["to"]])]
+    own = violations.filter(pl.col("by").is_in(ends)).head(BROKEN)
+    return [Violation(*row) for row in own.select("packet", "time_s", "says").iter_rows()]
 
 
 def _numbers(direction: dict[str, Any]) -> Table:
