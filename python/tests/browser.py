@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 PHONE, TABLET, DESKTOP = (390, 844), (768, 1024), (1400, 900)
@@ -24,24 +23,44 @@ A4 = (794, 1123)
 OPEN_ALL = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
 
 
+class Windows:
+    """The windows of one browser. A page opens in the window that earlier pages used: a new one takes longer than a page."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._opened: dict[tuple[tuple[str, object], ...], Opened] = {}
+
+    def window(self, **options: Any) -> Opened:
+        """Return the window with these options of a context, without messages and addresses of earlier pages."""
+        key = tuple(sorted(options.items()))
+        if key not in self._opened:
+            self._opened[key] = _listening(self._browser.new_context(reduced_motion="reduce", **options).new_page())
+        found = self._opened[key]
+        found.page.goto("about:blank")
+        found.page.mouse.move(0, 0)
+        found.page.emulate_media(media="null", color_scheme="null")
+        found.messages.clear()
+        found.asked.clear()
+        return found
+
+
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[Windows]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium in PATH: `apt-get install chromium`")
     # Chromium has no sandbox for root, and little shared memory in a container.
     options = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield made
+        yield Windows(made)
         made.close()
 
 
 @dataclass
 class Opened:
-    """A page in its own window; ``messages`` has its errors and console messages, ``asked`` the addresses it requested."""
+    """A page in a window; ``messages`` has its errors and console messages, ``asked`` the addresses it requested."""
 
     page: Page
-    context: BrowserContext
     messages: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
@@ -55,21 +74,21 @@ class Opened:
         return box(self.page.locator(selector).first)
 
 
-@contextmanager
-def opened(
-    browser: Browser, file: Path, size: tuple[int, int] = DESKTOP, anchor: str = "", **options: Any
-) -> Iterator[Opened]:
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce", **options)
-    found = Opened(context.new_page(), context)
-    found.page.set_default_timeout(5_000)
-    found.page.on("console", lambda message: found.messages.append(message.text))
-    found.page.on("pageerror", lambda error: found.messages.append(str(error)))
-    found.page.on("request", lambda request: found.asked.append(request.url))
-    try:
-        found.page.goto(file.as_uri() + anchor)
-        yield found
-    finally:
-        context.close()
+def _listening(page: Page) -> Opened:
+    found = Opened(page)
+    page.set_default_timeout(5_000)
+    page.on("console", lambda message: found.messages.append(message.text))
+    page.on("pageerror", lambda error: found.messages.append(str(error)))
+    page.on("request", lambda request: found.asked.append(request.url))
+    return found
+
+
+def opened(browser: Windows, file: Path, size: tuple[int, int] = DESKTOP, anchor: str = "", **options: Any) -> Opened:
+    """Open ``file`` in a window of ``size``. Another page in a window of the same ``options`` takes its place."""
+    found = browser.window(**options)
+    found.size(size)
+    found.page.goto(file.as_uri() + anchor)
+    return found
 
 
 def box(element: Locator) -> dict[str, float]:

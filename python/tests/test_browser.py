@@ -60,9 +60,9 @@ def files(browser, tmp_path_factory) -> Iterator[dict[str, Path]]:  # not made i
 
 @pytest.fixture
 def known(browser, files) -> Iterator[Opened]:
-    with opened(browser, files["known"]) as found:
-        yield found
-        assert found.messages == []
+    found = opened(browser, files["known"])
+    yield found
+    assert found.messages == []
 
 
 def figure(on: Opened, title: str) -> Locator:
@@ -111,17 +111,17 @@ def assert_first_screen(on: Opened) -> None:
 
 @every_page
 def test_a_page_fits_every_window(browser, files, name):
-    with opened(browser, files[name]) as on:
-        assert_within_limits(on, files[name])
+    on = opened(browser, files[name])
+    assert_within_limits(on, files[name])
 
 
 @every_page
 def test_the_result_is_on_the_first_screen(browser, files, name):
-    with opened(browser, files[name]) as on:
-        assert_first_screen(on)
-        if name in ("known", "small", "rfc2884"):
-            assert on.page.locator("svg.forest").count() == 1
-            assert on.page.locator(".tally .chip").count() >= 2
+    on = opened(browser, files[name])
+    assert_first_screen(on)
+    if name in ("known", "small", "rfc2884"):
+        assert on.page.locator("svg.forest").count() == 1
+        assert on.page.locator(".tally .chip").count() >= 2
 
 
 def test_real_reports_are_within_the_limits(browser):
@@ -131,9 +131,9 @@ def test_real_reports_are_within_the_limits(browser):
     found = sorted(Path(folder).resolve().rglob("*.html"))
     assert found, f"{folder} has no report: run `make reproduce`"
     for file in found:
-        with opened(browser, file) as on:
-            assert_within_limits(on, file)
-            assert_first_screen(on)
+        on = opened(browser, file)
+        assert_within_limits(on, file)
+        assert_first_screen(on)
 
 
 # --------------------------------------------------------------- without script
@@ -148,18 +148,19 @@ def sizes(on: Opened) -> list[list[int]]:
 
 @every_kind
 def test_all_drawings_are_there_without_script(browser, files, name):
-    with opened(browser, files[name]) as on, opened(browser, files[name], java_script_enabled=False) as off:
-        shown = off.page.locator("details:not(.narrow) > summary >> visible=true").element_handles()
-        for one in {shown[0], shown[-1]} if shown else ():  # folded parts open by a click
-            folded = one.evaluate("one => !one.parentElement.open")
-            one.click()
-            assert one.evaluate("one => one.parentElement.open") is folded
-        for either in (on, off):
-            either.eval(OPEN_ALL)
-        assert not off.page.locator("#theme").is_visible()
-        assert sizes(off) == sizes(on)
-        assert all(width > 100 and height > 100 for width, height in sizes(off))
-        assert sizes(off)
+    on = opened(browser, files[name])
+    off = opened(browser, files[name], java_script_enabled=False)
+    shown = off.page.locator("details:not(.narrow) > summary >> visible=true").element_handles()
+    for one in {shown[0], shown[-1]} if shown else ():  # folded parts open by a click
+        folded = one.evaluate("one => !one.parentElement.open")
+        one.click()
+        assert one.evaluate("one => one.parentElement.open") is folded
+    for either in (on, off):
+        either.eval(OPEN_ALL)
+    assert not off.page.locator("#theme").is_visible()
+    assert sizes(off) == sizes(on)
+    assert all(width > 100 and height > 100 for width, height in sizes(off))
+    assert sizes(off)
 
 
 # --------------------------------------------------------------- accessibility
@@ -173,12 +174,12 @@ def violations(on: Opened, **rules: object) -> list[str]:
 @every_kind
 def test_axe_finds_no_violation(browser, files, name):
     """The rules of structure on the unfolded page, contrast by our own arithmetic: axe's rule takes seconds."""
-    with opened(browser, files[name]) as on:
-        on.eval(OPEN_ALL)
-        assert violations(on, rules={"color-contrast": {"enabled": False}}) == []
-        for scheme in ("light", "dark"):
-            on.page.emulate_media(color_scheme=scheme)
-            assert on.eval(CONTRASTS) == [], scheme
+    on = opened(browser, files[name])
+    on.eval(OPEN_ALL)
+    assert violations(on, rules={"color-contrast": {"enabled": False}}) == []
+    for scheme in ("light", "dark"):
+        on.page.emulate_media(color_scheme=scheme)
+        assert on.eval(CONTRASTS) == [], scheme
 
 
 def test_axe_finds_no_violation_of_contrast(known):
@@ -288,15 +289,15 @@ def test_the_tip_has_the_values_of_the_curves(known, time):
 
 
 def test_a_violation_of_a_capture_leads_to_its_packet(browser, files):
-    with opened(browser, files["capture"]) as on:
-        link = on.page.locator('svg a[href^="#packet-"]').first
-        place = (link.get_attribute("href") or "")[1:]
-        link.scroll_into_view_if_needed()
-        at = box(link)
-        on.page.mouse.click((at["left"] + at["right"]) / 2, (at["top"] + at["bottom"]) / 2)
-        row = on.page.locator(f"#{place}")
-        expect(row).to_be_visible()
-        assert -1 <= box(row)["top"] <= DESKTOP[1]
+    on = opened(browser, files["capture"])
+    link = on.page.locator('svg a[href^="#packet-"]').first
+    place = (link.get_attribute("href") or "")[1:]
+    link.scroll_into_view_if_needed()
+    at = box(link)
+    on.page.mouse.click((at["left"] + at["right"]) / 2, (at["top"] + at["bottom"]) / 2)
+    row = on.page.locator(f"#{place}")
+    expect(row).to_be_visible()
+    assert -1 <= box(row)["top"] <= DESKTOP[1]
 
 
 # --------------------------------------------------------------- links
@@ -311,18 +312,18 @@ def assert_shown(on: Opened, name: str) -> None:
 
 def test_a_link_to_a_row_opens_what_it_is_in(browser, files):
     last = ROWS[-1].name
-    with opened(browser, files["known"], anchor=f"#{last}") as on:
-        assert_shown(on, last)
-        assert not on.page.locator("#R1").evaluate("one => one.open")
-        on.page.locator("#rows details a", has_text=f"Link to {last}").click()
-        assert on.page.url.endswith(f"#{last}")
-    with opened(browser, files["known"]) as on:
-        on.page.locator('svg.forest a[href="#R3"] use').click(force=True)
-        assert_shown(on, "R3")
-    with opened(browser, files["rfc2884"]) as on:
-        name = (on.page.locator("svg.forest a").last.get_attribute("href") or "")[1:]
-        on.page.goto(files["rfc2884"].as_uri() + f"#{name}")
-        assert_shown(on, name)
+    on = opened(browser, files["known"], anchor=f"#{last}")
+    assert_shown(on, last)
+    assert not on.page.locator("#R1").evaluate("one => one.open")
+    on.page.locator("#rows details a", has_text=f"Link to {last}").click()
+    assert on.page.url.endswith(f"#{last}")
+    on = opened(browser, files["known"])
+    on.page.locator('svg.forest a[href="#R3"] use').click(force=True)
+    assert_shown(on, "R3")
+    on = opened(browser, files["rfc2884"])
+    name = (on.page.locator("svg.forest a").last.get_attribute("href") or "")[1:]
+    on.page.goto(files["rfc2884"].as_uri() + f"#{name}")
+    assert_shown(on, name)
 
 
 # --------------------------------------------------------------- files
@@ -362,17 +363,17 @@ def test_the_buttons_save_the_drawing_and_its_numbers(known, tmp_path):
 
 @pytest.mark.parametrize("name", ["known", "run", "rfc2884"])
 def test_a_page_can_be_printed(browser, files, name):
-    with opened(browser, files[name], A4) as on:
-        on.page.emulate_media(media="print")
-        assert on.eval("document.documentElement.scrollWidth") <= A4[0]
-        for hidden in ("#theme", "nav", ".tools"):
-            assert not on.page.locator(hidden).first.is_visible(), hidden
-        for drawn in (one for one in on.page.locator("figure:has(svg.plot)").all() if one.is_visible()):
-            edges = box(drawn)
-            assert edges["left"] >= 0 and edges["right"] <= A4[0] and edges["height"] < A4[1]
-            assert drawn.evaluate("one => getComputedStyle(one).breakInside") == "avoid"
-        tall = on.eval("document.documentElement.scrollHeight")
-        printed = on.page.pdf(format="A4")
-        assert printed.startswith(b"%PDF")
-        pages = len(re.findall(rb"/Type\s*/Page\b", printed))
-        assert tall / A4[1] <= pages <= 2 * math.ceil(tall / A4[1])
+    on = opened(browser, files[name], A4)
+    on.page.emulate_media(media="print")
+    assert on.eval("document.documentElement.scrollWidth") <= A4[0]
+    for hidden in ("#theme", "nav", ".tools"):
+        assert not on.page.locator(hidden).first.is_visible(), hidden
+    for drawn in (one for one in on.page.locator("figure:has(svg.plot)").all() if one.is_visible()):
+        edges = box(drawn)
+        assert edges["left"] >= 0 and edges["right"] <= A4[0] and edges["height"] < A4[1]
+        assert drawn.evaluate("one => getComputedStyle(one).breakInside") == "avoid"
+    tall = on.eval("document.documentElement.scrollHeight")
+    printed = on.page.pdf(format="A4")
+    assert printed.startswith(b"%PDF")
+    pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+    assert tall / A4[1] <= pages <= 2 * math.ceil(tall / A4[1])
