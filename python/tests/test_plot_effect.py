@@ -1,7 +1,8 @@
-"""Effects of axes and arms on metrics: units, axes of quantities, arms as points, paired differences."""
+"""Effects of axes and arms on metrics: units, axes of quantities, arms as points, paired differences and ratios."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,64 @@ def test_a_pair_without_a_value_is_left_out(folder) -> None:
     assert sweep.differences("delay", "middle").filter(arm="long")["n"].to_list() == [3]
 
 
+DELAYS = {"short": [3.0, 1.0, 2.0], "middle": [3.0, 4.0, 32.0], "long": [6.0, 2.0, 4.0]}
+"""By replicate. Middle / short is 1, 4, 16, long / short always 2."""
+
+
+def given(folder: Path, delays: dict[str, list[float]]) -> ecnlab.Sweep:
+    """The sweep of three arms, with ``delays`` as its metric."""
+    sweep = ecnlab.load(folder / "arms")
+    rows = [(arm, r, "delay", value) for arm, each in delays.items() for r, value in enumerate(each)]
+    sweep._tables._read["metrics"] = pl.DataFrame(rows, schema=sweep.metrics.schema, orient="row")
+    return sweep
+
+
+def test_ratios_are_geometric_means_of_pairs_with_an_interval_of_logarithms(folder) -> None:
+    found = given(folder, DELAYS).ratios("delay", "short")
+    assert found.columns == ["arm", "metric", "ratio", "low", "high", "pairs"]
+    by_arm = {row["arm"]: row for row in found.to_dicts()}
+    # log2 of 1, 4, 16 is 0, 2, 4: mean 2, standard deviation 2; Student's t of two degrees of freedom is 4.30265
+    half = 4.302652729749464 * 2 / 3**0.5
+    expected = {"metric": "delay", "ratio": 4, "low": 2 ** (2 - half), "high": 2 ** (2 + half), "pairs": 3}
+    assert by_arm["middle"] == pytest.approx({"arm": "middle", **expected})
+    assert by_arm["long"] == pytest.approx(
+        {"arm": "long", "metric": "delay", "ratio": 2, "low": 2, "high": 2, "pairs": 3}
+    )
+
+
+def test_one_pair_has_a_ratio_without_an_interval(folder) -> None:
+    found = given(folder, {arm: each[1:2] for arm, each in DELAYS.items()}).ratios("delay", "short")
+    assert found.filter(arm="middle").row(0) == ("middle", "delay", 4.0, None, None, 1)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.5])
+@pytest.mark.parametrize("arm", ["short", "long"])
+def test_a_ratio_of_a_value_that_is_not_positive_is_refused_with_arm_and_seed(folder, arm, value) -> None:
+    sweep = given(folder, {**DELAYS, arm: [1.0, 1.0, value]})
+    seed = sweep.runs.filter(arm=arm, replicate=2)["seed"][0]
+    said = f"the metric 'delay' of the arm '{arm}' is {value:g} with seed {seed}: a ratio needs positive values; take"
+    with pytest.raises(ValueError, match=re.escape(said)):
+        sweep.ratios("delay", "short")
+    with pytest.raises(EcnlabError, match="leave out --ratio"):
+        sweep.plot.effect("delay", against="short", ratio=True)
+    assert sweep.differences("delay", "short").height == 2
+
+
+def test_the_figure_of_ratios_has_a_line_at_one(folder, tmp_path) -> None:
+    figure = given(folder, DELAYS).plot.effect("delay", against="short", ratio=True)
+    assert figure.data().filter(arm="middle")["delay divided by short, ratio"].item() == pytest.approx(4)
+    assert next(list(line.get_ydata()) for line in figure.draw().axes[0].lines if not line.get_gid()) == [1, 1]
+    file = tmp_path / "x.csv"
+    options = ["--metric", "goodput", "--against", "short", "--ratio", "-o", str(file)]
+    answer = CliRunner().invoke(cli, ["plot", str(folder / "both"), "effect", *options])
+    assert answer.exit_code == 0, answer.output
+    expected = ecnlab.load(folder / "both").ratios("goodput", "short")
+    drawn = pl.read_csv(file).sort("series", "rate")
+    assert drawn["goodput divided by short, ratio"].to_list() == pytest.approx(
+        expected.sort("arm", "rate")["ratio"].to_list()
+    )
+
+
 def test_the_figure_of_differences_has_a_line_at_zero_and_no_point_of_the_arm_itself(folder, tmp_path) -> None:
     sweep = ecnlab.load(folder / "both")
     figure = sweep.plot.effect("goodput", against="short")
@@ -204,6 +263,7 @@ def test_every_quantity_has_one_unit() -> None:
         ("arms", {"against": "x"}, "no arm is called 'x'; there are long, middle, short"),
         ("arms", {"by": "x"}, "no axis is called 'x'; there are arm"),
         ("both", {"by": "x"}, "no axis is called 'x'; there are rate, arm"),
+        ("arms", {"ratio": True}, "a ratio needs an arm to divide by; name it with --against (against=...)"),
         ("single", {"against": "only"}, "'only' is the only arm; give the experiment another [arm.NAME]"),
     ],
 )
@@ -219,3 +279,7 @@ def test_differences_of_unknown_arms_and_metrics_are_refused(folder) -> None:
         sweep.differences("x", "short")
     with pytest.raises(ValueError, match="no arm is called 'x'"):
         sweep.differences("delay", "x")
+    with pytest.raises(ValueError, match="no metric is called 'x': there are"):
+        sweep.ratios("x", "short")
+    with pytest.raises(ValueError, match="no arm is called 'x'"):
+        sweep.ratios("delay", "x")

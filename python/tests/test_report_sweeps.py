@@ -12,7 +12,7 @@ from conftest import EXPERIMENT, SCENARIO
 from reported import cells, kbps, titled
 
 import ecnlab
-from ecnlab.report import Figure, Group
+from ecnlab.report import Figure, Group, Table
 from ecnlab.runs.sweep_result import Unfinished
 from ecnlab.stages import page
 
@@ -75,6 +75,27 @@ def test_differences_of_arms_are_paired_by_replicate_at_each_point(sweep: ecnlab
             assert [kbps(x) for x in row["95 % interval"].split(" to ")] == pytest.approx(
                 [x / 1e3 for x in ends], rel=0.006
             )
+
+
+def test_ratios_of_arms_are_geometric_means_at_each_point(sweep: ecnlab.Sweep) -> None:
+    first, second = dict.fromkeys(sweep.runs["arm"])
+    values = {(m, arm, p, r): v for arm, p, r, m, v in sweep.metrics.rows()}
+    positive = {m for m in sweep.manifest["metrics"] if all(v > 0 for (of, *_), v in values.items() if of == m)}
+    table = titled(page(sweep), f"Ratios to {first} at each point")
+    assert isinstance(table, Table)
+    rows = cells(table)
+    assert {row["metric"] for row in rows} == positive and len(rows) == 2 * len(positive) > 0
+    for name in sweep.manifest["metrics"]:
+        assert (name in table.caption) == (name not in positive)
+    for row in rows:
+        m, p = row["metric"], row["max_p"]
+        logs = [math.log(values[m, second, p, r] / values[m, first, p, r]) for r in range(3)]
+        mean = sum(logs) / 3
+        half = T4[2] * math.sqrt(sum((x - mean) ** 2 for x in logs) / 2 / 3)
+        assert float(row["ratio"]) == pytest.approx(math.exp(mean), rel=1e-3)
+        ends = [float(x) for x in row["95 % interval"].split(" to ")]
+        assert ends == pytest.approx([math.exp(mean - half), math.exp(mean + half)], rel=1e-3)
+        assert row["decided"] == ("undecided" if abs(mean) <= half else "higher" if mean > 0 else "lower")
 
 
 def test_figures_of_a_sweep_have_the_summary(sweep: ecnlab.Sweep) -> None:

@@ -152,7 +152,7 @@ def log_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
     if np.any(x <= 0) or np.any(y <= 0):
         raise ValueError("a ratio of logarithms needs positive values; use ratio_of_means")
     logs = mean_interval(np.log(x) - np.log(y), level)
-    return Interval(math.exp(logs.mean), math.exp(logs.low), math.exp(logs.high), logs.n, level)
+    return Interval(math.exp(logs.mean), math.exp(logs.low), _exp(logs.high), logs.n, level)
 
 
 def ratio_of_means(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:

@@ -38,7 +38,7 @@ OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
 
 OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = {
     "effect": (
-        {"metric", "by", "against", "panels"},
+        {"metric", "by", "against", "panels", "ratio"},
         lambda sweep, given: sweep.plot.effect(
             **{"metric": next(iter(sweep.manifest["metrics"]), ""), **given},
         ),
@@ -79,6 +79,7 @@ class Written(click.ParamType[Any]):
 @click.option("--panels", is_flag=True, help="For `cwnd` and `effect`: draw small multiples.")
 @click.option("--metric", help="For `effect`: the metric. [default: the first]")
 @click.option("--against", help="For `effect`: draw the paired differences of the other arms to this one.")
+@click.option("--ratio", is_flag=True, help="With --against: draw the paired ratios instead of the differences.")
 @click.option(
     "--by", help="For `effect`: the axis, or `arm`. For `sojourn` of a run: `group` or `class`, a line for each."
 )

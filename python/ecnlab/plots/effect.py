@@ -23,10 +23,17 @@ MEANS: Final = "means and 95 % intervals of the replicates"
 DIFFERENCES: Final = "means and 95 % intervals of the differences between runs with the same seed"
 
 
-def figure(sweep: Sweep, metric: str, by: str | None, against: str | None, *, panels: bool) -> Figure:
+RATIOS: Final = "geometric means and 95 % intervals of the ratios between runs with the same seed"
+
+
+def figure(
+    sweep: Sweep, metric: str, by: str | None, against: str | None, *, panels: bool, ratio: bool = False
+) -> Figure:
     """Return the figure; see `SweepPlots.effect`."""
     by = _axis(sweep, metric, by)
-    rows = sweep.summary() if against is None else _differences(sweep, metric, against)
+    if ratio and against is None:
+        raise _refused(sweep, "a ratio needs an arm to divide by", "name it with --against (against=...)")
+    rows = sweep.summary() if against is None else _compared(sweep, metric, against, ratio=ratio)
     rows = rows.filter(pl.col("metric") == metric).drop_nulls("mean")
     if not rows.height:
         raise _refused(sweep, f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
@@ -41,7 +48,7 @@ def figure(sweep: Sweep, metric: str, by: str | None, against: str | None, *, pa
         remedy = f"at most {MOST_LINES} can be distinguished"
         also = "" if panels else ": draw panels with --panels (panels=True)"
         raise _refused(sweep, f"{number} lines in one figure, of {of}", remedy + also)
-    return _drawn(sweep, rows, metric, by, against)
+    return _drawn(sweep, rows, metric, by, against, ratio=ratio)
 
 
 def _panels(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
@@ -72,24 +79,30 @@ def _axis(sweep: Sweep, metric: str, by: str | None) -> str:
     return by or (*axes, *arms)[0]
 
 
-def _differences(sweep: Sweep, metric: str, against: str) -> pl.DataFrame:
+def _compared(sweep: Sweep, metric: str, against: str, *, ratio: bool) -> pl.DataFrame:
+    """Return the differences or ratios of the other arms to ``against``, in the columns of `Sweep.summary`."""
     arms = sweep.runs[ARM].drop_nulls().unique(maintain_order=True).to_list()
     if against not in arms:
         there = f"there are {', '.join(arms)}" if arms else "the experiment has none; give it an [arm.NAME] for each"
         raise _refused(sweep, f"no arm is called {against!r}", there)
     if len(arms) == 1:
         raise _refused(sweep, f"{against!r} is the only arm", "give the experiment another [arm.NAME]")
-    return sweep.differences(metric, against)
+    if not ratio:
+        return sweep.differences(metric, against)
+    try:
+        return sweep.ratios(metric, against).rename({"ratio": "mean", "pairs": "n"})
+    except ValueError as error:
+        raise _refused(sweep, str(error), "leave out --ratio (ratio=True)") from error
 
 
-def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str | None) -> Figure:
+def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str | None, *, ratio: bool) -> Figure:
     label = keys.free(by, [*DRAWN, *sweep.axes]) if by in DRAWN else by
     column = keys.axis_column(by) if by in DRAWN else by
     labels = rows[column].unique(maintain_order=True).to_list()
     places, axis_unit = units.numbers(labels)
     x = dict(zip(labels, places or range(len(labels)), strict=True))
-    scale, unit = units.drawn_unit(sweep.manifest["metrics"], metric)
-    name = metric if against is None else f"{metric} minus {against}"
+    scale, unit = (1.0, "ratio") if ratio else units.drawn_unit(sweep.manifest["metrics"], metric)
+    name = metric if against is None else f"{metric} {'divided by' if ratio else 'minus'} {against}"
     y_label = f"{name}, {unit}" if unit else name
     y = keys.free(y_label, [*DRAWN, label])
     at = pl.col(column).replace_strict(x, return_dtype=pl.Float64).alias("x")
@@ -97,7 +110,7 @@ def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str 
     panel = [PANEL] if PANEL in rows.columns else []
     data = rows.select(*panel, "series", pl.col(column).alias(label), at, pl.col("mean").alias(y), "low", "high", "n")
     title = (
-        f"{metric}: difference from {against}"
+        f"{metric}: {'ratio to' if ratio else 'difference from'} {against}"
         if against
         else f"{metric} by {by}"
         if by == ARM
@@ -107,8 +120,8 @@ def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str 
         # A line goes from left to right, even if values are not listed in order.
         data.sort("x", maintain_order=True) if places else data,
         "x", y, title, f"{by}, {axis_unit}" if axis_unit else by, y_label, "points", [] if places else labels, from_zero=False,
-        zero=against is not None, panel="".join(panel),
-        height=panel_height(rows[PANEL].n_unique()) if panel else HEIGHT, note=MEANS if against is None else DIFFERENCES,
+        level=None if against is None else 1.0 if ratio else 0.0, panel="".join(panel),
+        height=panel_height(rows[PANEL].n_unique()) if panel else HEIGHT, note=MEANS if against is None else RATIOS if ratio else DIFFERENCES,
     )  # fmt: skip
 
 

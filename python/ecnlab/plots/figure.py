@@ -59,8 +59,8 @@ class Figure:
     categories: Sequence[str] = ()
     """The names of x = 0, 1, ..., where x is no number. Their points are not joined."""
     from_zero: bool = True
-    zero: bool = False
-    """A line at y = 0."""
+    level: float | None = None
+    """The y of a horizontal line: no effect."""
     log_y: bool = False
     """The y axis is logarithmic."""
     note: str = ""

@@ -59,8 +59,8 @@ class End(NamedTuple):
 def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
     """Draw every series of ``figure``; return their ends."""
     ends = []
-    if figure.zero:
-        axes.axhline(0, color="#888888", linewidth=0.7, zorder=0)
+    if figure.level is not None:
+        axes.axhline(figure.level, color="#888888", linewidth=0.7, zorder=0)
     for number, name in enumerate(names):
         rows = figure.rows.filter(pl.col("series") == name)
         if not rows.height:

@@ -24,15 +24,20 @@ class SweepPlots:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
 
-    def effect(self, metric: str, by: str | None = None, against: str | None = None, *, panels: bool = False) -> Figure:
+    def effect(
+        self, metric: str, by: str | None = None, against: str | None = None, *, panels: bool = False,
+        ratio: bool = False,
+    ) -> Figure:  # fmt: skip
         """The mean of ``metric`` along the axis ``by`` (default: the first), with its 95 % interval (Student's t).
 
         There is a line for each arm and each point of the other axes. Without axes, the arms stand along the x axis; so
         they do with ``by="arm"``. ``against`` draws the paired differences of the other arms to this one
-        (`Sweep.differences`). ``panels`` draws small multiples with shared axes: a panel for each point of the other axes
-        with a line for each arm, or else a panel for each line. Raises EcnlabError if there is no such metric, axis or arm, or if there are too many lines.
+        (`Sweep.differences`), and with ``ratio`` their paired ratios to it (`Sweep.ratios`). ``panels`` draws small
+        multiples with shared axes: a panel for each point of the other axes with a line for each arm, or else a panel for
+        each line. Raises EcnlabError if there is no such metric, axis or arm, if there are too many lines, or if a
+        ratio has a value that is not positive.
         """
-        return effect.figure(self._sweep, metric, by, against, panels=panels)
+        return effect.figure(self._sweep, metric, by, against, panels=panels, ratio=ratio)
 
     def goodput_over_delay(self, goodput: str | None = None, delay: str | None = None, sigma: float = 1.0) -> Figure:
         """The metric ``goodput`` over the metric ``delay`` of each run, with an ellipse for each arm and point of the grid.

@@ -91,28 +91,22 @@ class Sweep:
         metric or arm.
         Source: Jain (1991), section 13.4.1, paired observations.
         """
-        from ecnlab.base.stats import paired_difference  # loading SciPy takes a second
-        from ecnlab.scenario.metric_ranges import of_difference, of_metric
+        from ecnlab.runs import paired  # loading SciPy takes a second
 
-        if metric not in self.manifest["metrics"]:
-            raise ValueError(f"no metric is called {metric!r}: there are {', '.join(self.manifest['metrics'])}")
-        rows = self.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
-        if against not in self.runs["arm"]:
-            raise ValueError(f"no arm is called {against!r}")
-        pairs = rows.filter(pl.col("arm") != against).join(
-            rows.filter(pl.col("arm") == against).drop("arm", "metric"),
-            on=[*self.axes, "replicate"], how="inner", suffix=" (against)", maintain_order="left",
-        )  # fmt: skip
-        keys = ["arm", *self.axes, "metric"]
-        range_ = of_metric(self.manifest["metrics"], metric)
-        bounds = of_difference(range_, range_)
-        found = []
-        for key, group in pairs.group_by(keys, maintain_order=True):
-            mean = bounds.clip(paired_difference(group["value"], group["value (against)"]))
-            ends = (mean.low, mean.high) if mean.n > 1 else (None, None)
-            found.append((*key, mean.mean, *ends, mean.n))
-        types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
-        return pl.DataFrame(found, schema=types, orient="row")
+        return paired.frame(self, paired.to_arm(self, metric, against, paired.differences), "mean", "n")
+
+    def ratios(self, metric: str, against: str) -> pl.DataFrame:
+        """Paired ratios of ``metric``, each other arm divided by the arm ``against``, over the replicates.
+
+        Runs are paired as in `differences`. The columns are ``arm``, the axes, ``metric``, ``ratio``, ``low``, ``high``
+        and ``pairs``. ``ratio`` is the geometric mean of the pairs' ratios; ``low`` and ``high`` bound its 95 % interval
+        (Student's t of the logarithms), null where there is one pair; ``pairs`` counts them. Raises ValueError if there
+        is no such metric or arm, or if a value is zero or negative.
+        Source: Jain (1991), sections 12.4 (geometric mean) and 13.4.1 (paired observations).
+        """
+        from ecnlab.runs import paired  # loading SciPy takes a second
+
+        return paired.frame(self, paired.to_arm(self, metric, against, paired.ratios), "ratio", "pairs")
 
     @property
     def plot(self) -> SweepPlots:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.stats import Bounds, Interval, mean_interval
 from ecnlab.plots.units import unit_of
+from ecnlab.runs.paired import ARM, pairs
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
 from ecnlab.stages.words import value
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
-
-ARM: Final = "arm"
 
 ENDS: Final = {"bit/s": "_bps", "s": "_s", "bytes": "_bytes"}
 """Ends of column names that have a unit in text, by unit."""
@@ -85,20 +84,6 @@ def bounds_of_difference(sweep: Sweep, metric: str) -> Bounds:
     """Return the range of a difference of two values of a metric."""
     found = of_metric(sweep.manifest["metrics"], metric)
     return of_difference(found, found)
-
-
-def pairs(sweep: Sweep, metric: str, factor: str, first: str, second: str) -> pl.DataFrame:
-    """Return the runs of a metric at ``second``, paired with those at ``first`` of the same replicate and other settings.
-
-    Columns: the other arms and axes, ``replicate``, ``a`` (at first), ``b`` (at second); runs without a value are left out.
-    """
-    keys = [name for name in (ARM, *sweep.axes, "replicate") if name != factor]
-    rows = sweep.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
-    a, b = (
-        rows.filter(pl.col(factor) == level).select(*keys, pl.col("value").alias(name))
-        for level, name in ((first, "a"), (second, "b"))
-    )
-    return a.join(b, on=keys, how="inner", nulls_equal=True, maintain_order="left")
 
 
 def effect(sweep: Sweep, metric: str, factor: str, first: str, second: str) -> Effect | None:

@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.base.stats import Interval, mean_interval, paired_difference
+from ecnlab.base.stats import Interval, mean_interval
 from ecnlab.plots.units import drawn_unit, numbers
 from ecnlab.report import Axis, Figure, Group, Point, Series, Table
 from ecnlab.report.page import Cell
+from ecnlab.runs import paired
+from ecnlab.runs.paired import ARM, Comparison
 from ecnlab.scenario.metric_ranges import of_metric
 from ecnlab.stages.registry import stage
 from ecnlab.stages.sweep_data import (
-    ARM,
-    bounds_of_difference,
     factors,
     levels,
     metrics,
     number,
-    pairs,
     signed,
 )
 from ecnlab.stages.words import NONE
@@ -131,12 +130,17 @@ def _point(x: float, one: Interval, factor: float) -> Point:
 def differences(sweep: Sweep) -> list[Group | Table]:
     """Paired differences of each arm to the first: figures of the first metrics along the first axis, and a table."""
     first, *others = levels(sweep, ARM) or [""]
-    rows = [row for metric in metrics(sweep) for other in others for row in _differences(sweep, metric, first, other)]
+    rows = [
+        _difference_row(sweep, one)
+        for metric in metrics(sweep)
+        for other in others
+        for one in paired.differences(sweep, metric, first, other)
+    ]
     if not rows:
         return []
     columns = ("metric", "arms", *sweep.axes, "first", "second", "difference", "95 % interval", "n", "decided")
     caption = f"Differences to {first} at each point"
-    table = Table(caption, columns, [cells for cells, _, _ in rows[:MOST_ROWS]], folded=len(rows) > OPEN)
+    table = Table(caption, columns, rows[:MOST_ROWS], folded=len(rows) > OPEN)
     figures = _difference_figures(sweep, metrics(sweep)[:FIRST])
     return [*([Group(figures)] if figures else []), table]
 
@@ -148,36 +152,58 @@ def _difference_figures(sweep: Sweep, names: Sequence[str]) -> list[Figure]:
     return [one for metric in names if (one := _difference_figure(sweep, metric, first, others))]
 
 
-def _differences(
-    sweep: Sweep, metric: str, first: str, other: str
-) -> list[tuple[list[Cell], tuple[str, ...], Interval]]:
-    """Return the table row, the point and the interval of the difference at each point of the grid."""
-    found = []
-    both = pairs(sweep, metric, ARM, first, other)
-    bounds = bounds_of_difference(sweep, metric)
-    groups = both.group_by(list(sweep.axes), maintain_order=True) if sweep.axes else [((), both)] if both.height else []
-    for point, group in groups:
-        one = bounds.clip(paired_difference(group["b"], group["a"]))
-        means = [float(group.select(pl.col(side).mean()).item()) for side in ("a", "b")]
-        cells = [Cell(metric), Cell(f"{other} − {first}"), *(Cell(str(part)) for part in point)]
-        cells += [Cell(number(sweep, metric, mean), True) for mean in means]
-        cells += [
-            Cell(signed(sweep, metric, one.mean), True),
-            Cell(_ends(sweep, metric, one), True),
-            Cell(str(one.n), True),
-        ]
-        found.append(([*cells, _decided(one)], tuple(str(part) for part in point), one))
-    return found
+def _difference_row(sweep: Sweep, one: Comparison) -> list[Cell]:
+    """Return the table row of a difference."""
+    change = Cell(signed(sweep, one.metric, one.interval.mean), True)
+    ends = Cell(_ends(sweep, one.metric, one.interval), True)
+    return [*_first_cells(sweep, one, "−"), change, ends, Cell(str(one.interval.n), True), _decided(one.interval, 0.0)]
+
+
+def _ratio_row(sweep: Sweep, one: Comparison) -> list[Cell]:
+    """Return the table row of a ratio."""
+    found = one.interval
+    ends = f"{found.low:.4g} to {found.high:.4g}" if found.n > 1 else NONE
+    cells = [Cell(text, True) for text in (f"{found.mean:.4g}", ends, str(found.n))]
+    return [*_first_cells(sweep, one, "÷"), *cells, _decided(found, 1.0)]
+
+
+def _first_cells(sweep: Sweep, one: Comparison, sign: str) -> list[Cell]:
+    """Return the cells of the metric, the arms, the point of the grid, and the means of both arms."""
+    means = [Cell(number(sweep, one.metric, mean), True) for mean in one.means]
+    return [
+        Cell(one.metric),
+        Cell(f"{one.second} {sign} {one.first}"),
+        *(Cell(str(part)) for part in one.point),
+        *means,
+    ]
+
+
+@stage("ratios", of="sweep")
+def ratios(sweep: Sweep) -> Table | None:
+    """Paired ratios of each arm to the first, of the metrics that are positive in all runs; folded."""
+    first, *others = levels(sweep, ARM) or [""]
+    rows = []
+    left_out = []
+    for metric in metrics(sweep):
+        try:
+            rows += [_ratio_row(sweep, one) for other in others for one in paired.ratios(sweep, metric, first, other)]
+        except ValueError:  # a value is not positive
+            left_out.append(metric)
+    columns = ("metric", "arms", *sweep.axes, "first", "second", "ratio", "95 % interval", "n", "decided")
+    without = f"; without {', '.join(left_out)}, which are not positive in all runs" if left_out else ""
+    caption = f"Ratios to {first} at each point: geometric means over the pairs{without}"
+    return Table(caption, columns, rows[:MOST_ROWS], folded=True) if rows else None
 
 
 def _ends(sweep: Sweep, metric: str, one: Interval) -> str:
     return f"{number(sweep, metric, one.low)} to {number(sweep, metric, one.high)}" if one.n > 1 else NONE
 
 
-def _decided(one: Interval) -> Cell:
-    if not one.excludes_zero():
+def _decided(one: Interval, equal: float) -> Cell:
+    """Return the verdict on whether the second arm is higher; ``equal`` is the value of two equal arms."""
+    if not one.shifted(-equal).excludes_zero():
         return Cell("undecided", tone="open")
-    return Cell("higher" if one.mean > 0 else "lower", tone="plain")
+    return Cell("higher" if one.mean > equal else "lower", tone="plain")
 
 
 def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[str]) -> Figure | None:
@@ -185,9 +211,9 @@ def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[s
     by = sweep.axes[0]
     found: dict[tuple[str, str], Interval] = {}
     for other in others:
-        for _, point, one in _differences(sweep, metric, first, other):
+        for one in paired.differences(sweep, metric, first, other):
             arm = [other] if len(others) > 1 else []
-            found[_name([*arm, *point[1:]]) or f"{other} − {first}", point[0]] = one
+            found[_name([*arm, *one.point[1:]]) or f"{other} − {first}", str(one.point[0])] = one.interval
     if not found or len({name for name, _ in found}) > MOST_LINES:
         return None
     title = f"{metric}: difference to {first}"
