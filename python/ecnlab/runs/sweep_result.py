@@ -91,7 +91,7 @@ class Sweep:
         metric or arm.
         Source: Jain (1991), section 13.4.1, paired observations.
         """
-        from ecnlab.runs import paired  # loading SciPy takes a second
+        from ecnlab.stages import paired  # loading SciPy takes a second
 
         return paired.frame(self, paired.to_arm(self, metric, against, paired.differences), "mean", "n")
 
@@ -104,7 +104,7 @@ class Sweep:
         is no such metric or arm, or if a value is zero or negative.
         Source: Jain (1991), sections 12.4 (geometric mean) and 13.4.1 (paired observations).
         """
-        from ecnlab.runs import paired  # loading SciPy takes a second
+        from ecnlab.stages import paired  # loading SciPy takes a second
 
         return paired.frame(self, paired.to_arm(self, metric, against, paired.ratios), "ratio", "pairs")
 

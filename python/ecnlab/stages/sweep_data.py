@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.stats import Bounds, Interval, mean_interval
 from ecnlab.plots.units import unit_of
-from ecnlab.runs.paired import ARM, pairs
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
+from ecnlab.stages.paired import ARM, pairs
 from ecnlab.stages.words import value
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from ecnlab.base.stats import Interval, mean_interval
 from ecnlab.plots.units import drawn_unit, numbers
 from ecnlab.report import Axis, Figure, Group, Point, Series, Table
 from ecnlab.report.page import Cell
-from ecnlab.runs import paired
-from ecnlab.runs.paired import ARM, Comparison
 from ecnlab.scenario.metric_ranges import of_metric
+from ecnlab.stages import paired
+from ecnlab.stages.paired import ARM, Comparison
 from ecnlab.stages.registry import stage
 from ecnlab.stages.sweep_data import (
     factors,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ecnlab.folder.congestion import group_means
 from ecnlab.report import Finding, Table
-from ecnlab.runs.paired import ARM
+from ecnlab.stages.paired import ARM
 from ecnlab.stages.registry import stage
 from ecnlab.stages.run_flows import FLOWS
 from ecnlab.stages.sweep_data import (
