@@ -237,15 +237,18 @@ def test_losses_on_the_way_back_are_not_those_of_the_table() -> None:
 # --------------------------------------------------------------- the paper on two short seeds
 
 
+INTER_SESSION = '  {{ label = "{0}", set = {{ "flow.web.traffic.inter_session" = {{ exponential = "{0}" }} }} }},'
+
+
 @pytest.fixture(scope="module")
 def sweeps(tmp_path_factory) -> dict[str, Sweep]:
     folder = tmp_path_factory.mktemp("kwon-fahmy")
     shutil.copytree(PAPER, folder / "paper")
     for name, long, short in (
-        ("gfc2.toml", '"60 s"', '"20 s"'),
+        ("gfc2.toml", '"60 s"', '"16 s"'),
         ("gfc2.toml", '"10 s"\nprofile', '"4 s"\nprofile'),
-        ("gfc2.toml", '"35 s", "35.5 s"', '"12 s", "12.5 s"'),
-        ("validation.toml", '"100 s"', '"40 s"'),
+        ("gfc2.toml", '"35 s", "35.5 s"', '"9.9 s", "10.1 s"'),
+        ("validation.toml", '"100 s"', '"35 s"'),
         ("calibration.toml", '["32 kB", "64 kB", "128 kB"]', '["128 kB"]'),
         ("calibration-drop.toml", '["32 kB", "64 kB", "128 kB"]', '["64 kB"]'),
         *(
@@ -254,6 +257,7 @@ def sweeps(tmp_path_factory) -> dict[str, Sweep]:
             for long, short in (
                 ("values = [0.01, 0.02, 0.05]", "values = [0.02]"),
                 ('["580 kbps", "600 kbps"]', '["580 kbps"]'),
+                (INTER_SESSION.format("1 s"), ""),
             )
         ),
     ):
