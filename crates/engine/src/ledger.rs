@@ -8,6 +8,7 @@ use crate::hosts::Hosts;
 use crate::link::Link;
 use crate::plan::Plan;
 use crate::series::Series;
+use crate::signals::Signals;
 use crate::table::Table;
 use crate::window::{Snapshot, Window};
 
@@ -32,7 +33,7 @@ impl Ledger {
     /// Samples every queue at `now`; all link events up to `now` must be processed.
     pub fn sample(&mut self, now: Time, links: &mut [Link]) {
         links.iter_mut().for_each(|link| link.observe(now, &mut ()));
-        self.series.sample(now, links, &[], &Hosts::default());
+        self.series.sample(now, links, &[], &Hosts::default(), &Signals::new(0));
     }
 
     /// Returns the tables of links and queues, for the measured window and for the whole run, which ends at `now`; also

@@ -24,6 +24,7 @@ mod paths;
 mod plan;
 mod routes;
 mod series;
+mod signals;
 mod sim;
 mod sojourns;
 mod stop;

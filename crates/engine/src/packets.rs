@@ -8,6 +8,7 @@ use crate::capture::Taps;
 use crate::link::WatchWire;
 use crate::packet::{Body, Cargo, Hold, Packet};
 use crate::packet_event::{EVENT_NAMES, PacketEvent};
+use crate::signals::Signals;
 use crate::table::{Labels, Table};
 
 /// Observer of packet events, selected when a run is built: no observer has no cost.
@@ -44,21 +45,16 @@ impl Probe for () {
 pub struct LinkWatch<'a, P> {
     probe: &'a mut P,
     hold: &'a mut Hold,
-    owed: &'a mut Vec<Owed<Packet>>,
+    signals: &'a mut Signals,
     link: u32,
     now: Time,
 }
 
 impl<P: Probe> LinkWatch<'_, P> {
-    /// Creates the observer of link `link`; source quenches are appended to `owed`.
+    /// Creates the observer of link `link`; `signals` receives source quenches, marks and drops.
     #[inline]
-    pub fn new<'a>(
-        probe: &'a mut P,
-        hold: &'a mut Hold,
-        owed: &'a mut Vec<Owed<Packet>>,
-        link: u32,
-    ) -> LinkWatch<'a, P> {
-        LinkWatch { probe, hold, owed, link, now: Time::ZERO }
+    pub fn new<'a>(probe: &'a mut P, hold: &'a mut Hold, signals: &'a mut Signals, link: u32) -> LinkWatch<'a, P> {
+        LinkWatch { probe, hold, signals, link, now: Time::ZERO }
     }
 
     #[inline]
@@ -74,6 +70,7 @@ impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
     }
     fn marked(&mut self, packet: &Packet, _why: MarkReason) {
         self.note(PacketEvent::Mark, packet);
+        self.signals.count_mark(packet);
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
         let event = match why {
@@ -82,6 +79,7 @@ impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
             DropReason::Tail => PacketEvent::TailDrop,
         };
         self.note(event, packet);
+        self.signals.count_drop(packet, why);
         self.hold.unload(packet.cargo());
     }
     #[inline]
@@ -89,7 +87,7 @@ impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
         self.note(PacketEvent::Dequeue, packet);
     }
     fn quenched(&mut self, owed: &Owed<Packet>) {
-        self.owed.push(*owed);
+        self.signals.owed.push(*owed);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::flow::Flow;
 use crate::hosts::{Hosts, host_of};
 use crate::link::Link;
 use crate::plan::Plan;
+use crate::signals::{FlowSignals, Signals};
 use crate::table::Table;
 
 /// The quantiles in `queue_series`, and their columns.
@@ -53,6 +54,9 @@ struct FlowRow {
     flow: u32,
     sample: Sample,
     delivered: u64,
+    /// Payload that ACKs reported as marked, over all connections.
+    marked: u64,
+    signals: FlowSignals,
     /// Columns in the order of [`Series::window`].
     law: Vec<f64>,
 }
@@ -85,7 +89,7 @@ impl Series {
     }
 
     /// Samples every queue and every flow with a connection. Links must have been advanced to `now`.
-    pub fn sample(&mut self, now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) {
+    pub fn sample(&mut self, now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts, signals: &Signals) {
         if self.class_names.is_empty() {
             self.class_names = links.iter().flat_map(|link| link.queue().class_names()).collect();
         }
@@ -109,8 +113,10 @@ impl Series {
             let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
             let columns = self.window.iter();
             let law = columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)).collect();
-            let delivered = flow.totals(hosts).delivered;
-            self.flows.push(FlowRow { time: now, flow: i as u32, sample: endpoint.sample(), delivered, law });
+            let totals = flow.totals(hosts);
+            let (delivered, marked) = (totals.delivered, totals.tcp[Side::From.index()].bytes_marked);
+            let (sample, signals) = (endpoint.sample(), signals.of(i));
+            self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered, marked, signals, law });
         }
     }
 
@@ -197,6 +203,11 @@ impl Series {
         t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
         t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
         t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
+        t.f64("bytes_marked", rows.iter().map(|r| if r.sample.counts_marks { r.marked as f64 } else { f64::NAN }));
+        t.u64("marks", rows.iter().map(|r| r.signals.marks));
+        t.u64("early_drops", rows.iter().map(|r| r.signals.early));
+        t.u64("forced_drops", rows.iter().map(|r| r.signals.forced));
+        t.u64("tail_drops", rows.iter().map(|r| r.signals.tail));
         for (i, column) in self.window.iter().enumerate() {
             t.f64(column.name, rows.iter().map(|r| r.law[i]));
         }

@@ -4,7 +4,7 @@ mod quench;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ecnlab_aqm::{Item, Owed};
+use ecnlab_aqm::Item;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
@@ -23,6 +23,7 @@ use crate::paths::Paths;
 use crate::plan::{BoxPlan, FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
+use crate::signals::Signals;
 use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
 use crate::window::Snapshot;
@@ -39,8 +40,8 @@ pub struct Sim<'b, P: Probe> {
     pub links: Vec<Link>,
     /// Contents of the packets in flight.
     pub hold: Hold,
-    /// Source quenches caused by the arrival being processed.
-    owed: Vec<Owed<Packet>>,
+    /// Source quenches owed, and counts of marks and drops.
+    signals: Signals,
     /// Flows, in the order of the plan.
     pub flows: Vec<Flow>,
     /// Connections.
@@ -100,7 +101,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         Ok(Sim {
             links,
             hold: Hold::default(),
-            owed: Vec::new(),
+            signals: Signals::new(plan.sample.map_or(0, |_| plan.flows.len())),
             flows,
             hosts,
             transactions: Vec::new(),
@@ -164,7 +165,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     pub fn flush(&mut self, now: Time, last: bool) -> Result<(), Error> {
         for (i, link) in self.links.iter_mut().enumerate() {
             if link.is_due(now) {
-                link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, i as u32));
+                link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.signals, i as u32));
             }
         }
         self.stopped |= !self.probe.flush(last);
@@ -197,7 +198,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             return; // as in `on_timer`: a nearer event has taken this one's place
         }
         if link.is_due(now) {
-            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index));
+            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.signals, index));
         }
         if link.first_arrival() > now {
             return self.arm_link(index);
@@ -297,14 +298,14 @@ impl<'b, P: Probe> Sim<'b, P> {
     fn wait(&mut self, index: u32, packet: Packet, now: Time) {
         self.probe.note(now, index, PacketEvent::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
-        let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index);
+        let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.signals, index);
         link.enqueue(packet, now, watch);
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
             self.events.push(next, Class::Link, index);
         }
-        if !self.owed.is_empty() {
+        if !self.signals.owed.is_empty() {
             self.speak_back(index, now);
         }
     }
@@ -540,7 +541,7 @@ impl<'b, P: Probe> Sim<'b, P> {
 
     fn on_sample(&mut self, now: Time) {
         self.observe(now);
-        self.series.sample(now, &mut self.links, &self.flows, &self.hosts);
+        self.series.sample(now, &mut self.links, &self.flows, &self.hosts, &self.signals);
         self.hand_on();
         if let Some(interval) = self.sample {
             self.events.push(now + interval, Class::Sample, 0);
@@ -550,7 +551,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     /// Advances every link and its statistics to `now`.
     fn observe(&mut self, now: Time) {
         for (i, link) in self.links.iter_mut().enumerate() {
-            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, i as u32));
+            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.signals, i as u32));
         }
     }
 }

@@ -7,6 +7,7 @@ mod boxes;
 mod captures;
 mod closed_forms;
 mod common;
+mod flow_signals;
 mod link;
 mod prague;
 mod series;

@@ -62,6 +62,8 @@ pub struct Sample {
     pub rto: Dur,
     /// Whether a recovery is in progress.
     pub in_recovery: bool,
+    /// Whether the agreed ECN feedback reports the number of marks, not only their presence.
+    pub counts_marks: bool,
 }
 
 /// One endpoint of a TCP connection, without I/O, clock or threads. Input: segments and the time. Output: segments and
@@ -278,6 +280,7 @@ impl Endpoint {
             rttvar,
             rto: self.tx.flight.timer.rto.current(),
             in_recovery: self.tx.in_recovery(),
+            counts_marks: self.ecn.counts(),
         }
     }
 

@@ -255,6 +255,25 @@ FLOW_SERIES: Final = {
     "srtt_s": Column("s", "smoothed round-trip time; missing before the first sample"),
     "rto_s": Column("s", "retransmission timeout"),
     "delivered_bytes": Column("bytes", "payload delivered in order since the start"),
+    "bytes_marked": Column(
+        "bytes",
+        "payload that ACKs reported as marked since the start of the run; missing if the feedback does not count marks",
+    ),
+    "marks": Column(
+        "count", "packets of the flow, in both directions, that queues set to CE since the start of the run"
+    ),
+    "early_drops": Column(
+        "count",
+        "packets of the flow, in both directions, dropped by a discipline's probability since the start of the run",
+    ),
+    "forced_drops": Column(
+        "count",
+        "packets of the flow, in both directions, dropped because an average was above its limit, since the start of the run",
+    ),
+    "tail_drops": Column(
+        "count",
+        "packets of the flow, in both directions, dropped because a buffer was full, since the start of the run",
+    ),
 } | laws.columns("flow_series")
 
 PACKETS: Final = {

@@ -18,7 +18,7 @@ impl<P: Probe> Sim<'_, P> {
         let (router, row) = (link.from(), link.row_behind());
         // All are read before one is sent, because it may reuse the slot of a dropped packet's cargo.
         let owed: Vec<(Owed<Packet>, Cargo)> =
-            self.owed.drain(..).map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
+            self.signals.owed.drain(..).map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
         for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
             let (seq, len, udp, way) = match body {
                 Body::Tcp(segment) => {
