@@ -87,3 +87,25 @@ def goodput(series: pl.LazyFrame, flows: pl.DataFrame, bins: Bins) -> pl.DataFra
         .with_columns((8e-6 * pl.col("gain") / (pl.max_horizontal(intervals, 1) * bins.sample_s)).alias("goodput"))
         .sort("group", BIN)
     )
+
+
+def reported_marks(series: pl.LazyFrame, flows: pl.DataFrame, bins: Bins) -> pl.DataFrame:
+    """Return the marks that ACKs reported per round trip in each bin, in segments: columns flow, `BIN`, marks.
+
+    It is the increase of ``bytes_marked`` since the last sample of the bin before, divided by the mean payload of the
+    flow's data segments, times the mean smoothed RTT of the bin, divided by the time between these samples. The first bin
+    of a flow has no bin before it and is left out, as are flows whose feedback does not count marks.
+    """
+    total, until = pl.col("bytes_marked").max().alias("total"), pl.col("time_s").max().alias("until")
+    known = series.filter(pl.col("bytes_marked").is_not_null())
+    found = bins.over(known, ["flow"], total, until, pl.col("srtt_s").mean().alias("rtt"))
+    payload = flows.select(
+        pl.col("name").alias("flow"), (pl.col("bytes_sent") / pl.col("data_segments_sent")).alias("payload")
+    )
+    gain, time = (pl.col(name) - pl.col(name).shift(1).over("flow", order_by=BIN) for name in ("total", "until"))
+    return (
+        found.join(payload, on="flow", how="left", maintain_order="left")
+        .with_columns((gain / pl.col("payload") * pl.col("rtt") / time).fill_nan(None).alias("marks"))
+        .select("flow", BIN, "marks")
+        .drop_nulls()
+    )

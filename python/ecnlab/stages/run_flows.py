@@ -9,7 +9,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
-from ecnlab.folder.series import BIN, Bins, along, bins_of, goodput
+from ecnlab.folder.series import BIN, Bins, along, bins_of, goodput, reported_marks
 from ecnlab.report import Chart, Line, Multiples, Rug, Table
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
@@ -74,6 +74,23 @@ def marked_share(run: Run) -> list[Multiples]:
     return found
 
 
+@stage("marks-per-rtt", of="run", needs=("flow_series", "flows"))
+def marks_per_rtt(run: Run) -> Multiples | None:
+    """Marks that ACKs reported per round trip, of the first flows whose feedback counts marks; none without a mark."""
+    if "bytes_marked" not in run.manifest["tables"]["flow_series"]["types"]:  # a folder of an older version
+        return None
+    bins = bins_of(run.manifest["spec"])
+    found = reported_marks(run.scan("flow_series").filter(pl.col("flow").is_in(_first(run))), run.table("flows"), bins)
+    if not found["marks"].any():
+        return None
+    drawn = _charts(run, found.rename({"marks": "mean"}), "marks", "segments", bins, {})
+    caption = (
+        "Increase of bytes_marked, in segments of the flow's mean payload (bytes_sent ÷ data_segments_sent), "
+        f"× srtt_s ÷ time between samples. {_which(run, drawn)}{bins.said}"
+    )
+    return Multiples("Marks per round trip", caption, drawn)
+
+
 def _first(run: Run) -> list[str]:
     return run.table("flows")["name"].head(MOST_FLOWS).to_list()
 
@@ -86,7 +103,13 @@ def _which(run: Run, drawn: list[Chart]) -> str:
 def _small(run: Run, column: pl.Expr, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]]) -> list[Chart]:
     """A small chart of a ``column`` of `flow_series` for each of the first flows that have it."""
     rows = run.scan("flow_series").filter(pl.col("flow").is_in(_first(run)), column.is_not_null())
-    found = bins.over(rows, ["flow"], column.mean().alias("mean"))
+    return _charts(run, bins.over(rows, ["flow"], column.mean().alias("mean")), name, unit, bins, events)
+
+
+def _charts(
+    run: Run, found: pl.DataFrame, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]]
+) -> list[Chart]:
+    """A small chart of the column ``mean`` of ``found`` for each of the first flows in it; ``found`` has bins of flows."""
     charts = []
     for flow in (one for one in _first(run) if (found["flow"] == one).any()):
         own = found.filter(flow=flow)
