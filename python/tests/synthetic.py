@@ -14,6 +14,9 @@ import polars as pl
 PAPER = Path(__file__).parents[2] / "papers" / "rfc2884"
 REPLICATES = 4
 
+Rows = list[dict[str, Any]]
+Columns = dict[str, list[Any]]
+
 
 class MadeUp:
     """An experiment's tables: the ECN client gets ``gain(point)`` more than the non-ECN client."""
@@ -34,8 +37,7 @@ class MadeUp:
     def table(self, name: str) -> pl.LazyFrame:
         if name not in self._made:
             make = getattr(self, f"_{name.removesuffix('_run')}")
-            rows = [{**key, **row} for key in self.keys for row in make(key, _rng(name, key))]
-            self._made[name] = pl.DataFrame(rows, infer_schema_length=None)
+            self._made[name] = _joined(self.keys, [make(key, _rng(name, key)) for key in self.keys])
         return self._made[name].lazy()
 
     def _flows(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
@@ -106,17 +108,14 @@ class MadeUp:
             _queue("small", 6000, early_drops=int(300 + rng.integers(-3, 3)), size=500),
         ]
 
-    def _flow_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
-        return [
-            {
-                "flow": flow,
-                "time_s": 25.0 + t,
-                "cwnd_bytes": int(1460 * rng.integers(1, 9)),
-                "delivered_bytes": int(1e4 * t * speed),
-            }
-            for flow, speed in (("ecn", 1.0 + gain(key)), ("plain", 1.0))
-            for t in range(40)
-        ]
+    def _flow_series(self, key: dict[str, Any], rng: np.random.Generator) -> Columns:
+        speeds = {"ecn": 1.0 + gain(key), "plain": 1.0}
+        return {
+            "flow": [flow for flow in speeds for _ in range(40)],
+            "time_s": [25.0 + t for _ in speeds for t in range(40)],
+            "cwnd_bytes": (1460 * rng.integers(1, 9, 80)).tolist(),
+            "delivered_bytes": [int(1e4 * t * speed) for speed in speeds.values() for t in range(40)],
+        }
 
     def _packets(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         events = ("enqueue", "mark", "drop_early")
@@ -125,19 +124,29 @@ class MadeUp:
             for t in range(200)
         ]
 
-    def _queue_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _queue_series(self, key: dict[str, Any], rng: np.random.Generator) -> Columns:
         # A tail-drop queue is full three quarters of the time.
         high = [57_000.0, 58_000.0, 59_000.0, 20_000.0]
         tail = key.get("variant") == "tail"
-        return [
-            {
-                "link": "pipe",
-                "time_s": t / 5,
-                "bytes": high[t % 4] if tail else float(rng.integers(0, 12_000)),
-                "average_bytes": 30_000.0,
-            }
-            for t in range(200)
-        ]
+        return {
+            "link": ["pipe"] * 200,
+            "time_s": [t / 5 for t in range(200)],
+            "bytes": high * 50 if tail else rng.integers(0, 12_000, 200).astype(float).tolist(),
+            "average_bytes": [30_000.0] * 200,
+        }
+
+
+def _joined(keys: list[dict[str, Any]], parts: list[Rows | Columns]) -> pl.DataFrame:
+    """One table of the rows of each run, behind its key; a column of the rows replaces one of the key."""
+    columns: Columns = {}
+    lengths = []
+    for part in parts:
+        one = part if isinstance(part, dict) else {name: [row[name] for row in part] for name in part[0]}
+        lengths.append(len(next(iter(one.values()))))
+        for name, values in one.items():
+            columns.setdefault(name, []).extend(values)
+    each = pl.DataFrame(keys, infer_schema_length=None)[np.repeat(np.arange(len(keys)), lengths)]
+    return each.with_columns(pl.Series(name, values) for name, values in columns.items())
 
 
 def _queue(group: str, arrived: int, marks: int = 0, early_drops: int = 0, size: int = 1500) -> dict[str, Any]:

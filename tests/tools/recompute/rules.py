@@ -108,7 +108,7 @@ def _fieller(value: Values, other: Values) -> tuple[float, float]:
 
     def over(r: float) -> float:
         rest = value - r * other
-        return abs(rest.mean()) - limit * stats.sem(rest)
+        return abs(rest.mean()) - limit * rest.std(ddof=1) / math.sqrt(len(rest))
 
     ratio = value.mean() / other.mean()
     ends = []
