@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -311,8 +311,7 @@ def rows() -> list[Row]:
 
 def words_of(key: Key) -> tuple[str, ...]:
     """What each engine does with ``key``, in words. Raises ValueError for a key that cannot be set to another value."""
-    base = Scenario("base.toml", BASE)
-    base = base.with_overrides(dict(key.around)) if key.around else base
+    base = _base(json.dumps(key.around))
     if not key.path:
         return tuple(_words([(None, ask(None, base, key.path))]) for ask in ASKED)
     tried = list(_tried(base, key))
@@ -323,6 +322,13 @@ def words_of(key: Key) -> tuple[str, ...]:
     if not tried:
         raise ValueError(f"{key.section} {key.name}: no value that can be set was found: give one in `OWN`")
     return tuple(_words([(value, ask(base, changed, key.path)) for value, changed in tried]) for ask in ASKED)
+
+
+@cache
+def _base(around: str) -> Scenario:
+    """`BASE` with overrides, as JSON: the same object for all keys that need the same."""
+    base = Scenario("base.toml", BASE)
+    return base.with_overrides(json.loads(around)) if json.loads(around) else base
 
 
 def _tried(base: Scenario, key: Key) -> Iterator[tuple[object, Scenario]]:
@@ -351,12 +357,20 @@ def _packets(_base: Scenario | None, _changed: Scenario, _path: str) -> str:
     return SAME
 
 
+def _kernel(scenario: Scenario) -> Network:
+    return KernelLinks(scenario.taps)
+
+
+def _router(_scenario: Scenario) -> Network:
+    return RouterLinks()
+
+
 def _linux(base: Scenario | None, changed: Scenario, path: str) -> str:
-    return _on_hosts(base, changed, path, lambda scenario: KernelLinks(scenario.taps))
+    return _on_hosts(base, changed, path, _kernel)
 
 
 def _wall(base: Scenario | None, changed: Scenario, path: str) -> str:
-    found = _on_hosts(base, changed, path, lambda _scenario: RouterLinks())
+    found = _on_hosts(base, changed, path, _router)
     # The router takes links and queues from the scenario itself.
     return SAME if found == UNUSED and not path.startswith("tcp.") else found
 
@@ -382,6 +396,7 @@ def _equal(base: Scenario | None, changed: Scenario) -> bool:
     return base is not None and base.resolved == changed.resolved
 
 
+@lru_cache(maxsize=64)  # a key's scenario without it is asked for once a value
 def _plan(scenario: Scenario, network: Callable[[Scenario], Network]) -> Plan | None:
     """What the guest does; None if the scenario is refused."""
     try:

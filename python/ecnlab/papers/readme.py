@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
@@ -201,7 +202,7 @@ def _refuse_others(paper: Paper, folder: Path, results: Path) -> None:
         if set(done.runs["id"]) != {run.id for run in asked.runs}:
             raise EcnlabError(f"{results}: {step.name} is not today's experiment: {remedy}")
         first = done.table("queues").filter(pl.col("id") == asked.runs[0].id).collect()
-        if _counts(first) != _first(folder, step.name):
+        if _counts(first) != _first(asked):
             raise EcnlabError(f"{results}: the first run of {step.name} is not what this simulator gives: {remedy}")
 
 
@@ -210,13 +211,11 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
     return {
         step.name: {
             "replicates": step.full,
-            "runs": len(
-                {run.id for run in read_experiment(folder / f"{step.name}.toml").with_replicates(step.full).runs}
-            ),
+            "runs": len({run.id for run in asked.with_replicates(step.full).runs}),
             "files": _says(folder / f"{step.name}.toml"),
-            "first": _first(folder, step.name),
+            "first": _first(asked),
         }
-        for step in paper.steps
+        for step, asked in ((step, read_experiment(folder / f"{step.name}.toml")) for step in paper.steps)
     }
 
 
@@ -230,9 +229,9 @@ def _says(path: Path) -> str:
     return hashlib.sha256(json.dumps([question, asked], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _first(folder: Path, name: str) -> dict[str, int]:
+def _first(experiment: Experiment) -> dict[str, int]:
     """Return the queue counts of the first run of an experiment."""
-    run = read_experiment(folder / f"{name}.toml").with_replicates(1).runs[0]
+    run = experiment.with_replicates(1).runs[0]
     return _counts(answerer_of(PACKETS).tables(run.scenario, run.seed, events=False, captures=None)["queues"])
 
 
