@@ -1,7 +1,7 @@
-//! Near-future events: a timing wheel of buckets, each a short unsorted list.
+//! Near-future events: a timing wheel of buckets, each with one event or a short unsorted list.
 //!
 //! A link's next delivery is almost always a fraction of a millisecond ahead. There, finding the
-//! next event takes two bit scans and a walk of one or two nodes, however many are pending.
+//! next event takes two bit scans, and rarely a walk of a few nodes, however many are pending.
 
 /// Time of an event in picoseconds and its rank at that time: class, sequence and target. Packed from high to low bits
 /// into one number, which two instructions compare.
@@ -43,13 +43,16 @@ struct Node {
 
 /// Near-future events.
 pub struct Wheel {
-    /// First node of each bucket.
+    /// The event of each bucket with one event, so that it needs no node; [`Entry::LAST`] in a bucket with a list. Not
+    /// valid in an empty bucket.
+    slots: Box<[Entry; BUCKETS]>,
+    /// First node of each bucket with a list, which has at least two nodes.
     heads: Box<[u32; BUCKETS]>,
     /// Bitmap of non-empty buckets; bitmap of non-zero words of that bitmap.
     occupied: [u64; WORDS],
     words: u64,
     nodes: Vec<Node>,
-    /// First free node; there is always one.
+    /// First free node.
     free: u32,
     /// Bucket of the last event removed; no event is in an earlier one.
     cursor: u64,
@@ -60,11 +63,12 @@ pub struct Wheel {
 impl Default for Wheel {
     fn default() -> Wheel {
         Wheel {
+            slots: Box::new([Entry::LAST; BUCKETS]),
             heads: Box::new([NONE; BUCKETS]),
             occupied: [0; WORDS],
             words: 0,
-            nodes: vec![Node { entry: Entry::LAST, next: NONE }],
-            free: 0,
+            nodes: Vec::new(),
+            free: NONE,
             cursor: 0,
             crowded: None,
         }
@@ -80,31 +84,36 @@ impl Wheel {
             return false;
         }
         let bucket = bucket as usize % BUCKETS;
-        self.heads[bucket] = self.take_free(entry, self.heads[bucket]);
-        self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        self.words |= 1 << (bucket / 64);
-        if self.free == NONE {
-            self.grow(); // last, so that nothing need be saved across the call
+        let (word, bit) = (&mut self.occupied[bucket / 64], 1 << (bucket % 64));
+        if *word & bit != 0 {
+            self.insert_into_list(entry, bucket); // last, so that nothing need be saved across the call
+        } else {
+            *word |= bit;
+            self.words |= 1 << (bucket / 64);
+            self.slots[bucket] = entry;
         }
         true
+    }
+
+    /// [`Wheel::insert`] into a bucket that is not empty.
+    #[inline(never)]
+    fn insert_into_list(&mut self, entry: Entry, bucket: usize) {
+        let only = std::mem::replace(&mut self.slots[bucket], Entry::LAST);
+        if only != Entry::LAST {
+            self.heads[bucket] = self.take_free(only, NONE);
+        }
+        self.heads[bucket] = self.take_free(entry, self.heads[bucket]);
     }
 
     /// Removes the earliest event if it is before `limit` and its bucket is not crowded.
     #[inline(always)]
     pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
         let bucket = self.first_bucket()?;
-        let head = self.heads[bucket];
-        let node = &mut self.nodes[head as usize];
-        if node.next != NONE {
+        let entry = self.slots[bucket];
+        // One comparison for both: the entry of a bucket with a list is not before any limit.
+        if entry >= limit {
             return self.take_least_before(limit, bucket);
         }
-        if node.entry > limit {
-            return None;
-        }
-        let entry = node.entry;
-        node.next = self.free;
-        self.free = head;
-        self.heads[bucket] = NONE;
         self.clear_bit(bucket);
         Some(entry)
     }
@@ -115,9 +124,12 @@ impl Wheel {
         self.cursor = time >> WIDTH_BITS;
     }
 
-    /// [`Wheel::take_before`] for a bucket with several events.
-    #[cold]
+    /// [`Wheel::take_before`] for a bucket with several events, or with one that is not before `limit`.
+    #[inline(never)]
     fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
+        if self.slots[bucket] != Entry::LAST {
+            return None;
+        }
         let (mut least, mut before_least) = (self.heads[bucket], NONE);
         let mut before = least;
         let mut at = self.nodes[least as usize].next;
@@ -142,8 +154,13 @@ impl Wheel {
             NONE => self.heads[bucket] = next,
             before => self.nodes[before as usize].next = next,
         }
-        self.nodes[least as usize].next = self.free;
-        self.free = least;
+        self.release(least);
+        let head = self.heads[bucket];
+        let Node { entry: only, next } = self.nodes[head as usize];
+        if next == NONE {
+            self.slots[bucket] = only;
+            self.release(head);
+        }
         Some(entry)
     }
 
@@ -161,20 +178,22 @@ impl Wheel {
         }
     }
 
-    /// Allocates a free node.
-    #[inline]
+    /// Allocates a node.
     fn take_free(&mut self, entry: Entry, next: u32) -> u32 {
         let place = self.free;
-        let node = &mut self.nodes[place as usize];
+        let Some(node) = self.nodes.get_mut(place as usize) else {
+            self.nodes.push(Node { entry, next });
+            return self.nodes.len() as u32 - 1;
+        };
         self.free = node.next;
         *node = Node { entry, next };
         place
     }
 
-    #[cold]
-    fn grow(&mut self) {
-        self.free = self.nodes.len() as u32;
-        self.nodes.push(Node { entry: Entry::LAST, next: NONE });
+    /// Frees a node.
+    fn release(&mut self, place: u32) {
+        self.nodes[place as usize].next = self.free;
+        self.free = place;
     }
 
     #[inline]
