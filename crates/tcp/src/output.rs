@@ -109,17 +109,20 @@ impl Endpoint {
 
     /// Adds the AccECN option to the last segment, if it is due. It has priority over a third SACK block
     /// (RFC 9768 §3.2.3.3).
-    #[cold]
+    #[inline(never)]
     fn put_option(&mut self, kind: PacketKind, out: &mut Out) {
         let Some(segment) = out.last_mut() else { return };
-        let shorter = Segment { sack: segment.sack.first(2), ..*segment };
-        for segment_with in [*segment, shorter] {
-            let acc_ecn = self.ecn.option(kind, self.room(&segment_with));
+        let mut acc_ecn = self.ecn.option(kind, self.room(segment));
+        if acc_ecn.is_none() && segment.sack.as_slice().len() > 2 {
+            let sack = segment.sack.first(2);
+            acc_ecn = self.ecn.option(kind, self.room(&Segment { sack, ..*segment }));
             if acc_ecn.is_some() {
-                *segment = Segment { acc_ecn, ..segment_with };
-                segment.wire_len = self.wire_len(segment);
-                return;
+                segment.sack = sack;
             }
+        }
+        if acc_ecn.is_some() {
+            segment.acc_ecn = acc_ecn;
+            segment.wire_len = self.wire_len(segment);
         }
     }
 
