@@ -49,9 +49,9 @@ class Counts:
 
 
 def shortened(scenario: ecnlab.Scenario) -> ecnlab.Scenario:
-    """The scenario up to 20 s behind the start of its last flow."""
+    """The scenario up to 10 s behind the start of its last flow."""
     last = max(_latest(flow["start"]) for flow in scenario.resolved["flow"].values())
-    return scenario.with_overrides({"duration": f"{last + 20.0} s", "warmup": "1 s"})
+    return scenario.with_overrides({"duration": f"{last + 10.0} s", "warmup": "1 s"})
 
 
 def _latest(start: Any) -> float:
