@@ -81,7 +81,7 @@ def marks_per_rtt(run: Run) -> Multiples | None:
         return None
     bins = bins_of(run.manifest["spec"])
     found = reported_marks(run.scan("flow_series").filter(pl.col("flow").is_in(_first(run))), run.table("flows"), bins)
-    if not found["marks"].any():
+    if not (found["marks"] > 0).any():
         return None
     drawn = _charts(run, found.rename({"marks": "mean"}), "marks", "segments", bins, {})
     caption = (
