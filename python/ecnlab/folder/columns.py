@@ -258,6 +258,7 @@ FLOW_SERIES: Final = {
     "bytes_marked": Column(
         "bytes",
         "payload that ACKs reported as marked since the start of the run; missing if the feedback does not count marks",
+        fraction=True,
     ),
     "marks": Column(
         "count", "packets of the flow, in both directions, that queues set to CE since the start of the run"

@@ -25,7 +25,7 @@ class Column(NamedTuple):
     meaning: str
     kind: Kind = "number"
     fraction: bool = False
-    """Whether a column of counts holds fractions, because it is an average."""
+    """Whether a column of counts or bytes has a floating-point type: it holds averages, or values can be missing."""
     above_one: bool = False
     """Whether a column in the unit "ratio" can be above 1: a factor, not a share or a probability."""
 
