@@ -134,6 +134,7 @@ def test_an_unfinished_sweep_states_how_many_runs_are_missing(sweep: ecnlab.Swee
     mean = flows.filter(group="marked")["goodput_bps"].mean()
     assert kbps(rows["marked"]["goodput"]) == pytest.approx(mean / 1e3, rel=0.006)
     assert page(Unfinished(half.manifest, 0, 12, None)).answer.startswith("The sweep is not complete: 0 of 12 runs")
+    assert page(Unfinished(half.manifest, 12, 0, None)).answer.startswith("All 12 runs are finished, but")
 
 
 def test_a_sweep_that_was_interrupted_has_a_page(cli, folder: Path, tmp_path: Path, monkeypatch) -> None:

@@ -86,6 +86,8 @@ def direction(one: Effect) -> str:
 @stage("answer", of="unfinished")
 def _answer_of_unfinished(result: Unfinished) -> str:
     all_ = result.finished + result.missing
+    if not result.missing:
+        return f"All {counted(all_, 'run')} are finished, but their tables are not joined. The command that began the sweep joins them."
     return (
         f"The sweep is not complete: {result.finished} of {counted(all_, 'run')} are finished and {result.missing} are missing. "
         "The command that began it continues it."
