@@ -69,7 +69,7 @@ def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
     means = rows.group_by(*apart, by, "replicate", maintain_order=True).agg(pl.col("value").mean())
     bounds = of_metric(sweep.manifest["metrics"], metric)
     found = {
-        (_name(key[:-1]) or metric, str(key[-1])): bounds.clip(mean_interval(group["value"]))
+        (_name(apart, key[:-1]) or metric, str(key[-1])): bounds.clip(mean_interval(group["value"]))
         for key, group in means.group_by(*apart, by, maintain_order=True)
     }
     note = f" Averaged over {', '.join(averaged)}." if averaged else ""
@@ -77,8 +77,11 @@ def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
     return _figure(sweep, metric, by, found, caption, title=f"{metric} by {by}", zero=False)
 
 
-def _name(key: Sequence[Any]) -> str:
-    return ", ".join(str(part) for part in key)
+def _name(factors: Sequence[str], key: Sequence[Any]) -> str:
+    """Return the name of a line: the arm, and each other axis with its label."""
+    return ", ".join(
+        str(part) if factor == ARM else f"{factor} {part}" for factor, part in zip(factors, key, strict=True)
+    )
 
 
 def _figure(
@@ -212,8 +215,9 @@ def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[s
     found: dict[tuple[str, str], Interval] = {}
     for other in others:
         for one in paired.differences(sweep, metric, first, other):
-            arm = [other] if len(others) > 1 else []
-            found[_name([*arm, *one.point[1:]]) or f"{other} − {first}", str(one.point[0])] = one.interval
+            arms = {ARM: other} if len(others) > 1 else {}
+            line = arms | dict(zip(sweep.axes[1:], one.point[1:], strict=True))
+            found[_name([*line], [*line.values()]) or f"{other} − {first}", str(one.point[0])] = one.interval
     if not found or len({name for name, _ in found}) > MOST_LINES:
         return None
     title = f"{metric}: difference to {first}"
