@@ -17,10 +17,12 @@ def maker() -> dict[str, str | None]:
     ``build`` is a hash of the simulator's binary: results of one build come from the same code, whatever the version.
     ``commit`` is git's description of the checkout from which the package is loaded, None if there is none.
     """
-    return {"version": _core.__version__, "build": _build(), "commit": _commit(Path(__file__).parents[3])}
+    return {"version": _core.__version__, "build": build(), "commit": _commit(Path(__file__).parents[3])}
 
 
-def _build() -> str:
+@cache
+def build() -> str:
+    """Return a hash of the simulator's binary: 16 hexadecimal digits."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ecnlab._core import Cancel, Scenario
+from ecnlab.base import provenance
 from ecnlab.base.lazy_imports import pl
-from ecnlab.base.provenance import maker
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.frames import frames
 from ecnlab.engines.protocol import PACKETS, Blocks
@@ -19,9 +19,13 @@ class Packets:
     engine: Engine = PACKETS
 
     def __init__(self) -> None:
-        self.build = maker()["build"] or ""
         self.made: dict[str, Any] = {}
         self._cancel = Cancel()
+
+    @property
+    def build(self) -> str:
+        """Hash of the simulator's binary."""
+        return provenance.build()
 
     def check(self, scenario: Scenario) -> None:
         """Do nothing: the simulator supports every scenario."""

@@ -41,10 +41,12 @@ class Answerer(Protocol):
     """Runs scenarios. Several threads may call it at the same time; ``stop`` ends their waits."""
 
     engine: Engine
-    build: str
-    """Common properties of results of one build: made by the same code."""
     made: dict[str, Any]
     """Description of the engine in manifests, in addition to ``ecnlab``."""
+
+    @property
+    def build(self) -> str:
+        """Common properties of results of one build: made by the same code."""
 
     def check(self, scenario: Scenario) -> None:
         """Raise SpecError for features that the engine does not support, with file, line and key."""

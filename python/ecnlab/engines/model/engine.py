@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from ecnlab._core import Scenario
-from ecnlab.base.provenance import maker
+from ecnlab.base import provenance
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.model.table import prediction
 from ecnlab.engines.protocol import MODEL, PACKETS
@@ -19,8 +19,12 @@ class Model:
     engine: Engine = MODEL
 
     def __init__(self) -> None:
-        self.build = maker()["build"] or ""
         self.made: dict[str, Any] = {}
+
+    @property
+    def build(self) -> str:
+        """Hash of the binary of this package."""
+        return provenance.build()
 
     def check(self, scenario: Scenario) -> None:
         """Raise NotCoveredError for a scenario that no model covers, SpecError for one that requests packets."""
