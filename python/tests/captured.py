@@ -33,6 +33,8 @@ AT_THE_RECEIVER = {
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 """Units of times in resolved scenarios. `tests/tools/unchanged` imports this file with the ecnlab of other commits: public names only."""
 
+LAST_START = 2.0
+
 UDP = ("cbr", "on-off")
 QUENCHED = ("becn", "ecn-becn", "ecn-becn-both")
 FLAGS_THAT_COUNT = {"ecn_reductions", "cwr_sent", "ece_received"}
@@ -52,6 +54,24 @@ def shortened(scenario: ecnlab.Scenario) -> ecnlab.Scenario:
     """The scenario up to 10 s behind the start of its last flow."""
     last = max(_latest(flow["start"]) for flow in scenario.resolved["flow"].values())
     return scenario.with_overrides({"duration": f"{last + 10.0} s", "warmup": "1 s"})
+
+
+def started_together(scenario: ecnlab.Scenario) -> ecnlab.Scenario:
+    """The scenario with all starts of flows divided by one factor, so that the last is within `LAST_START` seconds."""
+    starts = {name: flow["start"] for name, flow in scenario.resolved["flow"].items()}
+    factor = max(1.0, max(map(_latest, starts.values())) / LAST_START)
+
+    def sooner(text: str) -> str:
+        return f"{_latest(text) / factor} s"
+
+    return scenario.with_overrides(
+        {
+            f"flow.{name}.start": sooner(start)
+            if isinstance(start, str)
+            else {"uniform": [sooner(text) for text in start["uniform"]]}
+            for name, start in starts.items()
+        }
+    )
 
 
 def _latest(start: Any) -> float:
