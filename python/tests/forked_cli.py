@@ -62,6 +62,7 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     for name in IMPORTED:
         import_module(name)
+    import_module("ecnlab.base.provenance").maker()  # reads the simulator's binary, and calls git
     gc.freeze()  # a collection in a fork would copy every page
     for line in requests:
         pid = os.fork()
