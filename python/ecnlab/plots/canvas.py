@@ -92,13 +92,18 @@ def _drawn(figure: Figure, *, short: bool) -> Drawing:
     ends, titles = _panels(drawing, figure) if figure.panel else (_single(drawing.add_subplot(), figure), [])
     left = _y_label(drawing, figure.y_label, top, bottom) if figure.panel else 0.0
     _reserve(drawing, top, bottom, left)
-    drawing.draw_without_rendering()  # the axes have their size
+    _lay_out(drawing)
     if not figure.panel and _fits_beside(drawing.axes[0], ends):
         _label(drawing.axes[0], ends)
     elif ends:
         _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short), left)
     _fit(drawing, titles, slant=bool(figure.categories))
     return drawing
+
+
+def _lay_out(drawing: Drawing) -> None:
+    """Give the axes their places and sizes; nothing is drawn."""
+    drawing.get_layout_engine().execute(drawing)  # type: ignore[union-attr]
 
 
 def _single(axes: Axes, figure: Figure) -> list[End]:
@@ -148,7 +153,7 @@ def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
 
 def _fit(drawing: Drawing, titles: Sequence[Title], *, slant: bool) -> None:
     """Wrap the labels of axes, and with ``slant`` rotate labels of categories that would touch."""
-    drawing.draw_without_rendering()
+    _lay_out(drawing)
     for axes in drawing.axes:
         if slant:
             _slant(axes)
@@ -157,7 +162,7 @@ def _fit(drawing: Drawing, titles: Sequence[Title], *, slant: bool) -> None:
             label.set_text(wrapped(label, label.get_text(), room))
     for title, axes in titles:
         title.set_text(wrapped(title, title.get_text(), axes.get_window_extent().width))
-    drawing.draw_without_rendering()
+    _lay_out(drawing)
 
 
 def _slant(axes: Axes) -> None:
