@@ -15,6 +15,7 @@ from matplotlib.text import Text
 import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
+from ecnlab.plots import canvas
 from ecnlab.plots.canvas import _distinctive
 from ecnlab.plots.figure import Figure, FigureWarning
 from ecnlab.plots.look import grid
@@ -128,11 +129,13 @@ QUEUES = ["droptail", "red", "codel", "fq_codel", "fq_pie", "dualpi2", "cake", "
         (in_panels(LONG[:4], "88x90mm"), "88x90mm"),
     ],
 )
-def test_all_texts_are_inside_the_canvas_and_apart(tmp_path, figure, paper) -> None:
-    figure = figure.with_(size=paper)
+def test_all_texts_are_inside_the_canvas_and_apart(monkeypatch, tmp_path, figure, paper) -> None:
+    figure, drawings, drawn = figure.with_(size=paper), [], canvas.drawn
+    monkeypatch.setattr(canvas, "drawn", lambda figure: drawings.append(drawn(figure)) or drawings[-1])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "names of series are shortened", FigureWarning)
-        drawing, file = figure.draw(), figure.save(tmp_path / "x.png")
+        file = figure.save(tmp_path / "x.png")
+    (drawing,) = drawings
     width, height = (72 * side for side in drawing.get_size_inches())
     scale = 72 / drawing.dpi
     assert width == pytest.approx(72 * size(paper)[0]) and height == pytest.approx(72 * size(paper)[1])
