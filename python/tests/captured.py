@@ -34,6 +34,7 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 """Units of times in resolved scenarios. `tests/tools/unchanged` imports this file with the ecnlab of other commits: public names only."""
 
 LAST_START = 2.0
+"""Seconds: see `started_together`."""
 
 UDP = ("cbr", "on-off")
 QUENCHED = ("becn", "ecn-becn", "ecn-becn-both")
