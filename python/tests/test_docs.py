@@ -60,7 +60,7 @@ def test_every_command_and_option_is_documented(name):
     section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     assert section, name
     command = cli.commands[name]
-    parts = command.commands.values() if isinstance(command, click.Group) else [command]
+    parts = [command, *(command.commands.values() if isinstance(command, click.Group) else [])]
     options = {option for part in parts for parameter in part.params for option in parameter.opts if option[0] == "-"}
     assert set(re.findall(r"`(--?[a-z][a-z-]*)", section[1])) == options
 

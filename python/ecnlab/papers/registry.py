@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import akujobi, dualpi2eval, kadhum_hassan, kwon_fahmy, rfc2884
 from ecnlab.papers.paper import Paper
@@ -18,13 +19,14 @@ PAPERS: Final[dict[str, Paper]] = {
 
 
 def find(paper: str | os.PathLike[str]) -> tuple[Paper, Path]:
-    """A paper and its folder: by its name, from ``papers/`` here or in the checkout the package is read from; or a folder.
+    """A paper and its folder: by its name, from ``papers/`` here or of this installation; or a folder.
 
     Raises EcnlabError if there is none.
     """
     name = Path(paper).resolve().name
-    checkout = Path(__file__).parents[3]
-    for folder in (Path(paper), Path("papers") / name, checkout / "papers" / name):
-        if name in PAPERS and (folder / "published.toml").is_file():
+    if name not in PAPERS:
+        raise EcnlabError(f"no paper is called {str(paper)!r}; there are {', '.join(PAPERS)}")
+    for folder in (Path(paper), Path("papers") / name):
+        if (folder / "published.toml").is_file():
             return PAPERS[name], folder
-    raise EcnlabError(f"no paper is called {str(paper)!r}; there are {', '.join(PAPERS)}")
+    return PAPERS[name], package_data.folder("papers") / name

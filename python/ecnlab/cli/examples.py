@@ -1,0 +1,105 @@
+"""``ecnlab examples``: the examples by question, and copies of them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ecnlab.base import package_data
+from ecnlab.base.errors import EcnlabError
+from ecnlab.cli import console
+from ecnlab.cli.options import File, as_json
+from ecnlab.cli.options import examples as shown_below
+
+QUESTIONS: Final = Path(__file__).parent / "assets" / "questions.toml"
+"""Questions, each with its examples."""
+
+LAW: Final = re.compile(r'python\s*=\s*"([^":]+\.py):')
+"""A file with a user-defined law, in a scenario."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example, with the question that it helps to answer."""
+
+    name: str
+    question: str
+    title: str
+    kind: str
+    """"scenario" or "experiment"."""
+    files: list[str]
+    """Its files, relative to the folder of examples: its own, its scenario's, and those of user-defined laws."""
+
+    @property
+    def command(self) -> str:
+        """The command that runs it."""
+        return f"ecnlab {'run' if self.kind == 'scenario' else 'sweep'} {self.files[0]}"
+
+
+def catalogue() -> list[Example]:
+    """Return all examples in the order of `QUESTIONS`."""
+    folder = package_data.folder("examples")
+    asked = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))
+    return [_read(folder, name, each["text"]) for each in asked["question"] for name in each["examples"]]
+
+
+def _read(folder: Path, name: str, question: str) -> Example:
+    text = (folder / f"{name}.toml").read_text(encoding="utf-8")
+    content = tomllib.loads(text)
+    files = [f"{name}.toml"]
+    if "scenario" in content:
+        files.append(content["scenario"])
+        text += (folder / content["scenario"]).read_text(encoding="utf-8")
+    files += dict.fromkeys(LAW.findall(text))
+    return Example(name, question, content["title"], "experiment" if "scenario" in content else "scenario", files)
+
+
+@click.group(invoke_without_command=True)
+@as_json
+@click.pass_context
+@shown_below("""
+      ecnlab examples
+      ecnlab examples copy gain
+""")
+def examples(context: click.Context, as_json: bool) -> None:
+    """List the examples by question, or copy one."""
+    if context.invoked_subcommand is not None:
+        return
+    found = catalogue()
+    if as_json:
+        console.write_json([asdict(example) for example in found])
+        return
+    question, wide = "", max(len(example.name) for example in found)
+    for example in found:
+        if example.question != question:
+            question = example.question
+            console.say(question)
+        console.say(f"  {example.name:{wide}}  {example.kind:10}  {example.title}")
+    console.complain("`ecnlab examples copy NAME` copies one with the files that it needs")
+
+
+@examples.command()
+@click.argument("name")
+@click.option("--out", type=File, default=Path(), help="Folder to copy to. [default: the current folder]")
+def copy(name: str, out: Path) -> None:
+    """Copy the example NAME and the files that it needs.
+
+    Existing files with another content are not replaced.
+    """
+    found = {example.name: example for example in catalogue()}
+    if name not in found:
+        raise EcnlabError(f"no example is called {name!r}: `ecnlab examples` lists them")
+    contents = {out / file: (package_data.folder("examples") / file).read_bytes() for file in found[name].files}
+    for path, content in contents.items():
+        if path.exists() and path.read_bytes() != content:
+            raise EcnlabError(f"{path} exists with another content: choose another folder with --out")
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        console.say(str(path))
+    console.complain(f"next: {found[name].command.replace(found[name].files[0], str(next(iter(contents))))}")
