@@ -315,7 +315,7 @@ def words_of(key: Key) -> tuple[str, ...]:
     if not key.path:
         return tuple(_words([(None, ask(None, base, key.path))]) for ask in ASKED)
     tried = list(_tried(base, key))
-    if all(changed.resolved == base.resolved for _, changed in tried) and key.path not in OWN:
+    if all(_equal(base, changed) for _, changed in tried) and key.path not in OWN:
         tried = []
     if not tried and key.path.removeprefix("queue.x.") in FIXED:
         return (REFUSED,) * len(ENGINES)
@@ -344,7 +344,7 @@ def _tried(base: Scenario, key: Key) -> Iterator[tuple[object, Scenario]]:
         except SpecError:
             continue
         # Of words all are tried, that of `base` too.
-        same = changed.resolved == base.resolved and own is None
+        same = _equal(base, changed) and own is None
         if same and (not isinstance(value, str) or value[:1].isdigit()):
             continue
         count += not isinstance(value, str) or value[:1].isdigit()
@@ -393,7 +393,12 @@ def _on_hosts(base: Scenario | None, changed: Scenario, path: str, network: Call
 
 
 def _equal(base: Scenario | None, changed: Scenario) -> bool:
-    return base is not None and base.resolved == changed.resolved
+    return base is not None and _resolved_spec(base) == _resolved_spec(changed)
+
+
+@lru_cache(maxsize=64)  # each access to it makes it anew
+def _resolved_spec(scenario: Scenario) -> dict[str, Any]:
+    return scenario.resolved
 
 
 @lru_cache(maxsize=64)  # a key's scenario without it is asked for once a value
@@ -414,15 +419,11 @@ def _model(base: Scenario | None, changed: Scenario, path: str) -> str:
     return SAME if used else UNUSED
 
 
+@lru_cache(maxsize=64)
 def _prediction(scenario: Scenario) -> pl.DataFrame | None:
     """What the closed forms predict; None if they do not cover the scenario."""
-    return _predicted(scenario.to_toml())
-
-
-@cache
-def _predicted(text: str) -> pl.DataFrame | None:
     try:
-        return Model().tables(Scenario("scenario.toml", text), 0)["prediction"]
+        return Model().tables(scenario, 0)["prediction"]
     except (SpecError, NotCoveredError):
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Final
 
 BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -33,6 +34,7 @@ def number(text: str) -> int:
     return split(text)[0]
 
 
+@lru_cache(maxsize=4096)
 def split(text: str) -> tuple[int, str]:
     """Return whole number and unit of ``text``: ``("30 packets")`` gives ``(30, "packets")``, a time nanoseconds."""
     from fractions import Fraction  # for engines that count in whole numbers
