@@ -26,6 +26,9 @@ WAIT = 120
 
 EXPERIMENT = 'format = 1\nscenario = "x.toml"\nreplicates = 2\n'
 
+ONE_RUN = EXPERIMENT.replace("2", "1")
+"""A sweep of it starts one worker, where a second would show nothing else."""
+
 
 def begun(text: str, folder: Path) -> str:
     """``text`` after a line that shows the test that the law has come there."""
@@ -81,7 +84,7 @@ LONG = {"blocks": f"time.sleep({HANGS})", "loops": "exec('while True: pass')", "
 @pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]])
 def test_an_interrupt_ends_a_run_whose_law_takes_long(tmp_path, command, line, how):
     scenario(tmp_path, window=calling(tmp_path, begun(LONG[line], tmp_path)), seconds=1_000)
-    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    (tmp_path / "e.toml").write_text(EXPERIMENT if line == "blocks" else ONE_RUN)
     code, said = interrupted(tmp_path, command, how)
     assert code == SIGNALS[how], said
     assert not list((tmp_path / "results").glob("x-*"))
@@ -212,7 +215,7 @@ def test_an_exception_of_a_law_has_its_own_exit_code_and_shows_the_lines_of_the_
     shown = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("File ")]
     assert shown == ['File "law.py", line 6, in grow', 'File "law.py", line 2, in helper']
     assert "defect" not in done.stderr and "ecnlab/" not in done.stderr
-    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    (tmp_path / "e.toml").write_text(ONE_RUN)
     assert cli("sweep", "e.toml").returncode == 7
 
 
@@ -247,7 +250,7 @@ ENDS = {
 @pytest.mark.parametrize("command", ["check", "run", "sweep"])
 def test_a_law_that_ends_its_process_while_it_is_loaded_is_named(tmp_path, place, command):
     scenario(tmp_path, window=ENDS[place])
-    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    (tmp_path / "e.toml").write_text(ONE_RUN)
     done = own_process(tmp_path, command, "e.toml" if command == "sweep" else "x.toml")
     assert done.returncode == (1 if command == "check" else 2)
     assert "law.py:" in done.stderr and "os._exit(0)" in done.stderr
@@ -257,7 +260,7 @@ def test_a_law_that_ends_its_process_while_it_is_loaded_is_named(tmp_path, place
 @pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]])
 def test_a_law_that_ends_its_process_in_a_run_is_named(tmp_path, command, line):
     scenario(tmp_path, window=calling(tmp_path, line))
-    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    (tmp_path / "e.toml").write_text(ONE_RUN)
     done = own_process(tmp_path, *command)
     assert done.returncode == 7
     assert "law.py" in done.stderr
