@@ -262,6 +262,11 @@ impl<P: Item> Fifo<P> {
         self.gauge.stats()
     }
 
+    /// As [`Gauge::stop`]. Ticks and the integrals of the law continue.
+    pub fn stop_statistics(&mut self) {
+        self.gauge.stop();
+    }
+
     /// As [`Gauge::tell_apart`].
     pub fn tell_apart(&mut self, groups: usize) {
         self.gauge.tell_apart(groups);

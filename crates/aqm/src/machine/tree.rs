@@ -123,6 +123,14 @@ impl<P: Item> Node<P> {
         }
     }
 
+    /// The queue, without statistics if it is a FIFO: for unnamed inner queues, which have no row in any table.
+    fn without_statistics(mut self) -> Node<P> {
+        if let Node::Leaf(fifo) = &mut self {
+            fifo.stop_statistics();
+        }
+        self
+    }
+
     /// Whether packets may wait here although the link is free.
     pub fn is_shaped(&self) -> bool {
         match self {
@@ -157,7 +165,7 @@ impl<P: Item> Class<P> {
             Made::Law(law) => {
                 let others = (1..n).map(|_| Node::new(config, link, groups, books));
                 let first = Node::Leaf(Fifo::new(law, config, link));
-                std::iter::once(first).chain(others).map(Class::new).collect()
+                std::iter::once(first).chain(others).map(Node::without_statistics).map(Class::new).collect()
             }
         }
     }

@@ -185,13 +185,20 @@ impl Stats {
 pub(crate) struct Gauge {
     stats: Stats,
     upto: Time,
+    /// The statistics are not collected, because no table shows them.
+    unread: bool,
 }
 
 impl Gauge {
     /// Starts at time zero, with `quantiles` of sojourn times if requested.
     pub(crate) fn new(quantiles: bool) -> Gauge {
         let spread = quantiles.then(Box::default);
-        Gauge { stats: Stats { spread, ..Stats::default() }, upto: Time::ZERO }
+        Gauge { stats: Stats { spread, ..Stats::default() }, upto: Time::ZERO, unread: false }
+    }
+
+    /// Stops the collection, for a queue whose statistics no table shows.
+    pub(crate) fn stop(&mut self) {
+        self.unread = true;
     }
 
     /// Returns what has been collected since the start or the last cut, without the integrals of the law.
@@ -215,6 +222,9 @@ impl Gauge {
             return elapsed;
         }
         self.upto = now;
+        if self.unread {
+            return elapsed;
+        }
         let s = &mut self.stats;
         s.span += dt;
         if packets > 0 {
@@ -228,6 +238,9 @@ impl Gauge {
     /// A packet of flow group `group` left after `sojourn`.
     #[inline]
     pub(crate) fn departed(&mut self, sojourn: Dur, group: usize) {
+        if self.unread {
+            return;
+        }
         self.stats.sojourn += u128::from(sojourn.ps());
         self.stats.sojourns += 1;
         self.stats.sojourn_max = self.stats.sojourn_max.max(sojourn.ps());
