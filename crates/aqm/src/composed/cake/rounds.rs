@@ -153,10 +153,10 @@ impl Rounds {
     }
 
     fn head(&self, may_decay: bool) -> Option<usize> {
-        let order =
-            if may_decay { [List::Decaying, List::New, List::Old] } else { [List::New, List::Old, List::Decaying] };
-        let firsts = order.map(|list| self.lists[list as usize].first);
-        firsts.into_iter().find(|first| *first != NONE).map(usize::from)
+        let first = |list: List| Some(self.lists[list as usize].first).filter(|&first| first != NONE);
+        let decaying = if may_decay { first(List::Decaying) } else { None };
+        let head = decaying.or_else(|| first(List::New)).or_else(|| first(List::Old));
+        head.or_else(|| first(List::Decaying)).map(usize::from)
     }
 
     /// Charges flow `i` for a packet of `bytes` on the wire that it has sent, or lost at the head of its queue.
