@@ -62,7 +62,10 @@ RANKED: Final = 40
 """Most rows of a cell's differences in behaviour on the page."""
 
 ANSWERS: Final = {"agrees": "yes", "differs": "no", "open": "open"}
-"""Verdicts, and how the page shows them."""
+"""Verdicts, and their answers in tables."""
+
+WORDS: Final = {"agrees": "agrees", "differs": "differs", "open": "inconclusive"}
+"""Verdicts, and their words on the page."""
 
 
 def agree(
@@ -245,7 +248,7 @@ def _page(
         lede=f"The same scenarios in the simulator and on Linux {_kernels(linux)}, under the same seeds. The margin, "
         f"{margin:.0%} of the kernel's value, was stated before the first run.",
         tallies=[Tally(f"{rows.height} comparisons:", tally)],
-        findings=[_finding(metric, rows) for metric in rows["metric"].unique(maintain_order=True)],
+        findings=_findings(rows),
         sections=[
             Section(
                 "numbers",
@@ -274,7 +277,7 @@ def _substituted(linux: Sweep) -> list[Section]:
     rows: list[Sequence[Cell | str]] = [
         [one["key"], *(json.dumps(one[x]) for x in ("asked", "kernel"))] for one in found
     ]
-    table = Table("", ["key", "scenario", "Linux"], rows)
+    table = Table("Values in the scenario and on Linux", ["key", "scenario", "Linux"], rows)
     return [Section("substituted", "Substituted on Linux", "The kernel uses its own values for these keys.", [table])]
 
 
@@ -282,13 +285,29 @@ def _kernels(linux: Sweep) -> str:
     return str(linux.manifest.get("linux", {}).get("kernel", ""))
 
 
-def _finding(metric: str, rows: pl.DataFrame) -> Finding:
-    own = rows.filter(pl.col("metric") == metric)
+def _findings(rows: pl.DataFrame) -> list[Finding]:
+    """One for each metric: those that agree in the fewest cells first."""
+    found = [rows.filter(pl.col("metric") == metric) for metric in rows["metric"].unique(maintain_order=True)]
+    found.sort(key=lambda own: [(own["verdict"] == verdict).mean() for verdict in ("agrees", "open")])
+    return [_finding(own) for own in found]
+
+
+def _finding(own: pl.DataFrame) -> Finding:
+    """The finding of one metric; ``own`` has a row for each cell."""
+    metric, cells = own["metric"][0], own.height
     agrees, differs = ((own["verdict"] == verdict).sum() for verdict in ("agrees", "differs"))
-    tone: Tone = "yes" if agrees == own.height else "no" if differs == own.height else "partly"
+    tone: Tone = "yes" if agrees == cells else "no" if differs == cells else "partly" if cells > 1 else "open"
+    if cells == 1:
+        row = own.row(0, named=True)
+        return Finding(
+            WORDS[row["verdict"]],
+            tone,
+            metric,
+            f"Simulator {_number(row[PACKETS])}, Linux {_number(row[LINUX])}, ratio {_ratio(row)}.",
+        )
     ratios = own["ratio"].drop_nans().drop_nulls()
-    span = f"ratios from {min(ratios):.3g} to {max(ratios):.3g}" if ratios.len() else "nothing was counted"
-    return Finding(f"{agrees} of {own.height}", tone, f"{metric} agrees", span)
+    span = f"Ratios from {min(ratios):.3g} to {max(ratios):.3g}." if ratios.len() else "Linux counted none."
+    return Finding(f"{agrees} of {cells} agree", tone, metric, span)
 
 
 def _table(cell: tuple[Any, ...], keys: list[str], rows: pl.DataFrame) -> Table:
@@ -300,7 +319,7 @@ def _table(cell: tuple[Any, ...], keys: list[str], rows: pl.DataFrame) -> Table:
             _number(row[PACKETS]),
             _number(row[LINUX]),
             _ratio(row),
-            Cell(row["verdict"], tone=tones[row["verdict"]]),
+            Cell(WORDS[row["verdict"]], tone=tones[row["verdict"]]),
         ]
         for row in own.iter_rows(named=True)
     ]
