@@ -89,7 +89,7 @@ impl Scoreboard {
         self.order.push_back((now, start));
         if let Some(i) = self.segments.find(start) {
             let segment = self.segments.at(i);
-            (segment.sent, segment.ever_retransmitted) = (now, true);
+            (segment.sent, segment.ever_retransmitted, segment.judged) = (now, true, false);
             if !probe && !segment.retransmitted {
                 segment.retransmitted = true;
                 self.retransmitted += 1;
@@ -177,6 +177,7 @@ impl Scoreboard {
             let Some(lost) = judge(&self.segments[i]) else { break };
             if lost {
                 found += u32::from(self.lose(i));
+                self.segments.at(i).judged = true;
             }
         }
         self.trim_order();
@@ -253,10 +254,15 @@ impl Scoreboard {
         self.highest = 0;
     }
 
-    /// Clears all lost marks.
+    /// Clears all lost marks. Segments that a timeout had marked are judged again; those that [`Scoreboard::judge`] had
+    /// found lost are not (the kernel removes only the latter from tsorted_sent_queue).
     pub fn forget_lost(&mut self) {
         self.segments.range_mut(..).for_each(|s| s.lost = false);
         self.lost = 0;
+        let judged_again = self.segments.range(..).filter(|s| !s.sacked && !s.judged);
+        let mut order: Vec<_> = judged_again.map(|s| (s.sent, s.start)).collect();
+        order.sort_unstable();
+        self.order = order.into();
     }
 
     /// The first segment that waits for retransmission.
@@ -388,6 +394,30 @@ mod tests {
         assert_eq!((scoreboard.lost(), scoreboard.in_flight()), (0, 1));
         scoreboard.forget_sacked();
         assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (0, 3));
+    }
+
+    #[test]
+    fn forgotten_losses_of_a_timeout_are_judged_again_and_those_of_rack_only_when_sent_again() {
+        let judged = |scoreboard: &mut Scoreboard, lost: u64| {
+            let mut order = Vec::new();
+            scoreboard.judge(|s| {
+                order.push(s.start);
+                Some(s.start == lost)
+            });
+            order
+        };
+        let mut scoreboard = scoreboard(5);
+        assert_eq!(judged(&mut scoreboard, 3_001), [1, 1_001, 2_001, 3_001, 4_001]);
+        scoreboard.lose_after_timeout(|_| true);
+        scoreboard.sent(1, 1_000, false, false, at(9));
+        scoreboard.acknowledge(1_001, at(10), |_| {});
+        assert!(judged(&mut scoreboard, 0).is_empty());
+        scoreboard.forget_lost();
+        assert_eq!(judged(&mut scoreboard, 0), [1_001, 2_001, 4_001]);
+        scoreboard.sent(3_001, 1_000, false, false, at(11));
+        scoreboard.hold(1_001, 2_001, 1_000, |_| {});
+        scoreboard.forget_lost();
+        assert_eq!(judged(&mut scoreboard, 0), [2_001, 4_001, 3_001]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) struct Outstanding {
     pub retransmitted: bool,
     /// Sent more than once.
     pub ever_retransmitted: bool,
+    /// [`Scoreboard::judge`](super::Scoreboard::judge) found the last transmission lost.
+    pub judged: bool,
 }
 
 impl Outstanding {

@@ -47,6 +47,7 @@ impl Segments {
             lost: false,
             retransmitted: false,
             ever_retransmitted: false,
+            judged: false,
         });
         if let Some(rates) = &mut self.rates {
             rates.keep();

@@ -158,6 +158,7 @@ mod tests {
             lost,
             retransmitted,
             ever_retransmitted,
+            judged: false,
         }
     }
 
