@@ -35,9 +35,11 @@ pub(crate) struct Sent {
     pub resent: bool,
     /// Retransmitted as a rescue retransmission: the last segment, with no SACKed data above it.
     pub rescue: bool,
-    // State of the RACK interpretation: SACKed, marked lost, a copy in flight, retransmitted more than once.
+    // State of the RACK interpretation: SACKed, marked lost, a copy in flight, retransmitted more than once; the last
+    // transmission found lost by its send time.
     pub held: bool,
     pub lost: bool,
     pub copy: bool,
     pub twice: bool,
+    pub judged: bool,
 }

@@ -146,6 +146,33 @@ fn a_timeout_in_vain_ends_with_what_was_sent_before_it() {
 }
 
 #[test]
+fn after_a_spurious_timeout_the_segments_that_it_had_marked_are_judged_again() {
+    let mut all = a_probe_of_two();
+    all.extend((2..8).map(|n| d(1000, n)));
+    all.extend([d(1300, 7), d(1900, 2), a(1910, 3), d(1910, 8)]);
+    // Segment 4 was sent once, before the timeout. Segment 3 is lost when three segments above it have arrived.
+    all.extend([sack(1911, 3, 4, 5), sack(1912, 3, 4, 6), sack(1913, 3, 4, 7), d(1913, 3)]);
+    assert_eq!(causes(&all), ([1, 0, 0, 1, 2], 1, 1));
+}
+
+#[test]
+fn after_an_undone_recovery_the_segments_that_rack_had_found_lost_are_not_judged_again() {
+    let stamped = |p: P, value: u32, echo: u32| {
+        let mut options = p.options;
+        options.timestamps = Some(Timestamps { value, echo });
+        p.options(options)
+    };
+    let mut all = a_probe_of_two();
+    all.extend((2..12).map(|n| d(1000, n)));
+    all.extend([sack(1100, 2, 3, 4), sack(1101, 2, 3, 5), sack(1102, 2, 3, 6), stamped(d(1102, 2), 1102, 0)]);
+    // Segment 6 is lost, and the window does not yet admit its retransmission.
+    all.push(sack(1103, 2, 7, 8));
+    // The first copy of segment 2 was late. Linux does not judge segment 6 again.
+    all.extend([stamped(sack(1110, 6, 7, 8), 0, 1000), sack(1111, 6, 7, 9), a(1130, 12)]);
+    assert_eq!(causes(&all), ([1, 0, 0, 0, 1], 0, 1));
+}
+
+#[test]
 fn a_timestamp_tells_of_a_timeout_in_vain() {
     let stamped = |p: P, value: u32, echo: u32| {
         let mut options = TcpOptions::default();

@@ -14,6 +14,7 @@ impl Rack {
             wait = wait.max(left);
             if left == 0 {
                 self.lose(&mut view.segments[i]);
+                view.segments[i].judged = true;
             }
         }
         self.trim(view);
@@ -31,6 +32,15 @@ impl Rack {
             sent.lost = true;
             self.lost += 1;
         }
+    }
+
+    /// After the lost marks are removed, judges again the segments that a timeout had marked. Linux has removed those
+    /// that RACK had found lost from tsorted_sent_queue.
+    pub(super) fn judge_again(&mut self, view: &View) {
+        let segments = view.segments.iter().filter(|s| !s.held && !s.judged);
+        let mut order: Vec<_> = segments.map(|s| (s.time, s.start)).collect();
+        order.sort_unstable();
+        self.order = order.into();
     }
 
     /// Records a transmission; several may have the same time.

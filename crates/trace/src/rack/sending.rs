@@ -110,7 +110,7 @@ impl Rack {
                 sent.copy = true;
                 self.copies += 1;
             }
-            sent.twice = true;
+            (sent.twice, sent.judged) = (true, false);
             let start = sent.start;
             if let Some(stamp) = again.stamp {
                 match self.stamps.binary_search_by_key(&start, |s| s.0) {

@@ -149,6 +149,7 @@ impl Rack {
         if none_lost {
             view.segments.iter_mut().for_each(|s| s.lost = false);
             self.lost = 0;
+            self.judge_again(view);
         }
         self.armed = false;
         self.news = true;
