@@ -105,7 +105,7 @@ def test_a_table_not_kept_is_made_by_running_again(experiment, tmp_path):
 
 def test_runs_of_another_build_are_done_again(experiment, tmp_path, monkeypatch):
     ecnlab.sweep(experiment, tmp_path / "out")
-    monkeypatch.setattr("ecnlab.engines.packets.maker", lambda: {"build": "another"})
+    monkeypatch.setattr("ecnlab.base.provenance.build", lambda: "another")
     calls: list[tuple[int, int]] = []
     ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
     assert calls[0] == (0, 12)
