@@ -61,8 +61,8 @@ EXPLANATION: Final = "explanation.parquet"
 RANKED: Final = 40
 """Most rows of a cell's differences in behaviour on the page."""
 
-ANSWERS: Final = {"agrees": "yes", "differs": "no", "open": "open"}
-"""Verdicts, and their answers in tables."""
+TONES: Final[dict[str, Tone]] = {"agrees": "yes", "differs": "no", "open": "open"}
+"""Verdicts, and their tones on the page."""
 
 WORDS: Final = {"agrees": "agrees", "differs": "differs", "open": "inconclusive"}
 """Verdicts, and their words on the page."""
@@ -234,7 +234,7 @@ def _page(
 ) -> Page:
     keys = ["arm", *simulator.axes]
     cells = rows.select(keys).unique(maintain_order=True).rows()
-    count = {verdict: rows.filter(pl.col("verdict") == verdict).height for verdict in ANSWERS}
+    count = {verdict: rows.filter(pl.col("verdict") == verdict).height for verdict in TONES}
     tally: list[tuple[str, Tone, int]] = [
         ("agree", "yes", count["agrees"]),
         ("inconclusive", "open", count["open"]),
@@ -295,16 +295,12 @@ def _findings(rows: pl.DataFrame) -> list[Finding]:
 def _finding(own: pl.DataFrame) -> Finding:
     """The finding of one metric; ``own`` has a row for each cell."""
     metric, cells = own["metric"][0], own.height
-    agrees, differs = ((own["verdict"] == verdict).sum() for verdict in ("agrees", "differs"))
-    tone: Tone = "yes" if agrees == cells else "no" if differs == cells else "partly" if cells > 1 else "open"
     if cells == 1:
         row = own.row(0, named=True)
-        return Finding(
-            WORDS[row["verdict"]],
-            tone,
-            metric,
-            f"Simulator {_number(row[PACKETS])}, Linux {_number(row[LINUX])}, ratio {_ratio(row)}.",
-        )
+        means = f"Simulator {_number(row[PACKETS])}, Linux {_number(row[LINUX])}, ratio {_ratio(row)}."
+        return Finding(WORDS[row["verdict"]], TONES[row["verdict"]], metric, means)
+    agrees, differs = ((own["verdict"] == verdict).sum() for verdict in ("agrees", "differs"))
+    tone: Tone = "yes" if agrees == cells else "no" if differs == cells else "partly"
     ratios = own["ratio"].drop_nans().drop_nulls()
     span = f"Ratios from {min(ratios):.3g} to {max(ratios):.3g}." if ratios.len() else "Linux counted none."
     return Finding(f"{agrees} of {cells} agree", tone, metric, span)
@@ -312,14 +308,13 @@ def _finding(own: pl.DataFrame) -> Finding:
 
 def _table(cell: tuple[Any, ...], keys: list[str], rows: pl.DataFrame) -> Table:
     own = rows.filter(*(pl.col(key).eq_missing(value) for key, value in zip(keys, cell, strict=True)))
-    tones: dict[str, Tone] = {"agrees": "yes", "differs": "no", "open": "open"}
     body: list[Sequence[Cell | str]] = [
         [
             row["metric"],
             _number(row[PACKETS]),
             _number(row[LINUX]),
             _ratio(row),
-            Cell(WORDS[row["verdict"]], tone=tones[row["verdict"]]),
+            Cell(WORDS[row["verdict"]], tone=TONES[row["verdict"]]),
         ]
         for row in own.iter_rows(named=True)
     ]
