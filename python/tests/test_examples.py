@@ -60,8 +60,10 @@ def test_an_unknown_example_is_an_error_with_a_remedy(cli, tmp_path) -> None:
 
 def test_papers_that_an_installation_lacks_are_named_with_a_remedy(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry.package_data, "__file__", str(tmp_path / "ecnlab" / "base" / "package_data.py"))
-    with pytest.raises(EcnlabError, match="has no papers: install a wheel"):
+    monkeypatch.setattr(
+        registry.package_data, "__file__", str(tmp_path / "python" / "ecnlab" / "base" / "package_data.py")
+    )
+    with pytest.raises(EcnlabError, match="has no papers: install it from a checkout"):
         registry.find("rfc2884")
     with pytest.raises(EcnlabError, match="no paper is called 'rfc2885'; there are rfc2884"):
         registry.find("rfc2885")

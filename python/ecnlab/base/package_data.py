@@ -1,4 +1,4 @@
-"""Files beside the code: examples and papers. A wheel has them in ``ecnlab/data``, a checkout in its root."""
+"""Files beside the code: examples and papers, in the root of the checkout."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from ecnlab.base.errors import EcnlabError
 
 def folder(name: str) -> Path:
     """Return the folder ``name`` ("examples" or "papers"). Raises EcnlabError if this installation has none."""
-    package = Path(__file__).parents[1]
-    for found in (package / "data" / name, package.parents[1] / name):
-        if found.is_dir():
-            return found
-    raise EcnlabError(f"this installation of ecnlab has no {name}: install a wheel, or use a checkout")
+    found = Path(__file__).parents[3] / name
+    if not found.is_dir():
+        raise EcnlabError(f"this installation of ecnlab has no {name}: install it from a checkout, with `make build`")
+    return found

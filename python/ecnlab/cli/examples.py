@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,10 +36,9 @@ class Example:
     files: list[str]
     """Its files, relative to the folder of examples: its own, its scenario's, and those of user-defined laws."""
 
-    @property
-    def command(self) -> str:
-        """The command that runs it."""
-        return f"ecnlab {'run' if self.kind == 'scenario' else 'sweep'} {self.files[0]}"
+    def command(self, folder: Path) -> str:
+        """The command that runs its copy in ``folder``."""
+        return shlex.join(["ecnlab", "run" if self.kind == "scenario" else "sweep", str(folder / self.files[0])])
 
 
 def catalogue() -> list[Example]:
@@ -102,4 +102,4 @@ def copy(name: str, out: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         console.say(str(path))
-    console.complain(f"next: {found[name].command.replace(found[name].files[0], str(next(iter(contents))))}")
+    console.complain(f"next: {found[name].command(out)}")
