@@ -94,6 +94,15 @@ def test_a_cut_shows_in_the_threshold_where_recovery_inflates_the_window() -> No
     assert moved["time_s"].min() == 14.0  # the window never moved
 
 
+def test_the_first_threshold_is_a_cut_and_the_first_sample_is_none() -> None:
+    class Started(Windows):
+        def table(self, name: str) -> pl.LazyFrame:
+            unset = pl.when(pl.col("time_s") < 10.3).then(None).otherwise("ssthresh_bytes")
+            return super().table(name).with_columns(ssthresh_bytes=unset)
+
+    assert measure._cuts(Started(())).collect().filter("cut")["time_s"].to_list() == [10.3]
+
+
 def test_a_flow_that_is_never_cut_is_left_out_of_the_correlation() -> None:
     frame = Windows((3, 17), (3, 17)).table("flow_series")
     idle = frame.filter(pl.col("flow") == "f0").with_columns(

@@ -80,6 +80,17 @@ def test_a_run_has_the_columns_of_its_laws(network):
     assert run.manifest["tables"]["queue_series"]["units"]["codel_count"] == "count"
 
 
+def test_a_slow_start_threshold_is_missing_until_the_first_reduction(network):
+    # The pipe and the queue hold less than the receive window: the first loss sets the threshold to half the data outstanding.
+    run = ecnlab.run(network, 1)
+    series = run.table("flow_series").filter(pl.col("cwnd_bytes").is_not_null())
+    thresholds = series["ssthresh_bytes"].to_list()
+    reduced = next(i for i, one in enumerate(thresholds) if one is not None)
+    assert reduced > 0, "the first sample is in slow start"
+    largest = series["flight_bytes"].max()
+    assert all(2 * 1460 <= one <= largest for one in thresholds[reduced:])
+
+
 @pytest.mark.parametrize("batch", [1, 60])
 def test_a_sweep_has_the_columns_of_all_its_laws(network, tmp_path, monkeypatch, batch):
     monkeypatch.setattr(finished_runs, "BATCH", batch)

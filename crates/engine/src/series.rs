@@ -198,7 +198,7 @@ impl Series {
         t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
         t.text("flow", rows.iter().map(|r| r.flow), flows);
         t.u64("cwnd_bytes", rows.iter().map(|r| r.sample.cwnd));
-        t.u64("ssthresh_bytes", rows.iter().map(|r| r.sample.ssthresh));
+        t.f64("ssthresh_bytes", rows.iter().map(|r| threshold(r.sample.ssthresh)));
         t.u64("flight_bytes", rows.iter().map(|r| r.sample.flight));
         t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
         t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
@@ -213,4 +213,9 @@ impl Series {
         }
         t
     }
+}
+
+/// `ssthresh` in bytes; NaN while it is not set.
+fn threshold(ssthresh: u64) -> f64 {
+    if ssthresh == u64::MAX { f64::NAN } else { ssthresh as f64 }
 }

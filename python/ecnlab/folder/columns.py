@@ -250,7 +250,7 @@ FLOW_SERIES: Final = {
     "time_s": Column("s", "time of the sample"),
     "flow": Column("", "name of the flow instance", "text"),
     "cwnd_bytes": Column("bytes", "congestion window"),
-    "ssthresh_bytes": Column("bytes", "slow-start threshold; missing while unset"),
+    "ssthresh_bytes": Column("bytes", "slow-start threshold; missing while unset", fraction=True),
     "flight_bytes": Column("bytes", "data sent and not yet acknowledged"),
     "srtt_s": Column("s", "smoothed round-trip time; missing before the first sample"),
     "rto_s": Column("s", "retransmission timeout"),

@@ -590,7 +590,7 @@ def cuts(results: Results, width: float, of_matrix: Callable[[np.ndarray], float
         for place, run in series.group_by(keys):
             table = []
             for _, flow in run.sort("time_s").group_by("flow", maintain_order=True):
-                threshold, window = flow["ssthresh_bytes"], flow["cwnd_bytes"]
+                threshold, window = flow["ssthresh_bytes"].fill_null(-1), flow["cwnd_bytes"]
                 cut = ((threshold != threshold.shift(1)) | (window < 0.9 * window.shift(1))).fill_null(False).to_numpy()
                 bins = np.floor((flow["time_s"].to_numpy() - BEGUN) / width).astype(int)
                 table.append(np.bincount(bins, weights=cut) > 0)

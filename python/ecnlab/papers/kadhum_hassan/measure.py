@@ -64,7 +64,8 @@ def _cuts(sweep: Tables) -> pl.LazyFrame:
     series = sweep.table("flow_series").filter(pl.col("time_s") >= WARMUP_S)
     each = [*GRID.run_keys(series), "flow"]
     window, threshold = pl.col("cwnd_bytes"), pl.col("ssthresh_bytes")
-    moved = threshold != threshold.shift(1).over(each)
+    before = pl.col("time_s").shift(1).over(each).is_not_null()
+    moved = before & threshold.ne_missing(threshold.shift(1).over(each))
     fell = window < CUT * window.shift(1).over(each)
     return series.select(*each, "time_s", (moved | fell).fill_null(False).alias("cut"))
 
