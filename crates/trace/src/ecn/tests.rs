@@ -451,6 +451,22 @@ fn a_window_later_cwr_has_to_have_come() {
 }
 
 #[test]
+fn cwr_on_a_retransmission_is_for_all_data_sent_before() {
+    // RFC 2481: ten segments are out, and the fifth is sent again with CWR.
+    let broken = |una| {
+        let mut seen = Watched { found: Violations::of(Standard::Rfc2481), ..Watched::new() };
+        (0..10).for_each(|n| seen.send(data(10, n, 0)));
+        seen.send(cwr(again(Data { next: 10_000, ..data(150, 4, 4000) })));
+        seen.hear(ece(200, una, 10_000));
+        seen.send(Data { flight: 2000, ..data(210, 10, una) });
+        seen.send(Data { flight: 2000, ..data(300, 11, 10_001) });
+        seen.broken()
+    };
+    assert_eq!([broken(5000), broken(9999)], [[], []]);
+    assert_eq!(broken(10_000), [(Rule::CwrMissing, 300)]);
+}
+
+#[test]
 fn a_reduction_without_new_data_is_not_overdue() {
     // ECE of another window comes before the first is over: if new data had gone out without CWR, the next are overdue.
     let overdue = |sent: &[Data]| {
