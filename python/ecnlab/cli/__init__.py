@@ -93,7 +93,8 @@ def main(arguments: list[str] | None = None) -> None:
     early_interrupt.listen()
     _prepare_streams()
     # When the reader of our output, such as `head`, has seen enough, end as other programs do.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if hasattr(signal, "SIGPIPE"):  # Windows has none
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         code = cli.main(arguments, prog_name="ecnlab", standalone_mode=False) or OK

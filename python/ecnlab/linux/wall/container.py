@@ -7,7 +7,6 @@ next run removes it after acquiring the lock that the dead process held.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -19,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
+from ecnlab.base import locks
 from ecnlab.base.errors import RunError
 from ecnlab.linux.kernel import cache
 from ecnlab.linux.machine import tail
@@ -129,7 +129,7 @@ def _new_folder() -> tuple[Path, IO[str]]:
         _remove_leftovers()
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=runs()))
         lock = (folder / LOCK).open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        locks.acquire(lock.fileno(), wait=True)
         return folder, lock
 
 
@@ -137,7 +137,7 @@ def _new_folder() -> tuple[Path, IO[str]]:
 def _only_one() -> Iterator[None]:
     """Nobody else makes folders or removes them meanwhile: one that has no lock yet is not one that was left."""
     with (runs() / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        locks.acquire(lock.fileno(), wait=True)
         yield
 
 
@@ -184,7 +184,7 @@ def _remove_leftovers() -> list[Path]:
     removed = []
     for folder in sorted(runs().glob("run-*")):
         with suppress(OSError), (folder / LOCK).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locks.acquire(lock.fileno())
             for pid in processes_in(folder / "root"):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
