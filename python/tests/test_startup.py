@@ -52,6 +52,14 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
     assert loaded("import ecnlab; ecnlab.run; ecnlab.sweep; ecnlab.load; ecnlab.trace; ecnlab.check") == set()
 
 
+@pytest.mark.parametrize("code", ["import ecnlab", command("--help")])
+def test_threads_are_not_loaded_before_they_are_needed(code: str) -> None:
+    guarded = (
+        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nassert 'concurrent.futures' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", guarded], capture_output=True, check=True)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Final, TypeVar
+
+from ecnlab.base.lazy_imports import futures
 
 T = TypeVar("T")
 
@@ -13,24 +14,24 @@ LOOK_SECONDS: Final = 0.1
 """Maximum delay until an interrupt is handled, in seconds."""
 
 
-def as_finished(futures: Iterable[Future[T]]) -> Iterator[T]:
-    """Yield the results of ``futures`` as they finish; raise the exception of any of them.
+def as_finished(these: Iterable[futures.Future[T]]) -> Iterator[T]:
+    """Yield the results of ``these`` as they finish; raise the exception of any of them.
 
     Polars installs a signal handler that restarts system calls, so that an unlimited wait would not receive
     KeyboardInterrupt before its end.
     """
-    pending = set(futures)
+    pending = set(these)
     while pending:
-        done, pending = wait(pending, LOOK_SECONDS, FIRST_COMPLETED)
+        done, pending = futures.wait(pending, LOOK_SECONDS, futures.FIRST_COMPLETED)
         for future in done:
             yield future.result()
 
 
-def ticks(futures: Iterable[Future[None]]) -> Iterator[None]:
-    """Yield periodically until all ``futures`` are done, and once more then; raise the exception of any of them."""
-    pending = set(futures)
+def ticks(these: Iterable[futures.Future[None]]) -> Iterator[None]:
+    """Yield periodically until all ``these`` are done, and once more then; raise the exception of any of them."""
+    pending = set(these)
     while pending:
-        done, pending = wait(pending, LOOK_SECONDS, FIRST_COMPLETED)
+        done, pending = futures.wait(pending, LOOK_SECONDS, futures.FIRST_COMPLETED)
         yield
         for future in done:
             future.result()
@@ -43,7 +44,7 @@ def heard(work: Callable[[], T]) -> T:
     For system calls that may wait without end, such as opening a FIFO without a writer. After an interrupt the thread
     continues and ends with the process.
     """
-    future: Future[T] = Future()
+    future: futures.Future[T] = futures.Future()
 
     def do() -> None:
         try:

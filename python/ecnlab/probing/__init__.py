@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -12,7 +11,7 @@ from ecnlab import _core
 from ecnlab._core import Cancel, Scenario
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lawcode import guarded
-from ecnlab.base.lazy_imports import pl
+from ecnlab.base.lazy_imports import futures, pl
 from ecnlab.base.threads import as_finished
 from ecnlab.scenario.files import read_scenario
 
@@ -59,7 +58,7 @@ def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
     address = _address(host)
     text = request.replace("{host}", host or NEAR).encode()
     cancel = Cancel()
-    with ThreadPoolExecutor(1) as pool:
+    with futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(_core.probe_host, address, port, text, DEVICE, NEAR, OWN, cancel)
         try:
             return next(as_finished([asked]))

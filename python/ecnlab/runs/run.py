@@ -7,7 +7,6 @@ import shlex
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab._core import Scenario
 from ecnlab.base.errors import EcnlabError, SpecError
-from ecnlab.base.lazy_imports import pl
+from ecnlab.base.lazy_imports import futures, pl
 from ecnlab.base.threads import as_finished
 from ecnlab.base.types import Engine
 from ecnlab.engines.packets import Packets
@@ -314,7 +313,7 @@ def _tables(
     growing = Growing(scratch)
     # Other engines return complete tables.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
-    with ThreadPoolExecutor(1) as pool:
+    with futures.ThreadPoolExecutor(1) as pool:
         try:
             # Inside, as the pool waits for its threads: a signal between the two would wait for the whole run.
             future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
@@ -344,7 +343,7 @@ def _isolated(
         "most": size_limits.limit(),
     }
     scratch.mkdir(exist_ok=True)
-    with worker() as one, ThreadPoolExecutor(1) as pool:
+    with worker() as one, futures.ThreadPoolExecutor(1) as pool:
         try:
             (said,) = as_finished([pool.submit(one.do, scenario, task)])
         except BaseException:

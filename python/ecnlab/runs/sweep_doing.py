@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from queue import SimpleQueue
 from threading import Lock
@@ -14,7 +13,7 @@ from typing import Final
 
 from ecnlab._core import Experiment, ExperimentRun, Scenario, available_memory
 from ecnlab.base.errors import LawError, RunError
-from ecnlab.base.lazy_imports import np
+from ecnlab.base.lazy_imports import futures, np
 from ecnlab.base.threads import ticks
 from ecnlab.engines.protocol import PACKETS, Answerer
 from ecnlab.folder import size_limits
@@ -89,10 +88,10 @@ def do_runs(todo: Todo, parts: Parts, tapping: Taps, answerer: Answerer, workers
                 results.put(type(error)(f"{error}{_alone(todo.file, run.id)}") if error else None)
 
     failed: list[RunError] = []
-    with ThreadPoolExecutor(workers) as pool:
+    with futures.ThreadPoolExecutor(workers) as pool:
         try:
-            futures = [pool.submit(work) for _ in range(min(workers, len(todo.indices)))]
-            for _ in ticks(futures):
+            working = [pool.submit(work) for _ in range(min(workers, len(todo.indices)))]
+            for _ in ticks(working):
                 while not results.empty():
                     error = results.get()
                     failed += [error] if error else []
