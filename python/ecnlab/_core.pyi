@@ -35,6 +35,7 @@ __all__ = [
     "profiles",
     "replay_packets",
     "schema",
+    "student_t",
     "trace",
     "trace_behaviour",
     "trace_changes",
@@ -303,6 +304,7 @@ def probe_host(
 def probe_scenario(scenario: Scenario, flows: list[str], seed: int) -> list[tuple[str, dict[str, Any]]]: ...
 def laws() -> dict[str, dict[str, dict[str, Any]]]: ...
 def available_memory() -> int | None: ...
+def student_t(level: float, df: float) -> float: ...
 
 @final
 class Traced:

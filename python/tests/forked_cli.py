@@ -22,7 +22,7 @@ from typing import Any, Final
 SECONDS: Final = 120
 """After which a command is ended by SIGALRM."""
 
-IMPORTED: Final = ("ecnlab.cli", "ecnlab.report", "numpy", "polars", "rich.console", "rich.table", "scipy.stats")
+IMPORTED: Final = ("ecnlab.cli", "ecnlab.report", "numpy", "polars", "rich.console", "rich.table")
 
 
 class ForkedCli:

@@ -14,6 +14,7 @@ mod probe;
 mod registry;
 mod replay;
 mod scenario;
+mod student;
 mod tables;
 mod trace;
 mod userlaws;
@@ -44,6 +45,8 @@ mod _core {
     use super::replay::replay_packets;
     #[pymodule_export]
     use super::scenario::{Cancel, Scenario, available_memory};
+    #[pymodule_export]
+    use super::student::student_t;
     #[pymodule_export]
     use super::trace::{TraceFailure, Traced, trace, trace_changes, trace_series};
     #[pymodule_export]

@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit  # `scipy.stats` takes a second longer to load
+
+from ecnlab import _core
 
 LEVEL = 0.95
 """Default confidence of every interval."""
@@ -194,30 +195,6 @@ def ratio_parts(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         raise ValueError("the mean of the denominator is zero: the ratio has no value")
     ratio = x.mean() / y.mean()
     return np.asarray(ratio + (x - ratio * y) / y.mean(), dtype=np.float64)
-
-
-def bootstrap_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL, resamples: int = 4000, seed: int = 1) -> Interval:
-    """``mean(a) / mean(b)`` of paired values with the BCa bootstrap interval.
-
-    A check on `ratio_of_means` that assumes no distribution. ``seed`` fixes
-    the resampling.
-    Source: Efron (1987), "Better bootstrap confidence intervals", JASA 82.
-    """
-    from scipy import stats as scipy_stats
-
-    x, y = _paired(a, b)
-    found = scipy_stats.bootstrap(
-        (x, y),
-        lambda p, q, axis: p.mean(axis=axis) / q.mean(axis=axis),
-        paired=True,
-        vectorized=True,
-        confidence_level=level,
-        n_resamples=resamples,
-        method="BCa",
-        rng=np.random.default_rng(seed),
-    )
-    interval = found.confidence_interval
-    return Interval(float(x.mean() / y.mean()), float(interval.low), float(interval.high), int(x.size), level)
 
 
 def jain_index(throughputs: ArrayLike) -> float:
@@ -419,4 +396,4 @@ def _exp(x: float) -> float:
 
 def _t(n: int, level: float) -> float:
     """Two-sided quantile of Student's t; infinite for one value."""
-    return float(stdtrit(n - 1, 0.5 + level / 2)) if n > 1 else math.inf
+    return _core.student_t(level, n - 1) if n > 1 else math.inf

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from ecnlab.models.arguments import Array, positive, window_limit
 from ecnlab.models.red import ControlLaw
+from ecnlab.models.roots import root
 
 SendingRate = Callable[[float, float, float], ArrayLike]
 """Function that returns one flow's packets per second from its RTT in seconds, p, and the share r of p that are marks."""
@@ -81,7 +81,7 @@ def _solve(
         return state(0.0)
     for corner in range(1, law.last + 1):
         if spare(float(corner)) >= 0.0:
-            return state(brentq(spare, corner - 1.0, float(corner)))
+            return state(root(spare, corner - 1.0, float(corner)))
     raise ValueError(
         f"no equilibrium: {flows:g} flows exceed {capacity:g} packets/s even with every packet signalled; "
         "give fewer flows, or a law that drops"

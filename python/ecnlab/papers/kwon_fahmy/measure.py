@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from ecnlab import models
 from ecnlab.models import ecn, padhye, red
+from ecnlab.models.roots import root
 from ecnlab.papers.kwon_fahmy.grid import GRID
 from ecnlab.papers.paper import Tables
 
@@ -160,7 +160,7 @@ def filling_p(arm: str, queue: float, flows: float) -> float | None:
     least, most = math.log(1e-6), math.log(0.999)
     if excess(least) <= 0.0 or excess(most) >= 0.0:
         return None
-    return math.exp(brentq(excess, least, most))
+    return math.exp(root(excess, least, most))
 
 
 def _model(arm: str, **settings: float) -> Callable[..., ArrayLike]:
