@@ -13,10 +13,11 @@ BIN := .venv/bin
 RUST := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) Cargo.toml Cargo.lock clippy.toml
 VENV := .venv/.installed
 CORE := .venv/.core
+ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs lock clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs lock wheel clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -143,11 +144,21 @@ mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wi
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps
 
-lock: ## choose new versions of the Python packages and write requirements.txt
+$(ZIG): $(VENV) requirements-wheel.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-wheel.txt
+	touch $@
+
+wheel: $(ZIG) ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
+	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
+
+lock: ## choose new versions of the Python packages and write requirements.txt and requirements-wheel.txt
 	rm -rf build/lock && "$(PYTHON)" -m venv build/lock && build/lock/bin/python -m pip install --quiet uv
 	build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
 	  --group dev pyproject.toml --output-file requirements.txt
+	build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
+	  --group wheel --output-file requirements-wheel.txt
 
 clean: ## remove everything the verbs have made, except results
 	rm -rf .venv target build

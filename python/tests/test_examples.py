@@ -63,7 +63,7 @@ def test_papers_that_an_installation_lacks_are_named_with_a_remedy(monkeypatch, 
     monkeypatch.setattr(
         registry.package_data, "__file__", str(tmp_path / "python" / "ecnlab" / "base" / "package_data.py")
     )
-    with pytest.raises(EcnlabError, match="has no papers: install it from a checkout"):
+    with pytest.raises(EcnlabError, match="has no papers: install a wheel"):
         registry.find("rfc2884")
     with pytest.raises(EcnlabError, match="no paper is called 'rfc2885'; there are rfc2884"):
         registry.find("rfc2885")

@@ -1,0 +1,105 @@
+"""Builds the wheel and the source distribution with examples, papers and schemas as package data, in ``build/wheels``.
+
+maturin packs what is below ``python/ecnlab``. The folders of the root are copied to ``python/ecnlab/data`` for the time of
+the build; git ignores this folder. Every file that git knows and the package needs must be in both archives afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = Path("python/ecnlab")
+DATA = ROOT / PACKAGE / "data"
+OUT = ROOT / "build" / "wheels"
+
+FOLDERS = ("examples", "papers", "schema")
+"""Folders of the root that become package data."""
+
+ZIG = ("--zig", "--compatibility", "manylinux_2_17")
+"""zig links against the symbols of an old glibc: the wheel runs on Linux distributions from 2014 on."""
+
+
+def main() -> None:
+    """Builds what was asked; the exit code is 1 where a build fails or a file is missing in an archive."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--no-zig", action="store_true", help="link with this machine's linker and glibc")
+    parser.add_argument("--no-sdist", action="store_true", help="build the wheel only")
+    asked = parser.parse_args()
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    try:
+        with package_data():
+            maturin("build", "--release", "--strip", *(() if asked.no_zig else ZIG))
+            if not asked.no_sdist:
+                maturin("sdist")
+    except subprocess.CalledProcessError as failed:
+        sys.exit(f"maturin failed with exit code {failed.returncode}")
+    lacking = {archive.name: missing(archive) for archive in sorted(OUT.iterdir())}
+    for name, files in lacking.items():
+        print(
+            f"{(OUT / name).stat().st_size / 1e6:6.1f} MB  {(OUT / name).relative_to(ROOT)}",
+            *files[:10],
+            sep="\n  missing: ",
+        )
+    sys.exit(1 if any(lacking.values()) else 0)
+
+
+@contextmanager
+def package_data() -> Iterator[None]:
+    """Copies `FOLDERS` into the package, and removes them at the end."""
+    shutil.rmtree(DATA, ignore_errors=True)
+    try:
+        for name in known(*FOLDERS):
+            (DATA / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, DATA / name)
+        yield
+    finally:
+        shutil.rmtree(DATA, ignore_errors=True)
+
+
+def maturin(*words: str) -> None:
+    """Runs maturin of this Python's environment, which has zig too."""
+    programs = Path(sys.executable).parent
+    path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
+    subprocess.run([programs / "maturin", *words, "--out", OUT], cwd=ROOT, check=True, env={**os.environ, "PATH": path})
+
+
+def known(*folders: str) -> list[str]:
+    """Files below ``folders`` that git knows: no results, no scratch files."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    return [name for name in filter(None, listed.split("\0")) if (ROOT / name).is_file()]
+
+
+def needed() -> set[str]:
+    """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, and package data."""
+    own = {str(Path(name).relative_to(PACKAGE)) for name in known(str(PACKAGE))}
+    return own | {f"data/{name}" for name in known(*FOLDERS)}
+
+
+def missing(archive: Path) -> list[str]:
+    """Files of `needed` that are not in ``archive``."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            found = set(wheel.namelist())
+        start = "ecnlab/"
+    else:
+        with tarfile.open(archive) as sdist:
+            found = set(sdist.getnames())
+        start = f"{archive.name.removesuffix('.tar.gz')}/{PACKAGE}/"
+    return sorted(name for name in needed() if start + name not in found)
+
+
+if __name__ == "__main__":
+    main()
