@@ -17,10 +17,10 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs lock wheel clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs lock wheel install-check clean help
 
 help: ## list the verbs
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 build: $(CORE) ## the virtual environment and the simulator, optimised
 
@@ -150,6 +150,9 @@ $(ZIG): $(VENV) requirements-wheel.txt
 
 wheel: $(ZIG) ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
+
+install-check: $(VENV) ## installs the wheel of `make wheel` into an empty environment and runs its commands; ARGS=--whole for all of rfc2884
+	$(BIN)/python tests/tools/wheel/check.py $(ARGS)
 
 lock: ## choose new versions of the Python packages and write requirements.txt and requirements-wheel.txt
 	rm -rf build/lock && "$(PYTHON)" -m venv build/lock && build/lock/bin/python -m pip install --quiet uv
