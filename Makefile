@@ -164,5 +164,5 @@ lock: ## choose new versions of the Python packages and write requirements.txt a
 	  --group wheel --output-file requirements-wheel.txt
 
 clean: ## remove everything the verbs have made, except results
-	rm -rf .venv target build
+	rm -rf .venv target build python/ecnlab/data
 	find python -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +
