@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs lock wheel install-check clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs rustdoc lock wheel install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -141,7 +141,21 @@ corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the 
 mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace
 	nice python3 tests/tools/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
 
-docs: ## the Rust API as HTML, in target/doc
+# Sphinx and its themes are in an environment of their own: tests and CI do not need them.
+DOCSENV := build/docs-env/.installed
+
+$(DOCSENV): docs/requirements.txt
+	rm -rf build/docs-env && "$(PYTHON)" -m venv build/docs-env
+	build/docs-env/bin/python -m pip install --quiet --require-hashes -r docs/requirements.txt
+	touch $@
+
+docs: build $(DOCSENV) ## the documentation site with its executed gallery: build/site/index.html
+	"$(PYTHON)" docs/stage.py build/docs-src
+	rm -rf build/site build/docs-trees
+	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
+	du -sh build/site
+
+rustdoc: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps
 
 $(ZIG): $(VENV) requirements-wheel.txt
@@ -154,14 +168,14 @@ wheel: $(ZIG) ## the wheel and the source distribution, with examples, papers an
 install-check: $(VENV) ## installs the wheel of `make wheel` into an empty environment and runs its commands; ARGS=--whole for all of rfc2884
 	$(BIN)/python tests/tools/wheel/check.py $(ARGS)
 
-lock: ## choose new versions of the Python packages and write requirements.txt and requirements-wheel.txt
+COMPILE := build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
+
+lock: ## choose new versions of the Python packages and write requirements.txt, requirements-wheel.txt and docs/requirements.txt
 	rm -rf build/lock && "$(PYTHON)" -m venv build/lock && build/lock/bin/python -m pip install --quiet uv
-	build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
-	  --group dev pyproject.toml --output-file requirements.txt
-	build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
-	  --group wheel --output-file requirements-wheel.txt
+	$(COMPILE) --group dev pyproject.toml --output-file requirements.txt
+	$(COMPILE) --group wheel --output-file requirements-wheel.txt
+	$(COMPILE) --constraints requirements.txt --extra plots pyproject.toml docs/requirements.in --output-file docs/requirements.txt
 
 clean: ## remove everything the verbs have made, except results
 	rm -rf .venv target build python/ecnlab/data
