@@ -10,10 +10,15 @@ release = version = ecnlab.__version__
 html_title = "ecnlab"
 language = "en"
 
-extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "undoc-members": False}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 6
 nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]
+"""Types of Polars, Matplotlib and Python in signatures: their documentation is not part of an offline site."""
 exclude_patterns = ["gallery"]
 
 html_theme = "pydata_sphinx_theme"

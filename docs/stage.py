@@ -33,10 +33,10 @@ def pages() -> list[Path]:
     return sorted({page for pattern in PAGES for page in ROOT.glob(pattern)})
 
 
-def toctree(names: list[str], caption: str = "") -> str:
+def toctree(names: list[str]) -> str:
     """Return a hidden table of contents of the pages ``names``, by their paths in the checkout."""
     entries = "\n".join(f"/{name.removesuffix('.md')}" for name in names)
-    return f"\n```{{toctree}}\n:hidden:\n{f':caption: {caption}' if caption else ''}\n{entries}\n```\n"
+    return f"\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
 
 
 def resolved(page: Path, target: str) -> Path | None:
@@ -116,8 +116,8 @@ class Stage:
         for title, body in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE):
             listed = re.findall(r"^\| \[[^\]]*\]\(([^)#]+)\)", body, re.MULTILINE)
             names = [str((index.parent / name).resolve().relative_to(ROOT)) for name in listed]
-            extra = ["README.md"] if title == "Use" else []
-            self.put(Path(f"docs/section-{title.lower()}.md"), f"# {title}\n{body}{toctree([*extra, *names])}")
+            titled = re.sub(r"^\| \[[^\]]*\]", "| []", body, flags=re.MULTILINE)  # the site shows the title of the page
+            self.put(Path(f"docs/section-{title.lower()}.md"), f"# {title}\n{titled}{toctree(names)}")
         self.put(Path("docs/README.md"), f"---\norphan: true\n---\n{text}")
 
     def listing(self, folder: Path) -> None:

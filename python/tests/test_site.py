@@ -1,0 +1,64 @@
+"""The documentation site without Sphinx: the staged pages, and the page of the Python interface."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ecnlab
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def stage() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("stage", DOCS / "stage.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_page_is_staged_and_every_link_leads_to_a_staged_file(stage: ModuleType, tmp_path: Path) -> None:
+    stage.Stage(tmp_path / "site").write()
+    staged = [*(tmp_path / "site").rglob("*.md")]
+    assert len(staged) > len([*DOCS.rglob("*.md")])
+    dead = []
+    for page in staged:
+        text = re.sub(r"`[^`\n]*`", "", stage.FENCED.sub("", page.read_text()))
+        for _, target, _ in stage.LINK.findall(text):
+            if not re.match(r"[a-z]+:", target) and not (page.parent / target).is_file():
+                dead.append(f"{page.relative_to(tmp_path)}: {target}")
+    assert dead == []
+
+
+def test_a_link_to_a_folder_leads_to_the_list_of_its_files(stage: ModuleType, tmp_path: Path) -> None:
+    stage.Stage(tmp_path / "site").write()
+    assert "](examples/files.md)" in (tmp_path / "site/README.md").read_text()
+    assert "[red.md](red.md)" in (tmp_path / "site/docs/laws/files.md").read_text()
+
+
+def test_the_page_of_the_python_interface_has_every_public_name() -> None:
+    listed = re.findall(r"^\.\. auto(?:function|class|exception):: ecnlab\.(?:\w+\.)*(\w+)$", *page("api.rst"))
+    assert {*ecnlab.__all__} - {"__version__"} <= {*listed}
+
+
+def page(name: str) -> tuple[str, re.RegexFlag]:
+    return (DOCS / name).read_text(), re.MULTILINE
+
+
+def test_the_examples_of_the_python_interface_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "examples/dumbbell.toml").read_text().replace('"60 s"', '"3 s"').replace('"10 s"', '"1 s"')
+    (tmp_path / "dumbbell.toml").write_text(text + '[capture.bottleneck]\nlink = "bottleneck"\n')
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ecnlab.run("dumbbell.toml", captures="captures").captures[0], "bottleneck.pcapng")
+    blocks = re.findall(r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", *page("api.rst"))
+    assert len(blocks) >= 3
+    for block in blocks:
+        exec(compile(re.sub(r"^   ", "", block, flags=re.MULTILINE), "api.rst", "exec"), {})
