@@ -17,7 +17,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md", "papers/*/README.md")
-SITE_ONLY: Final = ("docs/index.rst", "docs/api.rst", "docs/conf.py", "docs/static", "docs/gallery")
+SITE_ONLY: Final = ("docs/index.rst", "docs/api.rst", "docs/conf.py", "docs/gallery_hooks.py", "docs/static")
 LINK: Final = re.compile(r"(\]\(<?)([^)\s>#]+)((?:#[^)\s>]*)?>?\))")
 FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 BELOW: Final = {
@@ -64,9 +64,10 @@ class Stage:
             self.listing(folder)
         for name in SITE_ONLY:
             self.copy(ROOT / name, self.out / Path(name).relative_to("docs"))
-        for source in (ROOT / "examples").rglob("*"):
-            if source.suffix in (".toml", ".py"):
-                self.copy(source, self.out / "gallery" / source.relative_to(ROOT / "examples"))
+        gallery = self.out / "examples-of-gallery"  # each example is executed in this folder
+        self.copy(ROOT / "docs/gallery", gallery)
+        for source in [*(ROOT / "examples").glob("*.toml"), ROOT / "examples/laws"]:
+            self.copy(source, gallery / source.name)
 
     def put(self, name: Path, text: str) -> None:
         """Write the page ``name``."""

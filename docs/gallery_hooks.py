@@ -1,0 +1,80 @@
+"""The gallery's use of sphinx-gallery: the order of the examples, their pictures, and the layout of their pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from sphinx.application import Sphinx
+from sphinx_gallery.scrapers import figure_rst
+
+ORDER = (
+    "aimd",
+    "cubic",
+    "hystart",
+    "rtt_unfairness",
+    "square_root",
+    "vegas",
+    "red_average",
+    "thresholds",
+    "codel",
+    "pie",
+    "fq_codel",
+    "delay_and_goodput",
+    "parking_lot",
+    "short_transfers",
+    "dctcp",
+    "accecn_thinning",
+    "dualpi2",
+    "protection",
+    "bbr_buffers",
+    "bleaching",
+    "firewall",
+    "tunnel",
+    "violations",
+    "python_law",
+    "model",
+)
+"""The examples in the order of the gallery: senders, queues, ECN, the path, tools."""
+
+
+class Order:
+    """The sort key of the examples of a folder."""
+
+    def __init__(self, _folder: str) -> None:
+        pass
+
+    def __call__(self, name: str) -> int:
+        """Return the place of an example in the gallery."""
+        return ORDER.index(name.removeprefix("plot_").removesuffix(".py"))
+
+
+def plain_style(_config: Any, _name: str) -> None:
+    """Give pictures that an example draws with Matplotlib itself the look of ecnlab's figures."""
+    mpl.rcdefaults()
+    look = {"font.size": 9, "axes.titlesize": 9, "axes.titleweight": "bold", "axes.titlelocation": "left"}
+    mpl.rcParams.update({**look, "axes.spines.top": False, "axes.spines.right": False})
+
+
+def picture(_block: Any, variables: dict[str, Any], config: dict[str, Any]) -> str:
+    """Return the picture of an example: its variable `figure`, of ecnlab or of Matplotlib."""
+    figure = variables["example_globals"].pop("figure", None)
+    if figure is None:
+        return ""
+    path = Path(next(variables["image_path_iterator"]))
+    if hasattr(figure, "save"):
+        figure.save(path)
+    else:
+        figure.savefig(path, dpi=200)
+    return figure_rst([str(path)], config["src_dir"])
+
+
+def picture_first(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Move the picture of an example above its code."""
+    found = re.search(r"^\.\. image-sg::.*\n(?:(?: .*)?\n)*", source[0], re.MULTILINE)
+    if name.startswith("gallery/plot_") and found and "\n.. code-block:: Python\n" in source[0]:
+        rest = source[0][: found.start()] + source[0][found.end() :]
+        before, code, after = rest.partition("\n.. code-block:: Python\n")
+        source[0] = f"{before}\n{found[0]}\n{code}{after}"

@@ -1,0 +1,152 @@
+"""Each example of the gallery runs, and shows what its text states. `make docs` runs the same files with all replicates."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
+
+Names = dict[str, Any]
+
+
+def means(names: Names, metric: str, by: str = "arm") -> dict[str, float]:
+    """The mean of ``metric`` by arm or point of an axis."""
+    table = names["sweep"].metrics.filter(metric=metric).group_by(by).agg(pl.col("value").mean())
+    return dict(zip(table[by], table["value"], strict=True))
+
+
+def lines(names: Names) -> list[Any]:
+    """The lines of a picture by Matplotlib."""
+    return list(names["figure"].axes[0].lines)
+
+
+def numbers(names: Names) -> list[float]:
+    """The first number in the name of each line."""
+    return [float(re.search(r"[\d.]+", line.get_label().partition(":")[2])[0]) for line in lines(names)]
+
+
+def near(found: Any, wanted: Any, share: float) -> bool:
+    """Whether all values are within ``share`` of the wanted ones."""
+    return bool(np.all(np.abs(np.asarray(found) / np.asarray(wanted) - 1) < share))
+
+
+def falls(values: list[float]) -> bool:
+    return all(first > second for first, second in pairwise(values))
+
+
+def accecn(names: Names) -> bool:
+    table = names["sweep"].metrics.filter(metric="accuracy", loss="0.4").group_by("arm").agg(pl.col("value").mean())
+    found = dict(zip(table["arm"], table["value"], strict=True))
+    return abs(found["RFC 8257"] - 1) > abs(found["AccECN"] - 1)
+
+
+def isolated(names: Names) -> bool:
+    delays = names["run"].table("sojourns").filter(link="bottleneck").sort("sojourn_p99_s")
+    return delays["group"].first() == "voice"
+
+
+def longest(names: Names) -> bool:
+    figure = names["figure"]
+    rows = figure.data().group_by("series").agg(pl.col(figure.x).mean()).sort(figure.x)
+    return "drop-tail" in rows["series"].last()
+
+
+STATED: dict[str, Callable[[Names], bool]] = {
+    "accecn_thinning": accecn,
+    "aimd": lambda names: names["share"] > 0.9,
+    "bbr_buffers": lambda names: (
+        means(names, "share", "buffer")["9 packets"] > 0.8 and means(names, "share", "buffer")["140 packets"] < 0.6
+    ),
+    "bleaching": lambda names: names["free"] > 3 * names["marked"],
+    "codel": lambda names: near(names["gaps"][:100], 100 / np.sqrt(names["count"][:100]), 0.1),
+    "cubic": lambda names: numbers(names)[0] < numbers(names)[1],
+    "dctcp": lambda names: np.std(lines(names)[1].get_ydata()) < np.std(lines(names)[0].get_ydata()) / 2,
+    "delay_and_goodput": longest,
+    "dualpi2": lambda names: (
+        means(names, "ratio", "rate")["10 Mbps"] < 0.6 < 1.1 < means(names, "ratio", "rate")["80 Mbps"]
+    ),
+    "firewall": lambda names: (
+        names["run"].flows["ecn_fallbacks"].sum() > 0
+        and names["run"].transactions.filter(measured=True)["latency_s"].max() > 1
+    ),
+    "fq_codel": isolated,
+    "hystart": lambda names: numbers(names)[1] < numbers(names)[0],
+    "model": lambda names: (
+        near(lines(names)[1].get_ydata()[:4], lines(names)[0].get_ydata()[:4], 0.15)
+        and min(lines(names)[1].get_ydata()[4:] / lines(names)[0].get_ydata()[4:]) > 1.15
+    ),
+    "parking_lot": lambda names: names["long"] < 1,
+    "pie": lambda names: abs(names["share"] - 1 / 6) < 0.02 and names["last"]["pie_p"].mean() > 0.2,
+    "protection": lambda names: (
+        numbers(names)[0] == 99 and lines(names)[0].get_xdata()[-1] < lines(names)[1].get_xdata()[-1] / 3
+    ),
+    "python_law": lambda names: names["mean"] < 20,
+    "red_average": lambda names: names["steady"]["average_packets"].std() < names["steady"]["packets"].std(),
+    "rtt_unfairness": lambda names: names["slope"] < -0.7,
+    "short_transfers": lambda names: means(names, "p90")["marks"] < means(names, "p90")["drops"] / 2,
+    "square_root": lambda names: near(names["rates"][:5], names["model"][:5], 0.2),
+    "thresholds": lambda names: falls(names["figure"].data()[names["figure"].y][::-1].to_list()),
+    "tunnel": lambda names: (
+        means(names, "queue")["RFC 2003"] > 2 * means(names, "queue")["RFC 6040"]
+        and means(names, "retransmits")["RFC 6040"] == 0
+    ),
+    "vegas": lambda names: (
+        np.mean(lines(names)[1].get_ydata()[150:]) < 10 < 20 < np.mean(lines(names)[0].get_ydata()[150:])
+    ),
+    "violations": lambda names: names["found"]["packets"].min() > 0 and names["found"].height == 3,
+}
+"""What the text of each example states, of the variables that the example leaves."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files of examples/, as the build of the site has."""
+    shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mpl, "rcParams", mpl.rcParams.copy())
+    mpl.use("Agg")
+    return tmp_path
+
+
+def executed(example: Path) -> Names:
+    """The variables of ``example`` after it ran with two replicates."""
+    names: Names = {"__name__": "example"}
+    code = re.sub(r"replicates=\d+", "replicates=2", example.read_text())
+    if "goodput_over_delay" in code:
+        code = code.replace("replicates=2", "replicates=3")
+    exec(compile(code, str(example), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("example", GALLERY, ids=lambda path: path.stem.removeprefix("plot_"))
+@pytest.mark.usefixtures("folder")
+def test_the_example_runs_and_shows_what_its_text_states(example: Path) -> None:
+    names = executed(example)
+    assert names["figure"] is not None
+    assert STATED[example.stem.removeprefix("plot_")](names)
+
+
+def test_every_example_has_a_place_in_the_gallery() -> None:
+    hooks = (ROOT / "docs/gallery_hooks.py").read_text()
+    order = re.search(r"^ORDER = \((.*?)\)", hooks, re.DOTALL | re.MULTILINE)
+    assert order
+    assert sorted(re.findall(r"\w+", order[1])) == [path.stem.removeprefix("plot_") for path in GALLERY]
+
+
+def test_examples_are_short() -> None:
+    for example in GALLERY:
+        lines = [
+            line for line in example.read_text().partition("# %%")[2].splitlines() if line and "import" not in line
+        ]
+        assert len(lines) <= 20, example
