@@ -88,9 +88,7 @@ STATED: dict[str, Callable[[Names], bool]] = {
     ),
     "parking_lot": lambda names: names["long"] < 1,
     "pie": lambda names: abs(names["share"] - 1 / 6) < 0.02 and names["last"]["pie_p"].mean() > 0.2,
-    "protection": lambda names: (
-        numbers(names)[0] == 99 and lines(names)[0].get_xdata()[-1] < lines(names)[1].get_xdata()[-1] / 3
-    ),
+    "protection": lambda names: lines(names)[0].get_xdata()[-1] < lines(names)[1].get_xdata()[-1] / 3,
     "python_law": lambda names: names["mean"] < 20,
     "red_average": lambda names: names["steady"]["average_packets"].std() < names["steady"]["packets"].std(),
     "rtt_unfairness": lambda names: names["slope"] < -0.7,
