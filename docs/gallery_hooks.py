@@ -72,9 +72,10 @@ def picture(_block: Any, variables: dict[str, Any], config: dict[str, Any]) -> s
 
 
 def picture_first(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Move the picture of an example above its code."""
+    """Move the picture of an example above its output and its code."""
     found = re.search(r"^\.\. image-sg::.*\n(?:(?: .*)?\n)*", source[0], re.MULTILINE)
-    if name.startswith("gallery/plot_") and found and "\n.. code-block:: Python\n" in source[0]:
+    if name.startswith("gallery/plot_") and found:
         rest = source[0][: found.start()] + source[0][found.end() :]
-        before, code, after = rest.partition("\n.. code-block:: Python\n")
-        source[0] = f"{before}\n{found[0]}\n{code}{after}"
+        below = re.search(r"^\.\. (?:rst-class:: sphx-glr-script-out|code-block:: Python)$", rest, re.MULTILINE)
+        at = below.start() if below else found.start()
+        source[0] = f"{rest[:at]}{found[0].rstrip()}\n\n{rest[at:]}"
