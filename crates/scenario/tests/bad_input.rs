@@ -51,7 +51,7 @@ const CASES: &[Case] = &[
         "duration = \"10 s\"",
         "duration = \"10 s\"\nprofile = \"solaris\"",
         &["x.toml:3:11: `profile` cannot be `solaris`; valid values: modern, linux-2.0, linux-2.2, linux-7, \
-           ns-2.1b6, ns-2.1b8a, ns-2.29, ns-2.35"],
+           ns-2.1b6, ns-2.1b8a, ns-2.29, ns-2.35, l4s"],
     ),
     (
         "\"ftp\"",

@@ -12,6 +12,7 @@ use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::invalid::{Invalid, ensure};
+use crate::profile::implementation;
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
 
@@ -321,7 +322,7 @@ impl Config {
     /// as DCTCP's `profile`.
     #[must_use]
     pub fn settled(mut self, profile: &str) -> Config {
-        self.congestion.settle(profile);
+        self.congestion.settle(implementation(profile));
         self
     }
 

@@ -24,6 +24,8 @@ pub struct Profile {
     pub name: &'static str,
     /// One-line description.
     pub summary: String,
+    /// Name of the profile from which it has the values that its own file omits, if there is one.
+    pub base: Option<&'static str>,
     /// All settings, in the order of their keys.
     pub settings: Vec<Setting>,
     /// The settings as a configuration.
@@ -57,16 +59,24 @@ impl Profile {
             Some(toml::Value::String(summary)) => summary,
             _ => return Err(fail("lacks a summary".into())),
         };
+        let base = match table.remove("base") {
+            Some(base) => Some(base_file(&base).ok_or_else(|| fail(format!("base: there is no profile {base}")))?),
+            None => None,
+        };
+        let mut all: toml::Table =
+            base.map_or(Ok(toml::Table::new()), |(_, text)| toml::from_str(text)).map_err(|e| fail(e.to_string()))?;
+        all.remove("summary");
+        all.extend(table);
         let mut settings = Vec::new();
         let mut values = toml::Table::new();
-        for (key, entry) in table {
+        for (key, entry) in all {
             let Entry { value, source } = entry.try_into().map_err(|e| fail(format!("{key}: {e}")))?;
             values.insert(key.clone(), value.clone());
             settings.push(Setting { key, value, source });
         }
         let config = Config::read(values).map_err(|e: toml::de::Error| fail(e.to_string()))?;
         config.check().map_err(|e| fail(e.to_string()))?;
-        Ok(Profile { name, summary, settings, config })
+        Ok(Profile { name, summary, base: base.map(|(name, _)| name), settings, config })
     }
 
     /// The values as a table, in which a scenario replaces single values before it becomes a [`Config`].
@@ -81,7 +91,17 @@ macro_rules! files {
 
 /// Names and files of the profiles.
 const FILES: &[(&str, &str)] =
-    files!("modern", "linux-2.0", "linux-2.2", "linux-7", "ns-2.1b6", "ns-2.1b8a", "ns-2.29", "ns-2.35");
+    files!("modern", "linux-2.0", "linux-2.2", "linux-7", "ns-2.1b6", "ns-2.1b8a", "ns-2.29", "ns-2.35", "l4s");
+
+/// Name and text of the profile that another one names as its `base`.
+fn base_file(base: &toml::Value) -> Option<(&'static str, &'static str)> {
+    FILES.iter().copied().find(|(name, _)| base.as_str() == Some(name))
+}
+
+/// The profile whose implementation `name` describes: its base, or itself.
+pub(crate) fn implementation(name: &str) -> &str {
+    profile(name).and_then(|profile| profile.base).unwrap_or(name)
+}
 
 /// The profiles of this crate.
 pub fn profiles() -> &'static [Profile] {
@@ -109,6 +129,29 @@ mod tests {
             assert_eq!(Config::read(profile.table()), Ok::<_, toml::de::Error>(profile.config));
         }
         assert_eq!(profiles().len(), FILES.len());
+    }
+
+    #[test]
+    fn a_profile_with_a_base_differs_only_in_the_keys_of_its_file() {
+        let (l4s, linux) = (profile("l4s").unwrap(), profile("linux-7").unwrap());
+        let differ = l4s.settings.iter().zip(&linux.settings).filter(|(own, base)| own.value != base.value);
+        let keys: Vec<_> = differ.map(|(own, _)| own.key.as_str()).collect();
+        assert_eq!((l4s.base, keys), (Some("linux-7"), vec!["congestion", "dsack", "ecn"]));
+        assert_eq!((implementation("l4s"), implementation("modern"), implementation("x")), ("linux-7", "modern", "x"));
+        let text = include_str!("../profiles/l4s.toml");
+        let wrong = Profile::parse("x", &text.replace("base = \"linux-7\"", "base = \"linux-8\"")).unwrap_err();
+        assert!(wrong.to_string().contains("there is no profile \"linux-8\""), "{wrong}");
+    }
+
+    /// With `profile = "l4s"` laws that depend on the profile are those of its base.
+    #[test]
+    fn laws_take_the_implementation_of_the_base() {
+        let dctcp = |name| {
+            let congestion = serde_json::from_value(serde_json::json!("dctcp")).unwrap();
+            Config { congestion, ..profile("linux-7").unwrap().config.clone() }.settled(name)
+        };
+        assert_eq!(dctcp("l4s"), dctcp("linux-7"));
+        assert_ne!(dctcp("l4s"), dctcp("modern"));
     }
 
     #[test]
