@@ -42,6 +42,9 @@ fn dicts<'py>(py: Python<'py>, found: &Diagnostics) -> PyResult<Vec<Bound<'py, P
         dict.set_item("key", &diagnostic.key)?;
         dict.set_item("message", &diagnostic.message)?;
         dict.set_item("help", &diagnostic.help)?;
+        if !diagnostic.table.is_empty() {
+            dict.set_item("table", &diagnostic.table)?;
+        }
         Ok(dict)
     };
     found.iter().map(one).collect()

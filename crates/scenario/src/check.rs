@@ -7,12 +7,14 @@ mod wire;
 
 use ecnlab_aqm as aqm;
 use ecnlab_base::{Bytes, Dur};
+use ecnlab_tcp as tcp;
 use ecnlab_traffic::{Checked, Impossible};
 
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
 use crate::findings::Findings;
 use crate::layout::{self, Instance, Layout};
+use crate::paste;
 use crate::path::Path;
 use crate::profile;
 use crate::tables::Tables;
@@ -98,12 +100,23 @@ fn check_laws(tables: &Tables, found: &mut Findings<'_>) {
         }
     }
     for (name, tcp) in &tables.tcps {
-        if let Err(e) = tcp.config.check() {
-            let keys: Vec<&str> = ["tcp", name].into_iter().chain(e.key.split('.')).collect();
-            let path = Path::of(&keys);
-            found.value(&path, format!("`{path}` {}", e.problem), "");
+        if let Some(refusal) = tcp.config.refusal() {
+            refuse_tcp(name, &refusal, found);
         }
     }
+}
+
+/// Reports all problems of `[tcp.NAME]`, with the table that is accepted.
+fn refuse_tcp(name: &str, refusal: &tcp::Refusal, found: &mut Findings<'_>) {
+    let path = Path::of(&["tcp", name]);
+    let problem = |problem: &tcp::Invalid| {
+        let path = problem.key.split('.').fold(path.clone(), |path, key| path.key(key));
+        let message = format!("`{path}` {}", problem.problem);
+        (path, message)
+    };
+    let problems: Vec<_> = refusal.problems.iter().map(problem).collect();
+    let accepted = (!refusal.remedies.is_empty()).then(|| paste::table(&path, found.node(&path), &refusal.remedies));
+    found.table(&problems, accepted.unwrap_or_default());
 }
 
 fn check_link(link: &Link, path: &Path, tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {

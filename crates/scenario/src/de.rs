@@ -11,6 +11,7 @@ use serde::forward_to_deserialize_any;
 
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::path::{Part, Path};
+use crate::synonyms;
 use crate::tree::{Entry, Node, Value};
 
 /// An error found by serde, and its depth below the deserialised value.
@@ -205,7 +206,9 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
         Problem::Type { found, wanted } => {
             let found = node.get(fault).map_or(found.as_str(), |n| n.kind());
             let message = format!("`{path}` is {found}, not {}", plain(wanted));
-            Diagnostic::new(node.place_of(fault), &path, message, "")
+            let switch = matches!(node.get(fault).map(|n| &n.value), Some(Value::Bool(_)));
+            let help = if switch { synonyms::of_switch(&path) } else { "" };
+            Diagnostic::new(node.place_of(fault), &path, message, help)
         }
         Problem::Other(text) => {
             // Messages of units have the form `problem; remedy`.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::path::Path;
 use crate::source::Place;
+use crate::synonyms;
 use crate::text::visible;
 
 /// Maximum number of characters shown of a line; of a longer line those around the location.
@@ -28,6 +29,8 @@ pub struct Diagnostic {
     pub excerpt: String,
     /// Number of characters concerned, from `column` on.
     pub width: usize,
+    /// A table, as TOML, that is accepted in place of the one with the errors; empty if none is proposed.
+    pub table: String,
 }
 
 /// All errors of a file, in the order of its lines. Never empty.
@@ -46,11 +49,17 @@ impl Diagnostic {
             help: help.into(),
             excerpt: at.excerpt.to_owned(),
             width: at.width,
+            table: String::new(),
         }
+    }
+
+    /// This error with a `table` that is accepted in place of the one with the errors.
+    pub(crate) fn with_table(self, table: String) -> Diagnostic {
+        Diagnostic { table, ..self }
     }
 }
 
-/// `file:line:column: message; help`, then the line with a caret under the place.
+/// `file:line:column: message; help`, then the line with a caret under the place, and the accepted table.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", visible(&self.path), self.line, self.column, visible(&self.message))?;
@@ -68,7 +77,11 @@ impl fmt::Display for Diagnostic {
         let (cut, open) = (if from > 0 { "\u{2026}" } else { "" }, if from + LONGEST < all { "\u{2026}" } else { "" });
         write!(f, "\n  {number} | {cut}{}{open}", visible(&part(from, LONGEST)))?;
         let indent = if cut.is_empty() { indent } else { format!(" {indent}") };
-        write!(f, "\n  {:width$} | {indent}{carets}", "", width = number.len())
+        write!(f, "\n  {:width$} | {indent}{carets}", "", width = number.len())?;
+        if !self.table.is_empty() {
+            f.write_str("\n  this table is accepted:")?;
+        }
+        self.table.lines().try_for_each(|line| write!(f, "\n    {}", visible(line)))
     }
 }
 
@@ -106,6 +119,9 @@ impl std::error::Error for Diagnostics {}
 
 /// Returns a remedy for the unknown word `word`: the most similar of `valid`, or all of them if none is similar.
 pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> String {
+    if let Some(meant) = synonyms::meant(word, valid).filter(|_| plural == "keys" || plural == "values") {
+        return meant;
+    }
     if let Some(near) = nearest(word, valid) {
         return format!("did you mean `{near}`?");
     }
@@ -147,7 +163,7 @@ mod tests {
         let shown = |column: usize, width: usize, length: usize| {
             let excerpt = "x".repeat(length);
             let (path, key, message, help) = Default::default();
-            Diagnostic { path, line: 1, column, key, message, help, excerpt, width }.to_string()
+            Diagnostic { path, line: 1, column, key, message, help, excerpt, width, table: String::new() }.to_string()
         };
         let (x120, carets) = ("x".repeat(120), |from: usize, n: usize| " ".repeat(from) + &"^".repeat(n));
         assert_eq!(shown(3, 2, 120), format!(":1:3: \n  1 | {x120}\n    | {}", carets(2, 2)));

@@ -40,6 +40,23 @@ impl Findings<'_> {
         }
     }
 
+    /// Adds the errors of one table: paths of values, and messages. The last one in the text has the `table` that is
+    /// accepted, which may be empty.
+    pub fn table(&mut self, problems: &[(Path, String)], table: String) {
+        let new = |(path, message): &(Path, String)| Diagnostic::new(self.tree.place_of(path), path, message, "");
+        let mut found: Vec<Diagnostic> = problems.iter().map(new).collect();
+        let last = found.iter_mut().max_by_key(|one| (one.line, one.column, one.message.clone()));
+        if let Some(last) = last {
+            last.table = table;
+        }
+        self.found.extend(found);
+    }
+
+    /// Returns the value at `path` of the scenario.
+    pub fn node(&self, path: &Path) -> Option<&Node> {
+        self.tree.get(path)
+    }
+
     /// Returns whether there are no errors.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::de::{Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::names::{NAMES, is_name};
+use crate::paste;
 use crate::path::Path;
 use crate::source::Place;
 use crate::tree::{Entry, MOST_LEVELS, Node, Table, Value};
@@ -79,6 +80,9 @@ fn refuse_unknown(node: &Node, path: &Path, valid: &[&str]) -> Result<(), Vec<Di
 /// Returns the registry entry of a queue's discipline, given by its name or by a table with the key that names it.
 fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>> {
     if let Some(named) = node.at(&["discipline"]).filter(|named| named.table().is_some()) {
+        if named.at(&["kind"]).is_some() {
+            return Err(vec![refuse_kind(node, named, path)]);
+        }
         let row = ROWS.iter().find(|row| row.facts.named_by.is_some_and(|key| named.at(&[key]).is_some()));
         return row.ok_or_else(|| {
             let (inside, keys) = (path.key("discipline"), ROWS.iter().filter_map(|row| row.facts.named_by));
@@ -100,6 +104,21 @@ fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>>
         let place = node.place_of(&Path::of(&["discipline"]));
         vec![Diagnostic::new(place, &inside, message, suggest(&name, &names, "values"))]
     })
+}
+
+/// Refuses `discipline = { kind = NAME, ... }`, as a window law is written, with the keys in their place.
+fn refuse_kind(node: &Node, named: &Node, path: &Path) -> Diagnostic {
+    let inside = path.key("discipline");
+    let own = |key: &str| if key == "kind" { "discipline".to_owned() } else { key.to_owned() };
+    let inner = named.table().into_iter().flatten().map(|(key, entry)| (own(key), entry.node.to_toml()));
+    let message =
+        format!("`{inside}` is a table with `kind`: a discipline is a name, and its keys are keys of `{path}`");
+    let outer = node.part(|key| key != "discipline");
+    Diagnostic::new(&named.place, &inside, message, "").with_table(paste::table(
+        path,
+        Some(&outer),
+        &inner.collect::<Vec<_>>(),
+    ))
 }
 
 /// Adds the discipline's defaults for missing keys.

@@ -38,7 +38,7 @@ const CASES: &[Case] = &[
         "\"off\"",
         "\"on\"",
         &[
-            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, ecn-becn, ecn-becn-both, accecn-linux",
+            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; did you mean `rfc3168`? one echo per round trip (RFC 3168); \"accecn\" counts marks (RFC 9768), \"off\" is no ECN",
         ],
     ),
     ("ecn = \"off\"", "profle = \"modern\"", &["x.toml:15:1: unknown key `tcp.mine.profle`; did you mean `profile`?"]),
@@ -59,13 +59,48 @@ const CASES: &[Case] = &[
         &["x.toml:19:27: unknown key `flow.bulk.traffic.sise`; did you mean `size`?"],
     ),
     ("\"ftp\"", "\"fpt\"", &["x.toml:19:11: `flow.bulk.traffic.kind` cannot be `fpt`; did you mean `ftp`?"]),
+    // Guessed names.
+    ("ecn = \"off\"", "cc = \"cubic\"", &["x.toml:15:1: unknown key `tcp.mine.cc`; did you mean `congestion`?"]),
+    (
+        "\"ftp\"",
+        "\"bulk\"",
+        &[
+            "x.toml:19:11: `flow.bulk.traffic.kind` cannot be `bulk`; did you mean `ftp`? it sends without end, or `size` bytes",
+        ],
+    ),
+    (
+        "ecn = \"off\"",
+        "ecn = true",
+        &[
+            "x.toml:15:7: `tcp.mine.ecn` is a boolean, not one of its values in quotes; for true write \"rfc3168\", one echo per \
+           round trip (RFC 3168), or \"accecn\", counts of marks (RFC 9768, with dsack = true); for false write \"off\"",
+        ],
+    ),
+    (
+        "rate = \"1 Mbps\"",
+        "rate = \"1 Mbps\"\nlatency = \"1 ms\"\nrtt = \"2 ms\"\nbuffer = 9\naqm = \"red\"\nbandwidth = 3",
+        &[
+            "x.toml:7:1: unknown key `link.pipe.latency`; did you mean `delay`? one way",
+            "x.toml:8:1: unknown key `link.pipe.rtt`; did you mean `delay`? one way, so half of the RTT if no other link adds to it",
+            "x.toml:9:1: unknown key `link.pipe.buffer`; did you mean `queue`? it names a table [queue.NAME], whose `limit` is the buffer",
+            "x.toml:10:1: unknown key `link.pipe.aqm`; did you mean `queue`? it names a table [queue.NAME], whose `discipline` is the AQM",
+            "x.toml:11:1: unknown key `link.pipe.bandwidth`; did you mean `rate`?",
+        ],
+    ),
+    (
+        "limit = ",
+        "buffer = ",
+        &[
+            "x.toml:9:1: `queue.red` lacks `limit`; add, for example, `limit = \"100 packets\"`",
+            "x.toml:11:1: unknown key `queue.red.buffer`; did you mean `limit`? with a unit: \"100 packets\" or \"150 kB\"",
+        ],
+    ),
     // Keys of a TCP that are rules of its window, beside others.
     (
         "ecn = \"off\"",
         "ecn = \"on\"\ngrowth = \"per-akc\"\nrounding = 3\ngrowht_limit = 2",
         &[
-            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, \
-             ecn-becn, ecn-becn-both, accecn-linux",
+            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; did you mean `rfc3168`? one echo per round trip (RFC 3168); \"accecn\" counts marks (RFC 9768), \"off\" is no ECN",
             "x.toml:16:10: `tcp.mine.growth` cannot be `per-akc`; did you mean `per-ack`?",
             "x.toml:17:12: `tcp.mine.rounding` is an integer, not one of its values in quotes",
             "x.toml:18:1: unknown key `tcp.mine.growht_limit`; did you mean `growth_limit`?",
@@ -94,6 +129,8 @@ const CASES: &[Case] = &[
         "ecn = \"off\"",
         "ecn = \"rfc3168\"\ncongestion = \"prague\"",
         &[
+            "x.toml:14:1: `tcp.mine.dsack` must be true with ecn = \"accecn\" and sack = true (RFC 9768 §3.1.1)",
+            "x.toml:14:1: `tcp.mine.recovery` must be \"linux-newreno\" or \"rack\" with congestion = \"prague\", which sets its window by itself",
             "x.toml:16:14: `tcp.mine.congestion` needs feedback that counts marks: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\", not \"rfc3168\"",
         ],
     ),

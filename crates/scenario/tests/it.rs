@@ -9,6 +9,7 @@ mod experiments;
 mod laws;
 mod memory;
 mod mutations;
+mod remedies;
 mod scenarios;
 mod schema;
 mod userlaws;

@@ -11,7 +11,6 @@ use serde::de::IntoDeserializer;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::invalid::{Invalid, ensure};
 use crate::profile::implementation;
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
@@ -295,12 +294,6 @@ pub enum RtoFloor {
     Variation,
 }
 
-/// The largest window that the maximum window scale can announce, in bytes (RFC 7323 §2.2).
-const MAX_WINDOW: u64 = 65_535 << 14;
-
-/// Maximum of `max_doublings`: more doublings exceed any useful `max_rto`.
-const MAX_DOUBLINGS: u32 = 16;
-
 impl Config {
     /// Reads a table of all keys, including those of [`Rules`].
     ///
@@ -324,77 +317,6 @@ impl Config {
     pub fn settled(mut self, profile: &str) -> Config {
         self.congestion.settle(implementation(profile));
         self
-    }
-
-    /// Checks for the first impossible value.
-    ///
-    /// # Errors
-    /// [`Invalid`] names the key and the values it may have.
-    pub fn check(&self) -> Result<(), Invalid> {
-        let at_least_one = [
-            ("ack_every", self.ack_every),
-            ("initial_window", self.initial_window),
-            ("syn_losses_to_one", self.syn_losses_to_one),
-            ("max_timeouts", self.max_timeouts),
-            ("max_syn_timeouts", self.max_syn_timeouts),
-        ];
-        for (key, value) in at_least_one {
-            ensure(value >= 1, key, || "must be at least 1".into())?;
-        }
-        self.rules.check()?;
-        ensure(self.slow_start == SlowStartKind::Standard || self.congestion.has_slow_start(), "slow_start", || {
-            format!("must be \"standard\" with congestion = \"{}\", which has no slow start", self.congestion.name())
-        })?;
-        let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
-        ensure(!(threshold && self.slow_start.only_without_threshold()), "slow_start", || {
-            let name = self.slow_start.name();
-            format!("\"{name}\" needs initial_ssthresh = \"unlimited\": it applies only until ssthresh is set")
-        })?;
-        ensure((64..=65_495).contains(&self.mss.0), "mss", || {
-            format!("must be from 64 B to 65495 B, not {}", self.mss)
-        })?;
-        let most = if self.window_scaling { MAX_WINDOW } else { 65_535 };
-        ensure((1..=most).contains(&self.receive_buffer.0), "receive_buffer", || {
-            format!("must be from 1 B to {most} B with window_scaling = {}", self.window_scaling)
-        })?;
-        ensure(self.timestamp_clock >= Dur::from_us(1), "timestamp_clock", || "must be at least 1 us".into())?;
-        let ticks = self.rto_estimator != Estimator::Rfc6298;
-        ensure(!ticks || !self.rtt_tick.is_zero(), "rtt_tick", || {
-            "must be above 0 s with this rto_estimator, which counts in ticks".into()
-        })?;
-        ensure(self.max_doublings <= MAX_DOUBLINGS, "max_doublings", || format!("must be at most {MAX_DOUBLINGS}"))?;
-        ensure(!self.min_rto.is_zero(), "min_rto", || "must be above 0 s".into())?;
-        for (key, rto) in
-            [("max_rto", self.min_rto), ("max_rto", self.initial_rto), ("max_rto", self.initial_rto_after_syn_loss)]
-        {
-            ensure(self.max_rto >= rto, key, || format!("must not be below another timeout, {rto}"))?;
-        }
-        ensure(!self.initial_rto.is_zero(), "initial_rto", || "must be above 0 s".into())?;
-        ensure(!self.initial_rto_after_syn_loss.is_zero(), "initial_rto_after_syn_loss", || {
-            "must be above 0 s".into()
-        })?;
-        self.congestion.check()?;
-        if let Some(key) = self.congestion.needs_count() {
-            ensure(self.ecn.counts(), key, || {
-                let with: Vec<_> = EcnKind::ALL.iter().filter(|ecn| ecn.counts()).map(|ecn| ecn.name()).collect();
-                format!(
-                    "needs feedback that counts marks: ecn = \"{}\", not \"{}\"",
-                    with.join("\" or \""),
-                    self.ecn.name()
-                )
-            })?;
-        }
-        ensure(!self.ecn.wants_dsack() || !self.sack || self.dsack, "dsack", || {
-            format!("must be true with ecn = \"{}\" and sack = true (RFC 9768 §3.1.1)", self.ecn.name())
-        })?;
-        ensure(!self.congestion.owns_window() || self.recovery.leaves_window(), "recovery", || {
-            let with = RecoveryKind::ALL.iter().filter(|scheme| scheme.leaves_window()).map(|scheme| scheme.name());
-            let with = with.collect::<Vec<_>>().join("\" or \"");
-            let law = self.congestion.name();
-            format!("must be \"{with}\" with congestion = \"{law}\", which sets its window by itself")
-        })?;
-        self.recovery.check(self)?;
-        ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }
 }
 
@@ -458,77 +380,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cc::Codepoint;
-    use crate::cc::dctcp::Params;
     use crate::profile;
-
-    #[test]
-    fn impossible_values_name_their_key() {
-        let refused = |change: fn(&mut Config)| {
-            let mut config = profile("linux-2.0").unwrap().config.clone();
-            change(&mut config);
-            config.check().unwrap_err().key
-        };
-        assert_eq!(refused(|c| c.mss = Bytes(10)), "mss");
-        assert_eq!(refused(|c| c.receive_buffer = Bytes(65_536)), "receive_buffer");
-        assert_eq!(refused(|c| c.rtt_tick = Dur::ZERO), "rtt_tick");
-        assert_eq!(refused(|c| c.recovery = RecoveryKind::Sack), "sack");
-        assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
-        assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
-        assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
-    }
-
-    #[test]
-    fn an_end_of_slow_start_that_holds_without_a_threshold_needs_there_to_be_none() {
-        let refused = |slow_start, initial_ssthresh| {
-            let config = Config { slow_start, initial_ssthresh, ..profile("modern").unwrap().config.clone() };
-            config.check().err().map(|refused| refused.key)
-        };
-        let (peer, unlimited) = (InitialSsthresh::PeerWindow, InitialSsthresh::Unlimited);
-        let all = SlowStartKind::ALL.iter().map(|&kind| (kind.name(), refused(kind, peer), refused(kind, unlimited)));
-        let expected = [("standard", None, None), ("hystart", None, None), ("hystart++", Some("slow_start"), None)];
-        assert_eq!(all.collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn a_law_without_slow_start_has_no_end_of_it() {
-        let refused = |slow_start| {
-            let congestion = WindowLaw::Ledbat(Default::default());
-            let config = Config { slow_start, congestion, ..profile("modern").unwrap().config.clone() };
-            config.check().err().map(|refused| refused.to_string())
-        };
-        let problem = "`slow_start` must be \"standard\" with congestion = \"ledbat\", which has no slow start";
-        assert_eq!(refused(SlowStartKind::Hystart), Some(problem.to_owned()));
-        assert_eq!(refused(SlowStartKind::Standard), None);
-    }
-
-    #[test]
-    fn a_law_that_sends_ect1_needs_feedback_that_counts() {
-        let mut config = profile("modern").unwrap().config.clone();
-        let params = Params { codepoint: Codepoint::Ect1, ..Params::default() };
-        config.congestion = WindowLaw::Dctcp(params);
-        let refused = |ecn| {
-            let config = Config { ecn, ..config.clone() };
-            config.check().err().map(|refused| refused.to_string())
-        };
-        let problem = |ecn| {
-            let needs = "needs feedback that counts marks: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\"";
-            Some(format!("`congestion.codepoint` {needs}, not \"{ecn}\""))
-        };
-        assert_eq!(refused(EcnKind::Dctcp), None);
-        assert_eq!(refused(EcnKind::Rfc3168), problem("rfc3168"));
-        assert_eq!(refused(EcnKind::Off), problem("off"));
-    }
-
-    #[test]
-    fn accecn_with_sack_needs_dsack() {
-        let refused = |sack, dsack| {
-            let config = Config { ecn: EcnKind::AccEcn, sack, dsack, ..profile("modern").unwrap().config.clone() };
-            config.check().err().map(|refused| refused.key)
-        };
-        let config = [(true, false), (true, true)].map(|(sack, dsack)| refused(sack, dsack));
-        assert_eq!(config, [Some("dsack"), None]);
-    }
 
     #[test]
     fn the_schema_describes_every_knob_and_admits_no_other() {

@@ -10,6 +10,7 @@
 mod ack_sample;
 pub mod cc;
 pub mod config;
+mod config_check;
 mod counters;
 pub mod ecn;
 mod ecn_flags;
@@ -39,6 +40,6 @@ pub use config::Config;
 pub use counters::Counters;
 pub use endpoint::{Endpoint, Out, Sample, State};
 pub use facts::Facts;
-pub use invalid::Invalid;
+pub use invalid::{Invalid, Refusal, Remedy};
 pub use profile::{Profile, ProfileError, Setting, profile, profiles};
 pub use rules::Rules;

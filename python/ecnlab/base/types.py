@@ -34,6 +34,8 @@ class Diagnostic(TypedDict):
     key: str
     message: str
     help: str
+    table: NotRequired[str]
+    """A table, as TOML, that is accepted in place of the one with the errors."""
 
 
 class Departure(TypedDict):

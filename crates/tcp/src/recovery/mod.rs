@@ -114,9 +114,9 @@ macro_rules! recovery_hooks {
 
             // ---- hooks that only some schemes replace ----
 
-            /// Rejects a configuration that cannot be combined with the scheme.
-            fn check(&self, _config: &Config) -> Result<(), Invalid> {
-                Ok(())
+            /// The problems of a configuration that cannot be combined with the scheme.
+            fn check(&self, _config: &Config) -> Vec<Invalid> {
+                Vec::new()
             }
             /// Bytes marked lost, in total. Without a scoreboard, bytes count as lost when they are retransmitted.
             fn lost(&self, tx: &Flight) -> u64 {

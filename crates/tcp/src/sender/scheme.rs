@@ -50,8 +50,8 @@ impl RecoveryKind {
             .expect("the registry has a row of that name")
     }
 
-    /// Rejects a configuration that cannot be combined with the scheme.
-    pub(crate) fn check(self, config: &Config) -> Result<(), Invalid> {
+    /// The problems of a configuration that cannot be combined with the scheme.
+    pub(crate) fn check(self, config: &Config) -> Vec<Invalid> {
         InUse::new(self).check(config)
     }
 }
@@ -71,7 +71,7 @@ macro_rules! methods {
 
 impl InUse {
     /// [`Scheme::check`].
-    fn check(&self, config: &Config) -> Result<(), Invalid> {
+    fn check(&self, config: &Config) -> Vec<Invalid> {
         of_scheme!(self, scheme => scheme.check(config))
     }
 

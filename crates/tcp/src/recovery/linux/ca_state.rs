@@ -6,7 +6,7 @@ use super::{Burst, CwndValidation, Delivery, Prr, Undo};
 use crate::cc::{CcState, Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
 use crate::flight::{Cause, Chunk, Cx, Flight, How};
-use crate::invalid::{Invalid, ensure};
+use crate::invalid::{Invalid, Remedy, ensure_fit};
 use crate::law::Law;
 
 /// The kernel's `tcp_ca_state`.
@@ -69,16 +69,19 @@ impl CongestionState {
         CongestionState { sackless: true, ..CongestionState::default() }
     }
 
-    /// Rejects a configuration that cannot be combined with Linux's schemes: these time each segment, and do not
-    /// support ns-2's windows.
-    pub fn check(config: &Config) -> Result<(), Invalid> {
+    /// The problems of a configuration that cannot be combined with Linux's schemes: these time each segment, and do
+    /// not support ns-2's windows.
+    pub fn check(config: &Config) -> Vec<Invalid> {
         let name = config.recovery.name();
-        ensure(config.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
+        let timed = config.rtt_sampling != RttSampling::TimedSegment;
+        let timed = ensure_fit(timed, "rtt_sampling", Remedy::RttSampling(RttSampling::EachAck), || {
             format!("must not be timed-segment with recovery = \"{name}\", which times each segment")
-        })?;
-        ensure(config.ecn_response != EcnResponse::Ns2, "ecn_response", || {
+        });
+        let response = config.ecn_response != EcnResponse::Ns2;
+        let response = ensure_fit(response, "ecn_response", Remedy::EcnResponse(EcnResponse::Linux), || {
             format!("must not be ns-2 with recovery = \"{name}\"")
-        })
+        });
+        [timed, response].into_iter().filter_map(Result::err).collect()
     }
 
     /// Called before an ACK or another congestion signal is processed. `flight` is the bytes outstanding before it.

@@ -62,7 +62,7 @@ pub(crate) struct WithAck<D> {
 
 impl<D: LossDetection> Scheme for Linux<D> {
     /// Linux's schemes have their own duplicate ACKs, probes and window limits, and none of ns-2's.
-    fn check(&self, config: &Config) -> Result<(), Invalid> {
+    fn check(&self, config: &Config) -> Vec<Invalid> {
         CongestionState::check(config)
     }
 

@@ -1,0 +1,226 @@
+//! Checks of a configuration: values that are impossible, and values that cannot be combined.
+
+use ecnlab_base::Dur;
+
+use crate::config::{Config, Estimator, InitialSsthresh};
+use crate::invalid::{Invalid, Refusal, Remedy, ensure, ensure_fit};
+use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
+
+/// The largest window that the maximum window scale can announce, in bytes (RFC 7323 §2.2).
+const MAX_WINDOW: u64 = 65_535 << 14;
+
+/// Maximum of `max_doublings`: more doublings exceed any useful `max_rto`.
+const MAX_DOUBLINGS: u32 = 16;
+
+/// The feedback scheme that remedies name for laws that need counted marks: L4S requires it (RFC 9331 §4.2).
+const COUNTING: EcnKind = EcnKind::AccEcn;
+
+impl Config {
+    /// Checks for the first impossible value.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the key and the values it may have.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.problems().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// All problems of this configuration with the settings that resolve them; `None` if it is valid.
+    pub fn refusal(&self) -> Option<Refusal> {
+        Refusal::of(self)
+    }
+
+    /// Every impossible value and combination, in the order of the checks.
+    pub(crate) fn problems(&self) -> Vec<Invalid> {
+        let mut checks = self.check_counts();
+        checks.push(self.rules.check());
+        checks.extend(self.check_slow_start());
+        checks.extend(self.check_wire());
+        checks.extend(self.check_timers());
+        checks.push(self.congestion.check());
+        checks.extend(self.check_feedback());
+        checks.extend(self.check_recovery());
+        checks.into_iter().filter_map(Result::err).collect()
+    }
+
+    fn check_counts(&self) -> Vec<Result<(), Invalid>> {
+        let at_least_one = [
+            ("ack_every", self.ack_every),
+            ("initial_window", self.initial_window),
+            ("syn_losses_to_one", self.syn_losses_to_one),
+            ("max_timeouts", self.max_timeouts),
+            ("max_syn_timeouts", self.max_syn_timeouts),
+        ];
+        at_least_one.map(|(key, value)| ensure(value >= 1, key, || "must be at least 1".into())).into()
+    }
+
+    fn check_slow_start(&self) -> [Result<(), Invalid>; 2] {
+        let (law, rule) = (self.congestion.name(), self.slow_start.name());
+        let has_none = self.slow_start == SlowStartKind::Standard || self.congestion.has_slow_start();
+        let standard = Remedy::SlowStart(SlowStartKind::Standard);
+        let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
+        let unlimited = Remedy::InitialSsthresh(InitialSsthresh::Unlimited);
+        let no_effect = threshold && has_none && self.slow_start.only_without_threshold();
+        [
+            ensure_fit(has_none, "slow_start", standard, || {
+                format!("must be \"standard\" with congestion = \"{law}\", which has no slow start")
+            }),
+            ensure_fit(!no_effect, "slow_start", unlimited, || {
+                format!("\"{rule}\" needs initial_ssthresh = \"unlimited\": it applies only until ssthresh is set")
+            }),
+        ]
+    }
+
+    fn check_wire(&self) -> [Result<(), Invalid>; 3] {
+        let mss = ensure((64..=65_495).contains(&self.mss.0), "mss", || {
+            format!("must be from 64 B to 65495 B, not {}", self.mss)
+        });
+        let most = if self.window_scaling { MAX_WINDOW } else { 65_535 };
+        let buffer = ensure((1..=most).contains(&self.receive_buffer.0), "receive_buffer", || {
+            format!("must be from 1 B to {most} B with window_scaling = {}", self.window_scaling)
+        });
+        let scalable = !self.window_scaling && (1..=MAX_WINDOW).contains(&self.receive_buffer.0);
+        let remedy = scalable.then_some(Remedy::WindowScaling(true));
+        let clock =
+            ensure(self.timestamp_clock >= Dur::from_us(1), "timestamp_clock", || "must be at least 1 us".into());
+        [mss, buffer.map_err(|invalid| Invalid { remedy, ..invalid }), clock]
+    }
+
+    fn check_timers(&self) -> Vec<Result<(), Invalid>> {
+        let ticks = self.rto_estimator != Estimator::Rfc6298;
+        let positive = |key, value: Dur| ensure(!value.is_zero(), key, || "must be above 0 s".into());
+        let timeouts = [self.min_rto, self.initial_rto, self.initial_rto_after_syn_loss];
+        let longest = Remedy::MaxRto(timeouts.into_iter().max().unwrap_or_default());
+        let mut checks = vec![
+            ensure_fit(
+                !ticks || !self.rtt_tick.is_zero(),
+                "rtt_tick",
+                Remedy::RtoEstimator(Estimator::Rfc6298),
+                || "must be above 0 s with this rto_estimator, which counts in ticks".into(),
+            ),
+            ensure(self.max_doublings <= MAX_DOUBLINGS, "max_doublings", || format!("must be at most {MAX_DOUBLINGS}")),
+            positive("min_rto", self.min_rto),
+        ];
+        checks.extend(timeouts.map(|rto| {
+            ensure_fit(self.max_rto >= rto, "max_rto", longest, || format!("must not be below another timeout, {rto}"))
+        }));
+        checks.push(positive("initial_rto", self.initial_rto));
+        checks.push(positive("initial_rto_after_syn_loss", self.initial_rto_after_syn_loss));
+        checks
+    }
+
+    fn check_feedback(&self) -> Vec<Result<(), Invalid>> {
+        let ecn = self.ecn.name();
+        let counts = self.congestion.needs_count().map(|key| {
+            ensure_fit(self.ecn.counts(), key, Remedy::Ecn(COUNTING), || {
+                let with: Vec<_> = EcnKind::ALL.iter().filter(|ecn| ecn.counts()).map(|ecn| ecn.name()).collect();
+                format!("needs feedback that counts marks: ecn = \"{}\", not \"{ecn}\"", with.join("\" or \""))
+            })
+        });
+        let dsack = !self.ecn.wants_dsack() || !self.sack || self.dsack;
+        let dsack = ensure_fit(dsack, "dsack", Remedy::Dsack(true), || {
+            format!("must be true with ecn = \"{ecn}\" and sack = true (RFC 9768 §3.1.1)")
+        });
+        counts.into_iter().chain([dsack]).collect()
+    }
+
+    fn check_recovery(&self) -> Vec<Result<(), Invalid>> {
+        let leaving = || RecoveryKind::ALL.iter().copied().filter(|scheme| scheme.leaves_window());
+        let fits = !self.congestion.owns_window() || self.recovery.leaves_window();
+        // Of the schemes that fit, one that uses SACK exactly if SACK is on.
+        let best = leaving().find(|scheme| scheme.needs_sack() == self.sack).or(leaving().next());
+        let owned = best.map(|scheme| {
+            ensure_fit(fits, "recovery", Remedy::Recovery(scheme), || {
+                let with: Vec<_> = leaving().map(|scheme| scheme.name()).collect();
+                let law = self.congestion.name();
+                format!(
+                    "must be \"{}\" with congestion = \"{law}\", which sets its window by itself",
+                    with.join("\" or \"")
+                )
+            })
+        });
+        let sack = ensure_fit(!self.recovery.needs_sack() || self.sack, "sack", Remedy::Sack(true), || {
+            "must be true for this recovery".into()
+        });
+        let own = self.recovery.check(self).into_iter().map(Err);
+        owned.into_iter().chain(own).chain([sack]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ecnlab_base::Bytes;
+
+    use super::*;
+    use crate::cc::Codepoint;
+    use crate::cc::dctcp::Params;
+    use crate::profile;
+    use crate::registry::WindowLaw;
+
+    #[test]
+    fn impossible_values_name_their_key() {
+        let refused = |change: fn(&mut Config)| {
+            let mut config = profile("linux-2.0").unwrap().config.clone();
+            change(&mut config);
+            config.check().unwrap_err().key
+        };
+        assert_eq!(refused(|c| c.mss = Bytes(10)), "mss");
+        assert_eq!(refused(|c| c.receive_buffer = Bytes(65_536)), "receive_buffer");
+        assert_eq!(refused(|c| c.rtt_tick = Dur::ZERO), "rtt_tick");
+        assert_eq!(refused(|c| c.recovery = RecoveryKind::Sack), "sack");
+        assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
+        assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
+        assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+    }
+
+    #[test]
+    fn an_end_of_slow_start_that_holds_without_a_threshold_needs_there_to_be_none() {
+        let refused = |slow_start, initial_ssthresh| {
+            let config = Config { slow_start, initial_ssthresh, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.key)
+        };
+        let (peer, unlimited) = (InitialSsthresh::PeerWindow, InitialSsthresh::Unlimited);
+        let all = SlowStartKind::ALL.iter().map(|&kind| (kind.name(), refused(kind, peer), refused(kind, unlimited)));
+        let expected = [("standard", None, None), ("hystart", None, None), ("hystart++", Some("slow_start"), None)];
+        assert_eq!(all.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_law_without_slow_start_has_no_end_of_it() {
+        let refused = |slow_start| {
+            let congestion = WindowLaw::Ledbat(Default::default());
+            let config = Config { slow_start, congestion, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.to_string())
+        };
+        let problem = "`slow_start` must be \"standard\" with congestion = \"ledbat\", which has no slow start";
+        assert_eq!(refused(SlowStartKind::Hystart), Some(problem.to_owned()));
+        assert_eq!(refused(SlowStartKind::Standard), None);
+    }
+
+    #[test]
+    fn a_law_that_sends_ect1_needs_feedback_that_counts() {
+        let mut config = profile("modern").unwrap().config.clone();
+        let params = Params { codepoint: Codepoint::Ect1, ..Params::default() };
+        config.congestion = WindowLaw::Dctcp(params);
+        let refused = |ecn| {
+            let config = Config { ecn, ..config.clone() };
+            config.check().err().map(|refused| refused.to_string())
+        };
+        let problem = |ecn| {
+            let needs = "needs feedback that counts marks: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\"";
+            Some(format!("`congestion.codepoint` {needs}, not \"{ecn}\""))
+        };
+        assert_eq!(refused(EcnKind::Dctcp), None);
+        assert_eq!(refused(EcnKind::Rfc3168), problem("rfc3168"));
+        assert_eq!(refused(EcnKind::Off), problem("off"));
+    }
+
+    #[test]
+    fn accecn_with_sack_needs_dsack() {
+        let refused = |sack, dsack| {
+            let config = Config { ecn: EcnKind::AccEcn, sack, dsack, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.key)
+        };
+        let config = [(true, false), (true, true)].map(|(sack, dsack)| refused(sack, dsack));
+        assert_eq!(config, [Some("dsack"), None]);
+    }
+}
