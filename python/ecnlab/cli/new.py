@@ -1,0 +1,71 @@
+"""``ecnlab new``: a commented scenario from options, or from answers."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ecnlab.base import package_data
+from ecnlab.base.errors import EcnlabError
+from ecnlab.cli import console
+from ecnlab.cli.options import File, examples
+from ecnlab.scenario.sketched import USER_DEFINED, Sketch, sketch, text
+
+DEFAULTS: Final = {
+    "rate": "40 Mbps",
+    "rtt": "20 ms",
+    "queue": "fq_codel",
+    "senders": "cubic",
+    "duration": "30 s",
+}
+"""Answers to the questions, by option."""
+
+QUESTIONS: Final = {
+    "rate": "Rate of the bottleneck",
+    "rtt": "Round trip without queueing",
+    "queue": "Queue discipline (`ecnlab laws` lists them)",
+    "senders": "Window laws of the senders, with commas",
+    "duration": "Simulated time",
+}
+
+
+@click.command()
+@click.option("--rate", help="Rate of the bottleneck. [default: 40 Mbps]")
+@click.option("--rtt", help="Round trip without queueing. [default: 20 ms]")
+@click.option("--queue", help="Queue discipline of the bottleneck. [default: fq_codel]")
+@click.option("--senders", help="Window laws, with commas; a flow for each. [default: cubic]")
+@click.option("--duration", help="Simulated time. [default: 30 s]")
+@click.option("--out", type=File, help="File to write. [default: scenario.toml]")
+@examples("""
+      ecnlab new
+      ecnlab new --rate 40Mbps --rtt 20ms --queue fq_codel --senders prague,cubic --duration 30s --out first.toml
+""")
+def new(out: Path | None, **given: str | None) -> None:
+    """Write a commented scenario of senders that share a bottleneck.
+
+    Without options, on a terminal, it asks for each value. An existing file is not replaced.
+    """
+    if out is None and not any(given.values()) and sys.stdin.isatty():
+        given = {key: click.prompt(question, default=DEFAULTS[key], err=True) for key, question in QUESTIONS.items()}
+    chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()})
+    path = out or Path("scenario.toml")
+    files = {path: text(chosen).encode(), **_laws(chosen, path.parent)}
+    for file, content in files.items():
+        if file.exists() and file.read_bytes() != content:
+            raise EcnlabError(f"{file} exists with another content: choose another file with --out")
+    for file, content in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        console.say(str(file))
+    console.complain(f"next: {shlex.join(['ecnlab', 'run', str(path)])}")
+
+
+def _laws(chosen: Sketch, folder: Path) -> dict[Path, bytes]:
+    """The Python files of user-defined laws in the scenario, as they are in the examples."""
+    names = {"step.py": chosen.queue == USER_DEFINED, "reno.py": USER_DEFINED in chosen.senders}
+    source = package_data.folder("examples") / "laws"
+    return {folder / "laws" / name: (source / name).read_bytes() for name, needed in names.items() if needed}

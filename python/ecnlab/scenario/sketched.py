@@ -1,0 +1,232 @@
+"""A commented scenario of senders that share one bottleneck, for ``ecnlab new``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ecnlab import _core, laws
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.quantities import RATES, TIMES, quantity
+
+USER_DEFINED: Final = "user-defined"
+"""The name of laws in Python files, in both families."""
+
+PACKET: Final = 1500
+"""Bytes of a full packet of Ethernet."""
+
+FASTER: Final = 10
+"""Rate of the access links, as a multiple of the bottleneck's."""
+
+LEAST: Final = 10
+"""Least buffer in packets: an initial window (RFC 6928)."""
+
+L4S: Final = "prague"
+"""The window law that the profile `l4s` has."""
+
+FEEDBACK: Final = {
+    "dctcp": ("dctcp", "the ACKs echo each mark (RFC 8257), so that the sender sees the marked share"),
+}
+"""ECN feedback of window laws that need more than one echo per round trip, with its meaning."""
+
+CLASSIC: Final = ("rfc3168", 'ECN with one echo per round trip (RFC 3168); "accecn" counts marks, "off" is no ECN')
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What `text` writes a scenario of. Quantities are as in scenarios, such as "40 Mbps"."""
+
+    rate: str
+    rtt: str
+    queue: str
+    """A queue discipline of the registry."""
+    senders: tuple[str, ...]
+    """Window laws of the registry, one flow each."""
+    duration: str
+
+    @property
+    def bdp_packets(self) -> int:
+        """The product of rate and RTT in full packets, at least `LEAST`."""
+        return max(LEAST, round(quantity(self.rate) * quantity(self.rtt) / (8 * PACKET)))
+
+
+def sketch(rate: str, rtt: str, queue: str, senders: str, duration: str) -> Sketch:
+    """The sketch of texts as a user writes them. Raises EcnlabError with a remedy for a wrong one."""
+    names = tuple(name.strip() for name in senders.split(",") if name.strip())
+    known = _core.laws()
+    _known("--queue", queue, list(known["queue"]))
+    for name in names:
+        _known("--senders", name, list(known["congestion"]))
+    if not names or len(set(names)) < len(names):
+        raise EcnlabError(f"--senders is {senders!r}: name each window law once, such as prague,cubic")
+    return Sketch(
+        _quantity("--rate", rate, RATES, "40 Mbps"),
+        _quantity("--rtt", rtt, TIMES, "20 ms"),
+        queue,
+        names,
+        _quantity("--duration", duration, TIMES, "30 s"),
+    )
+
+
+def _known(option: str, name: str, valid: list[str]) -> None:
+    if name not in valid:
+        raise EcnlabError(f"{option}: there is no {name!r}; valid names: {', '.join(valid)}")
+
+
+def _quantity(option: str, text: str, units: dict[str, int], example: str) -> str:
+    """``text`` with one space before its unit."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
+    if not found or found[2] not in units or not float(found[1]):
+        kind = "rate" if units is RATES else "time"
+        raise EcnlabError(f'{option} is {text!r}, not a {kind} above 0: write one such as "{example}"')
+    return f"{found[1]} {found[2]}"
+
+
+def text(sketch: Sketch) -> str:
+    """The scenario as TOML, with a comment on each line that states its meaning."""
+    return "\n".join([*_head(sketch), *_links(sketch), *_queue(sketch), *_senders(sketch)]) + "\n"
+
+
+def _line(key: str, value: str, about: str) -> str:
+    return f"{f'{key} = {value}':39} # {about}"
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"'
+
+
+def _head(sketch: Sketch) -> Iterator[str]:
+    label = laws.label("queue", sketch.queue)
+    title = f"{', '.join(laws.label('congestion', one) for one in sketch.senders)} behind {label}"
+    yield f"# {title}, at {sketch.rate} and a round trip of {sketch.rtt}."
+    yield "# Every key is in docs/scenario.md. Times, rates and sizes have units."
+    yield ""
+    yield _line("format", "1", "version of the file format")
+    yield _line("title", _quoted(title), "name in reports")
+    yield _line("duration", _quoted(sketch.duration), "simulated time")
+    value, unit = sketch.duration.split()
+    yield _line("warmup", _quoted(f"{float(value) / 5:.12g} {unit}"), "results count from here on")
+    yield _line("sample", '"100 ms"', "interval of the time series")
+    yield _line("profile", '"linux-7"', "the TCP of all hosts: Linux 7 (`ecnlab profiles linux-7`)")
+    yield ""
+
+
+def _links(sketch: Sketch) -> Iterator[str]:
+    value, unit = sketch.rtt.split()
+    delay = f"{float(value) / 2:.12g} {unit}"
+    yield "[link.bottleneck]"
+    yield _line("from", '"router"', "data flow from here")
+    yield _line("to", '"client"', "to here; ACKs return")
+    yield _line("rate", _quoted(sketch.rate), "of each direction")
+    yield _line("delay", _quoted(delay), "one way: half of the round trip")
+    yield _line("queue", '"bottleneck"', "the table [queue.bottleneck]")
+    yield ""
+    value, unit = sketch.rate.split()
+    yield "[link.access]"
+    yield _line("from", '"server"', "all senders are on this host")
+    yield _line("to", '"router"', "the bottleneck starts there")
+    yield _line("rate", _quoted(f"{FASTER * float(value):.12g} {unit}"), "faster than the bottleneck: no queue here")
+    yield _line("delay", '"0 s"', "the bottleneck has all of the delay")
+    yield ""
+
+
+def _queue(sketch: Sketch) -> Iterator[str]:
+    facts = laws.facts("queue", sketch.queue)
+    yield f"# {facts['summary'][0].upper()}{facts['summary'][1:]}."
+    yield "[queue.bottleneck]"
+    if sketch.queue == USER_DEFINED:
+        yield _line("discipline", '{ python = "laws/step.py:Step" }', "a Python class (docs/userlaws.md)")
+    else:
+        yield _line("discipline", _quoted(sketch.queue), f"`ecnlab laws` lists all; {_page(sketch.queue)} has its keys")
+    yield _line("limit", _packets(4 * sketch.bdp_packets if facts["uses_ecn"] else sketch.bdp_packets), _limit(sketch))
+    if facts["uses_ecn"]:
+        yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
+    yield from _own(sketch)
+    yield ""
+
+
+def _page(queue: str) -> str:
+    return f"docs/laws/{queue}.md"
+
+
+def _limit(sketch: Sketch) -> str:
+    times = 4 if laws.facts("queue", sketch.queue)["uses_ecn"] else 1
+    return f"buffer: {times} x rate x round trip, at least {times * LEAST} packets"
+
+
+def _packets(count: int) -> str:
+    return f'"{count} packet{"s" if count != 1 else ""}"'
+
+
+def _own(sketch: Sketch) -> Iterator[str]:
+    """The keys that ``sketch.queue`` requires, and inner queues."""
+    low = max(5, sketch.bdp_packets // 4)
+    match sketch.queue:
+        case "red" | "choke":
+            yield _line("min_th", _packets(low), "no signal while the average queue is shorter")
+            yield _line("max_th", _packets(3 * low), "three times as much; there the probability is `max_p`")
+        case "step" | "gsp":
+            yield _line("threshold", _packets(low), "signal while the queue is longer")
+        case "gred":
+            yield ""
+            yield "[queue.bottleneck.virtual.all]           # thresholds of a set of DSCPs; without `dscp`, of the rest"
+            yield _line("min_th", _packets(low), "no signal while the average queue is shorter")
+            yield _line("max_th", _packets(3 * low), "there the probability is `max_p`")
+            yield _line("max_p", "0.1", "probability of a signal at max_th")
+        case "classes":
+            yield _line("schedule", '"strict"', "the classes in the order of `order`")
+            yield from _classes(sketch, "all")
+        case "fq":
+            yield from _classes(sketch, "each")
+        case "tbf":
+            yield _line("rate", _quoted(_slower(sketch.rate)), "95 % of the link's rate, so that the queue is here")
+            yield _line("burst", '"15000 B"', "bytes that may leave at the link's rate")
+            yield from _classes(sketch, "all")
+        case "htb" | "cbq":
+            yield ""
+            yield "[queue.bottleneck.sharing]              # rates of the classes"
+            yield _line(
+                "all", f'{{ rate = "{_slower(sketch.rate)}" }}', "95 % of the link's rate, so that the queue is here"
+            )
+            yield from _classes(sketch, "all")
+
+
+def _slower(rate: str) -> str:
+    value, unit = rate.split()
+    return f"{0.95 * float(value):.12g} {unit}"
+
+
+def _classes(sketch: Sketch, name: str) -> Iterator[str]:
+    """One inner queue, with CoDel."""
+    yield ""
+    which = "each flow" if name == "each" else "all packets"
+    yield f"[queue.bottleneck.class.{name}]           # the inner queue of {which}; more classes may follow"
+    yield _line("discipline", '"codel"', "CoDel (RFC 8289), docs/laws/codel.md")
+    yield _line("limit", _packets(4 * sketch.bdp_packets), "4 x rate x round trip")
+    yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
+
+
+def _senders(sketch: Sketch) -> Iterator[str]:
+    for law in sketch.senders:
+        yield f"# {laws.label('congestion', law)}: {laws.facts('congestion', law)['summary']}"
+        yield f"[tcp.{law}]"
+        if law == L4S:
+            yield _line("profile", '"l4s"', "linux-7 with Prague, ECT(1), AccECN, D-SACK and RACK")
+        else:
+            ecn, about = FEEDBACK.get(law, CLASSIC)
+            yield _line("ecn", _quoted(ecn), about)
+            user = law == USER_DEFINED
+            value = '{ python = "laws/reno.py:Reno" }' if user else _quoted(law)
+            page = "docs/userlaws.md" if user else f"docs/laws/{law}.md"
+            yield _line("congestion", value, f"window law, {page}")
+        yield ""
+        yield f"[flow.{law}]"
+        yield _line("from", '"server"', "the sender of the data")
+        yield _line("to", '"client"', "the receiver")
+        yield _line("traffic", '"ftp"', "data without end; docs/traffic.md has other kinds")
+        yield _line("tcp", _quoted(law), f"the table [tcp.{law}], at both ends")
+        yield _line("start", '{ uniform = ["0 s", "100 ms"] }', "drawn from the seed")
+        if law != sketch.senders[-1]:
+            yield ""

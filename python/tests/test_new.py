@@ -1,0 +1,106 @@
+"""``ecnlab new``: its scenarios are valid for every queue discipline and every window law, and wrong options are refused."""
+
+from __future__ import annotations
+
+import os
+import pty
+import tomllib
+
+import pytest
+
+from ecnlab import _core
+from ecnlab.base.errors import EcnlabError
+from ecnlab.scenario import files
+from ecnlab.scenario.sketched import sketch, text
+
+QUEUES = list(_core.laws()["queue"])
+SENDERS = list(_core.laws()["congestion"])
+
+
+@pytest.fixture
+def laws(cli, tmp_path):
+    """A folder with the Python files of user-defined laws, which ``new`` wrote."""
+    done = cli("new", "--queue", "user-defined", "--senders", "user-defined", "--out", "scenario.toml")
+    assert done.returncode == 0, done.stderr
+    assert {file.name for file in (tmp_path / "laws").iterdir()} == {"step.py", "reno.py"}
+    return tmp_path
+
+
+@pytest.mark.parametrize("rate", ["256 kbps", "40 Mbps", "10 Gbps"])
+@pytest.mark.parametrize("queue", QUEUES)
+def test_every_queue_discipline_with_every_sender_is_valid(laws, rate, queue) -> None:
+    for senders in (*SENDERS, ",".join(SENDERS)):
+        path = laws / "scenario.toml"
+        path.write_text(text(sketch(rate, "20 ms", queue, senders, "30 s")))
+        scenario = files.read_scenario(path)
+        assert list(scenario.resolved["flow"]) == sorted(senders.split(","))
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_every_line_has_a_comment(queue) -> None:
+    lines = text(sketch("40Mbps", "20ms", queue, ",".join(SENDERS), "30s")).splitlines()
+    keys = [line for line in lines if " = " in line.split("#")[0]]
+    assert len(keys) > 20
+    assert [line for line in keys if not line.partition(" # ")[2].strip()] == []
+
+
+def test_the_file_has_what_the_options_say_and_is_accepted_by_check(cli, tmp_path) -> None:
+    options = (
+        "--rate",
+        "40Mbps",
+        "--rtt",
+        "30ms",
+        "--queue",
+        "dualpi2",
+        "--senders",
+        "prague,cubic",
+        "--duration",
+        "9s",
+    )
+    done = cli("new", *options, "--out", "mine/first.toml")
+    assert (done.returncode, done.stdout) == (0, "mine/first.toml\n")
+    assert done.stderr == "next: ecnlab run mine/first.toml\n"
+    found = tomllib.loads((tmp_path / "mine" / "first.toml").read_text())
+    link = found["link"]["bottleneck"]
+    assert (link["rate"], link["delay"], found["duration"]) == ("40 Mbps", "15 ms", "9 s")
+    assert found["queue"]["bottleneck"]["discipline"] == "dualpi2"
+    assert (found["tcp"]["prague"]["profile"], found["tcp"]["cubic"]["congestion"]) == ("l4s", "cubic")
+    assert cli("check", "mine/first.toml").returncode == 0
+    again = cli("new", "--out", "mine/first.toml")
+    assert again.returncode == 2 and "exists with another content" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "remedy"),
+    [
+        ("rate", "40", 'write one such as "40 Mbps"'),
+        ("rate", "0 Mbps", 'write one such as "40 Mbps"'),
+        ("rtt", "20 Mbps", 'write one such as "20 ms"'),
+        ("duration", "long", 'write one such as "30 s"'),
+        ("queue", "fq-codle", "valid names: droptail, red"),
+        ("senders", "prague,cubik", "valid names: reno"),
+        ("senders", ",", "such as prague,cubic"),
+        ("senders", "cubic,cubic", "name each window law once"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_its_remedy(option, value, remedy) -> None:
+    good = {"rate": "1 Mbps", "rtt": "1 ms", "queue": "red", "senders": "reno", "duration": "1 s"}
+    with pytest.raises(EcnlabError) as refused:
+        sketch(**(good | {option: value}))
+    assert str(refused.value).startswith(f"--{option}") and remedy in str(refused.value)
+
+
+def test_on_a_terminal_it_asks(tmp_path, monkeypatch) -> None:
+    from ecnlab.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    leader, follower = pty.openpty()
+    os.write(leader, b"1 Mbps\n\nred\nreno\n5 s\n")
+    with os.fdopen(follower) as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        with pytest.raises(SystemExit) as ended:
+            main(["new"])
+    assert ended.value.code == 0
+    found = tomllib.loads((tmp_path / "scenario.toml").read_text())
+    assert (found["link"]["bottleneck"]["rate"], found["duration"]) == ("1 Mbps", "5 s")
+    assert (found["link"]["bottleneck"]["delay"], found["queue"]["bottleneck"]["discipline"]) == ("10 ms", "red")
