@@ -11,7 +11,7 @@ from ecnlab.cli.console import late
 from ecnlab.engines.protocol import MODEL
 from ecnlab.folder import completion, congestion
 from ecnlab.folder.columns import PREDICTION
-from ecnlab.folder.ecn_fallback import said, shown
+from ecnlab.folder.ecn_fallback import refused, said, shown
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep, Unfinished
 
@@ -65,6 +65,9 @@ def show_run(result: Run, rows: int) -> None:
     _show_completion(result, rows)
     if "flows" in result.tables and (fell := said(result.table("flows"))):
         console.say_filled(fell)
+    if "flows" in result.tables:
+        for sentence in refused(result.table("flows"), manifest["spec"]):
+            console.say_filled(sentence)
     _show_substituted(manifest)
     if found := manifest.get("evidence"):
         console.say_filled("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))

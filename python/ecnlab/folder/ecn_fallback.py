@@ -1,13 +1,21 @@
-"""Connections that fell back from ECN: a SYN that offered it had no reply in time (RFC 3168 6.1.1.1)."""
+"""Connections that do not use the ECN feedback that an end asked for.
+
+A SYN that offered ECN had no reply in time (RFC 3168 6.1.1.1), or the peer has no ECN or another feedback scheme.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from ecnlab.base.lazy_imports import pl
 
 NEEDED: Final = {"connections", "ecn_connections", "ecn_fallbacks"}
 """Columns of flows from which it is seen; folders of earlier versions lack them."""
+
+OFF: Final = "off"
+ACCURATE: Final = "accecn"
+"""Prefix of the schemes of AccECN, which understand each other."""
 
 
 def said(flows: pl.DataFrame) -> str:
@@ -23,6 +31,35 @@ def said(flows: pl.DataFrame) -> str:
         f"ECN fell back on {fell['ecn_fallbacks'].sum()} of {asked} connections in {', '.join(groups)}: a SYN that asked "
         "for it was not answered in time, and was sent again without it (RFC 3168 6.1.1.1)"
     )
+
+
+def refused(flows: pl.DataFrame, spec: Mapping[str, Any]) -> list[str]:
+    """One sentence for each flow table of the resolved scenario ``spec`` whose ends have different ECN feedback.
+
+    Where an end has none, it has the number of connections of ``flows`` without ECN; a run that used ECN nevertheless,
+    or has no connections, has no such sentence.
+    """
+    found = [_differing(name, flow, flows, spec["tcp"]) for name, flow in spec["flow"].items() if "tcp_from" in flow]
+    return [sentence for sentence in found if sentence]
+
+
+def _differing(name: str, flow: Mapping[str, Any], flows: pl.DataFrame, tcps: Mapping[str, Any]) -> str:
+    kinds = {side: tcps[flow[side]]["ecn"] for side in ("tcp_from", "tcp_to")}
+    if len(set(kinds.values())) == 1 or flow.get("count") == 0 or not set(flows.columns) >= NEEDED:
+        return ""
+    ends = [f'"{kind}" (tcp.{flow[side]})' for side, kind in kinds.items()]
+    which = f"the ends have ecn = {' and '.join(ends)}"
+    if OFF in kinds.values():
+        own = flows.filter(pl.col("group") == flow["group"]) if "group" in flow else flows
+        all_, capable = own["connections"].sum(), own["ecn_connections"].sum()
+        if not all_ or capable == all_:
+            return ""
+        return f"ECN was refused on {all_ - capable} of {all_} connections in {flow['group']}: {which}"
+    counting = [kind for kind in kinds.values() if kind.startswith(ACCURATE)]
+    if len(counting) == len(kinds):
+        return ""
+    falls = "; AccECN falls back to RFC 3168 (RFC 9768 3.1.2)" if counting else ""
+    return f"ECN feedback differs between the ends of {name}: {which}{falls}"
 
 
 def shown(flows: pl.DataFrame) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.ecn_fallback import said
+from ecnlab.folder.ecn_fallback import refused, said
 from ecnlab.report import Finding
 from ecnlab.stages.registry import stage
 
@@ -35,6 +35,17 @@ def fallback(flows: pl.DataFrame) -> Finding | None:
     text = said(flows)
     if not text:
         return None
+    return _finding(text)
+
+
+@stage("refused", of="run", needs=("flows",))
+def _refused(run: Run) -> list[Finding]:
+    """State where an end has no ECN, or other feedback than its peer."""
+    return [_finding(text) for text in refused(run.table("flows"), run.manifest["spec"])]
+
+
+def _finding(text: str) -> Finding:
+    """The sentence ``text``, whose reason follows a colon."""
     statement, _, reason = text.partition(": ")
     return Finding("ECN fallback", "partly", f"{statement}.", f"{reason[0].upper()}{reason[1:]}.")
 
