@@ -51,7 +51,7 @@ def _differing(name: str, flow: Mapping[str, Any], flows: pl.DataFrame, tcps: Ma
     which = f"the ends have ecn = {' and '.join(ends)}"
     if OFF in kinds.values():
         own = flows.filter(pl.col("group") == flow["group"]) if "group" in flow else flows
-        all_, capable = own["connections"].sum(), own["ecn_connections"].sum()
+        all_, capable = (int(own[column].sum()) for column in ("connections", "ecn_connections"))
         if not all_ or capable == all_:
             return ""
         return f"ECN was refused on {all_ - capable} of {all_} connections in {flow['group']}: {which}"

@@ -183,7 +183,7 @@ def _own(sketch: Sketch) -> Iterator[str]:
         case "tbf":
             yield _line("rate", _quoted(_slower(sketch.rate)), "95 % of the link's rate, so that the queue is here")
             yield _line("burst", '"15000 B"', "bytes that may leave at the link's rate")
-            yield from _classes(sketch, "all")
+            yield from _classes(sketch, "inner")
         case "htb" | "cbq":
             yield ""
             yield "[queue.bottleneck.sharing]              # rates of the classes"
@@ -202,7 +202,7 @@ def _classes(sketch: Sketch, name: str) -> Iterator[str]:
     """One inner queue, with CoDel."""
     yield ""
     which = "each flow" if name == "each" else "all packets"
-    yield f"[queue.bottleneck.class.{name}]           # the inner queue of {which}; more classes may follow"
+    yield f"[queue.bottleneck.class.{name}]           # the inner queue of {which}"
     yield _line("discipline", '"codel"', "CoDel (RFC 8289), docs/laws/codel.md")
     yield _line("limit", _packets(4 * sketch.bdp_packets), "4 x rate x round trip")
     yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
