@@ -12,6 +12,7 @@ import pytest
 from analysed import of_step
 from pages import material
 
+from ecnlab.papers import blocks
 from ecnlab.papers.akujobi import runs, settings
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.akujobi.settings import KEYS, STATED, choose
@@ -281,3 +282,11 @@ def test_each_figure_of_a_single_run_stands_under_its_number(tmp_path) -> None:
     }
     for figure, name in schemes.items():
         assert name in shown[f"As figure {figure}"].title
+
+
+def test_evidence_has_the_names_of_schemes() -> None:
+    rows = [("eb20", 1.3, 1.2, 1.4), ("eb20, echoes heard", 1.1, 1.0, 1.2)]
+    tests = pl.DataFrame(rows, schema=["place", "mean", "low", "high"], orient="row")
+    said = blocks.evidence(tests, read_published(PAPER).metrics["gain"], "above", GRID)
+    assert "eb20" not in said
+    assert said.startswith("ECN+BECN (20 kB): ") and "; ECN+BECN (20 kB), echoes heard: " in said

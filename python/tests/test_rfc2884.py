@@ -519,7 +519,9 @@ def test_the_ends_of_a_line_of_the_grid_are_paired_by_seed() -> None:
 def test_a_slope_of_gains_is_in_points(published, measured, averaged) -> None:
     claims = judge_claims(published, measured, averaged, GRID)
     of_gain, of_rate = (
-        blocks.evidence(claims.filter(pl.col("id") == name), published.metrics[published.claim(name).metric], "trend")
+        blocks.evidence(
+            claims.filter(pl.col("id") == name), published.metrics[published.claim(name).metric], "trend", GRID
+        )
         for name in ("R27.relative", "R34.rate")
     )
     assert re.search(r"% over low, moderate, high; slope [\d.]+ points per doubling \([\d.]+ to [\d.]+\)", of_gain)

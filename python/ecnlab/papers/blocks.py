@@ -188,6 +188,7 @@ def once(reason: str, name: str, said: dict[str, str]) -> str:
 def claim_rows(
     claims: pl.DataFrame,
     published: Published,
+    grid: Grid,
     reasons: Mapping[str, str],
     full: Mapping[str, str] = NONE,
     level: float = LEVEL,
@@ -205,7 +206,10 @@ def claim_rows(
         facts = [
             ("printed in", claim.source),
             ("seeds", str(tests["n"].min())),
-            (f"evidence, with {level:.0%} intervals", evidence(tests, published.metrics[claim.metric], claim.test)),
+            (
+                f"evidence, with {level:.0%} intervals",
+                evidence(tests, published.metrics[claim.metric], claim.test, grid),
+            ),
         ]
         note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
         value = in_full(in_words(tests).removeprefix(answer).strip(" ,()"), answer, full.get(claim.id, answer))
@@ -218,7 +222,7 @@ def _by_id(claims: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(str(name), tests) for (name,), tests in claims.group_by(["id"], maintain_order=True)]
 
 
-def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
+def evidence(tests: pl.DataFrame, metric: Metric, test: str, grid: Grid) -> str:
     """The tested values of a claim in one line."""
     said = []
     for row in tests.iter_rows(named=True):
@@ -229,7 +233,8 @@ def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
             slope = f"{mean.rstrip('%')} points per doubling ({interval.replace('%', '')})" if metric.percent else slope
             said.append(f"{values} over {row['place']}; slope {slope}{_reach(row)}")
         else:
-            said.append(f"{row['place']}: {mean} ({interval})" if row["place"] else f"{mean} ({interval})")
+            place = ", ".join(map(grid.named, row["place"].split(", ")))
+            said.append(f"{place}: {mean} ({interval})" if place else f"{mean} ({interval})")
     return "; ".join(said)
 
 
@@ -240,10 +245,10 @@ def _reach(row: Mapping[str, Any]) -> str:
     return f"; holds up to {row['upto']}" if row["upto"] else "; by the slope alone"
 
 
-def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
+def finding(claims: pl.DataFrame, published: Published, grid: Grid, name: str, statement: str) -> Finding:
     """A claim as one sentence of the summary."""
     tests, claim = claims.filter(pl.col("id") == name), published.claim(name)
-    said = evidence(tests, published.metrics[claim.metric], claim.test)
+    said = evidence(tests, published.metrics[claim.metric], claim.test, grid)
     return Finding(in_words(tests).capitalize(), ANSWERS[tests["answer"][0]], statement, said)
 
 

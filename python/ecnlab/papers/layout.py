@@ -101,7 +101,7 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
         given.full,
         given.rules.level,
     )
-    claims = blocks.claim_rows(given.claims, given.published, given.reasons, given.full, given.rules.level)
+    claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
     quick = f" {IN_QUICK.format(level=given.rules.level)}" if given.rules.strict else ""
     return [
         Section("numbers", "The printed numbers", f"{AGREEMENT}{quick} {page['agreement'].strip()}", numbers),

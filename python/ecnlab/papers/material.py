@@ -99,6 +99,6 @@ class Material:
         if range_of:
             found = blocks.ranged(self.claims, self.published, claim, statement, range_of)
         else:
-            found = blocks.finding(self.claims, self.published, claim, statement)
+            found = blocks.finding(self.claims, self.published, self.grid, claim, statement)
         answer = self.claims.filter(pl.col("id") == claim)["answer"][0]
         return blocks.marked(found, answer, self.full.get(claim, answer))

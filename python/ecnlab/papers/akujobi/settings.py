@@ -147,7 +147,7 @@ def claims_beside(given: Material) -> Table:
         cells: list[Cell | str] = [Cell(claim.statement, lead=claim.id)]
         for tests in (given.claims, there):
             own = tests.filter(pl.col("id") == claim.id)
-            said = blocks.evidence(own, given.metric(claim.metric), claim.test)
+            said = blocks.evidence(own, given.metric(claim.metric), claim.test, GRID)
             cells += [Cell(said), blocks.chip(own["answer"][0])]
         rows.append(cells)
     columns = ["claim", "evidence, with 95% intervals", "holds", "nearest settings", "holds there"]
