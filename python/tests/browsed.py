@@ -58,7 +58,8 @@ EACH = Multiples("Each flow", "Two flows.", [QUEUE, WINDOW])
 POINTS = [Point(1.0, 20.0, 15.0, 25.0, 10), Point(2.0, 40.0, 38.0, 42.0, 10), Point(4.0, 80.0, 60.0, 100.0, 10)]
 GAIN = Figure("Gain", "Of three loads.", Axis("load"), Axis("gain, %"), [Series("measured", POINTS)])
 ROWS = [
-    Row(f"R{i}", f"value, {i}", "1 printed, 2 measured", "differs", "no", [("seeds", "10")], "Why.") for i in range(30)
+    Row(f"R{i}", f"value, {i}", "1 printed, 2 measured", "differs", "no", [("source", "long_name_" * 9)], "Why.")
+    for i in range(30)
 ]
 FOREST = Forest(
     "Printed against measured", "Thirty rows.", [Distance(r.name, 2.0, 1.5, 2.5, "no", f"#{r.name}") for r in ROWS]
