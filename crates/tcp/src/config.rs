@@ -11,7 +11,6 @@ use serde::de::IntoDeserializer;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::profile::implementation;
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
 
@@ -309,14 +308,6 @@ impl Config {
             table.into_iter().partition(|(key, _)| Rules::KEYS.contains(&key.as_str()));
         let rules = Rules::deserialize(MapDeserializer::new(rules.into_iter()))?;
         Ok(Config { rules, ..Config::deserialize(MapDeserializer::new(rest.into_iter()))? })
-    }
-
-    /// Returns this configuration with defaults set for parameters of its window law that depend on the profile, such
-    /// as DCTCP's `profile`.
-    #[must_use]
-    pub fn settled(mut self, profile: &str) -> Config {
-        self.congestion.settle(implementation(profile));
-        self
     }
 }
 

@@ -3,8 +3,9 @@
 use ecnlab_base::Dur;
 
 use crate::config::{Config, Estimator, InitialSsthresh};
-use crate::invalid::{Invalid, Refusal, Remedy, ensure, ensure_fit};
+use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
+use crate::remedies::Refusal;
 
 /// The largest window that the maximum window scale can announce, in bytes (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
@@ -56,9 +57,9 @@ impl Config {
     fn check_slow_start(&self) -> [Result<(), Invalid>; 2] {
         let (law, rule) = (self.congestion.name(), self.slow_start.name());
         let has_none = self.slow_start == SlowStartKind::Standard || self.congestion.has_slow_start();
-        let standard = Remedy::SlowStart(SlowStartKind::Standard);
+        let standard = Remedy::set("slow_start", SlowStartKind::Standard.name());
         let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
-        let unlimited = Remedy::InitialSsthresh(InitialSsthresh::Unlimited);
+        let unlimited = Remedy::set("initial_ssthresh", "unlimited");
         let no_effect = threshold && has_none && self.slow_start.only_without_threshold();
         [
             ensure_fit(has_none, "slow_start", standard, || {
@@ -79,7 +80,7 @@ impl Config {
             format!("must be from 1 B to {most} B with window_scaling = {}", self.window_scaling)
         });
         let scalable = !self.window_scaling && (1..=MAX_WINDOW).contains(&self.receive_buffer.0);
-        let remedy = scalable.then_some(Remedy::WindowScaling(true));
+        let remedy = scalable.then_some(Remedy::set("window_scaling", true));
         let clock =
             ensure(self.timestamp_clock >= Dur::from_us(1), "timestamp_clock", || "must be at least 1 us".into());
         [mss, buffer.map_err(|invalid| Invalid { remedy, ..invalid }), clock]
@@ -89,19 +90,18 @@ impl Config {
         let ticks = self.rto_estimator != Estimator::Rfc6298;
         let positive = |key, value: Dur| ensure(!value.is_zero(), key, || "must be above 0 s".into());
         let timeouts = [self.min_rto, self.initial_rto, self.initial_rto_after_syn_loss];
-        let longest = Remedy::MaxRto(timeouts.into_iter().max().unwrap_or_default());
+        let longest = Remedy::set("max_rto", timeouts.into_iter().max().unwrap_or_default().to_string());
         let mut checks = vec![
-            ensure_fit(
-                !ticks || !self.rtt_tick.is_zero(),
-                "rtt_tick",
-                Remedy::RtoEstimator(Estimator::Rfc6298),
-                || "must be above 0 s with this rto_estimator, which counts in ticks".into(),
-            ),
+            ensure_fit(!ticks || !self.rtt_tick.is_zero(), "rtt_tick", Remedy::set("rto_estimator", "rfc6298"), || {
+                "must be above 0 s with this rto_estimator, which counts in ticks".into()
+            }),
             ensure(self.max_doublings <= MAX_DOUBLINGS, "max_doublings", || format!("must be at most {MAX_DOUBLINGS}")),
             positive("min_rto", self.min_rto),
         ];
         checks.extend(timeouts.map(|rto| {
-            ensure_fit(self.max_rto >= rto, "max_rto", longest, || format!("must not be below another timeout, {rto}"))
+            ensure_fit(self.max_rto >= rto, "max_rto", longest.clone(), || {
+                format!("must not be below another timeout, {rto}")
+            })
         }));
         checks.push(positive("initial_rto", self.initial_rto));
         checks.push(positive("initial_rto_after_syn_loss", self.initial_rto_after_syn_loss));
@@ -111,13 +111,13 @@ impl Config {
     fn check_feedback(&self) -> Vec<Result<(), Invalid>> {
         let ecn = self.ecn.name();
         let counts = self.congestion.needs_count().map(|key| {
-            ensure_fit(self.ecn.counts(), key, Remedy::Ecn(COUNTING), || {
+            ensure_fit(self.ecn.counts(), key, Remedy::set("ecn", COUNTING.name()), || {
                 let with: Vec<_> = EcnKind::ALL.iter().filter(|ecn| ecn.counts()).map(|ecn| ecn.name()).collect();
                 format!("needs feedback that counts marks: ecn = \"{}\", not \"{ecn}\"", with.join("\" or \""))
             })
         });
         let dsack = !self.ecn.wants_dsack() || !self.sack || self.dsack;
-        let dsack = ensure_fit(dsack, "dsack", Remedy::Dsack(true), || {
+        let dsack = ensure_fit(dsack, "dsack", Remedy::set("dsack", true), || {
             format!("must be true with ecn = \"{ecn}\" and sack = true (RFC 9768 §3.1.1)")
         });
         counts.into_iter().chain([dsack]).collect()
@@ -129,7 +129,7 @@ impl Config {
         // Of the schemes that fit, one that uses SACK exactly if SACK is on.
         let best = leaving().find(|scheme| scheme.needs_sack() == self.sack).or(leaving().next());
         let owned = best.map(|scheme| {
-            ensure_fit(fits, "recovery", Remedy::Recovery(scheme), || {
+            ensure_fit(fits, "recovery", Remedy::set("recovery", scheme.name()), || {
                 let with: Vec<_> = leaving().map(|scheme| scheme.name()).collect();
                 let law = self.congestion.name();
                 format!(
@@ -138,7 +138,7 @@ impl Config {
                 )
             })
         });
-        let sack = ensure_fit(!self.recovery.needs_sack() || self.sack, "sack", Remedy::Sack(true), || {
+        let sack = ensure_fit(!self.recovery.needs_sack() || self.sack, "sack", Remedy::set("sack", true), || {
             "must be true for this recovery".into()
         });
         let own = self.recovery.check(self).into_iter().map(Err);

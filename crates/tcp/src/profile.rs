@@ -98,8 +98,18 @@ fn base_file(base: &toml::Value) -> Option<(&'static str, &'static str)> {
     FILES.iter().copied().find(|(name, _)| base.as_str() == Some(name))
 }
 
+impl Config {
+    /// Returns this configuration with defaults set for parameters of its window law that depend on the profile, such
+    /// as DCTCP's `profile`.
+    #[must_use]
+    pub fn settled(mut self, profile: &str) -> Config {
+        self.congestion.settle(implementation(profile));
+        self
+    }
+}
+
 /// The profile whose implementation `name` describes: its base, or itself.
-pub(crate) fn implementation(name: &str) -> &str {
+fn implementation(name: &str) -> &str {
     profile(name).and_then(|profile| profile.base).unwrap_or(name)
 }
 

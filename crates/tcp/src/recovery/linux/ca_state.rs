@@ -74,11 +74,11 @@ impl CongestionState {
     pub fn check(config: &Config) -> Vec<Invalid> {
         let name = config.recovery.name();
         let timed = config.rtt_sampling != RttSampling::TimedSegment;
-        let timed = ensure_fit(timed, "rtt_sampling", Remedy::RttSampling(RttSampling::EachAck), || {
+        let timed = ensure_fit(timed, "rtt_sampling", Remedy::set("rtt_sampling", "each-ack"), || {
             format!("must not be timed-segment with recovery = \"{name}\", which times each segment")
         });
         let response = config.ecn_response != EcnResponse::Ns2;
-        let response = ensure_fit(response, "ecn_response", Remedy::EcnResponse(EcnResponse::Linux), || {
+        let response = ensure_fit(response, "ecn_response", Remedy::set("ecn_response", "linux"), || {
             format!("must not be ns-2 with recovery = \"{name}\"")
         });
         [timed, response].into_iter().filter_map(Result::err).collect()
