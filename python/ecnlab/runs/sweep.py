@@ -27,6 +27,7 @@ from ecnlab.folder.tables import describe_stored
 from ecnlab.folder.verified import digests_of
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.engine_by_name import answerer_of
+from ecnlab.runs.local_pool import LocalPool
 from ecnlab.runs.sweep_doing import Progress, Todo, cores, do_runs, workers_that_fit
 from ecnlab.runs.sweep_merge import merge
 from ecnlab.runs.sweep_result import SPECS, Sweep
@@ -82,7 +83,11 @@ def sweep(
         at_a_time = workers or cores()
         if engine == PACKETS:
             at_a_time = min(at_a_time, workers_that_fit(todo.scenarios()))
-        do_runs(todo, parts, tapping, answerer, at_a_time, progress or (lambda _done, _all: None))
+        else:
+            for scenario in todo.scenarios():
+                answerer.check(scenario)
+        pool = LocalPool(parts, tapping, answerer, at_a_time)
+        do_runs(todo, pool, progress or (lambda _done, _all: None))
         tables = merge(folder, question, parts)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,

@@ -1,26 +1,21 @@
-"""The runs of a sweep that are still to do, done by several workers at a time."""
+"""The runs of a sweep that are still to do, and the progress and errors of an executor that does them."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from queue import SimpleQueue
-from threading import Lock
-from typing import Final
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from typing import Any, Final, Protocol, TypeAlias
 
 from ecnlab._core import Experiment, ExperimentRun, Scenario, available_memory
 from ecnlab.base.errors import LawError, RunError
-from ecnlab.base.lazy_imports import futures, np
-from ecnlab.base.threads import ticks
-from ecnlab.engines.protocol import PACKETS, Answerer
+from ecnlab.base.lazy_imports import np
 from ecnlab.folder import size_limits
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_runs import first_of_each_id, one_of_each, run_ids
-from ecnlab.runs.workers import Worker, do, worker
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
@@ -64,78 +59,48 @@ class Todo:
         return (self._experiment.run(cell * self._experiment.replicates).scenario for cell in cells)
 
 
-def do_runs(todo: Todo, parts: Parts, tapping: Taps, answerer: Answerer, workers: int, progress: Progress) -> None:
-    """Do the runs of ``todo``, ``workers`` at a time. Raises RunError at the end if any failed."""
-    done, total = todo.all - len(todo.indices), todo.all
-    if answerer.engine != PACKETS:
-        for scenario in todo.scenarios():
-            answerer.check(scenario)
-    progress(done, total)
-    runs, taken, results = todo.runs(), Lock(), SimpleQueue[RunError | None]()
-    busy: list[Worker] = []
+Outcome: TypeAlias = tuple[ExperimentRun, RunError | None]
+"""A run that has ended, and the error if it gave no result."""
 
-    def next_run() -> ExperimentRun | None:
-        with taken:
-            return next(runs, None)
 
-    def work() -> None:
-        with ExitStack() as stack:
-            one = stack.enter_context(worker()) if answerer.engine == PACKETS else None
-            if one:
-                busy.append(one)
-            while run := next_run():
-                error = _do_one(run, parts, tapping, answerer, one)
-                results.put(type(error)(f"{error}{_alone(todo.file, run.id)}") if error else None)
+class Executor(Protocol):
+    """Does the runs of a sweep and stores them: on this machine (`local_pool`) or on a cluster (`cluster`)."""
 
-    failed: list[RunError] = []
-    with futures.ThreadPoolExecutor(workers) as pool:
-        try:
-            working = [pool.submit(work) for _ in range(min(workers, len(todo.indices)))]
-            for _ in ticks(working):
-                while not results.empty():
-                    error = results.get()
-                    failed += [error] if error else []
-                    done += 1
-                    progress(done, total)
-        except BaseException:
-            with taken:
-                runs = iter(())
-            answerer.stop()
-            for one in busy:
-                one.stop()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    def outcomes(self, runs: Iterator[ExperimentRun], number: int, /) -> Generator[Outcome, None, None]:
+        """Do ``runs``, of which there are ``number``, store them as parts, and yield each as it ends.
+
+        Closing the iterator cancels the runs in progress. Raises Cancelled, OSError, EcnlabError if the sweep cannot
+        continue.
+        """
+
+
+def do_runs(todo: Todo, executor: Executor, progress: Progress) -> None:
+    """Do the runs of ``todo`` by ``executor``. Raises RunError at the end if any failed."""
+    number = len(todo.indices)
+    done, failed = todo.all - number, list[RunError]()
+    progress(done, todo.all)
+    with closing(executor.outcomes(todo.runs(), number)) as outcomes:
+        for run, error in outcomes:
+            failed += [_named(error, run, todo.file)] if error else []
+            done += 1
+            progress(done, todo.all)
     if failed:
         more = f"\nand {len(failed) - MOST_TOLD} more" if len(failed) > MOST_TOLD else ""
         kind = LawError if all(isinstance(error, LawError) for error in failed) else RunError
         raise kind("\n".join(map(str, failed[:MOST_TOLD])) + more)
 
 
-def _do_one(run: ExperimentRun, parts: Parts, tapping: Taps, answerer: Answerer, one: Worker | None) -> RunError | None:
-    """Do ``run``, by the worker ``one`` if there is one. The error that it ended with, if that is its own."""
-    scenario = tapping.tapped(run)
-    task = {
-        "id": run.id,
-        "seed": run.seed,
-        "tables": parts.tables,
-        "folder": str(parts.folder),
-        "most": size_limits.limit(),
-    }
-    try:
-        with tapping.written(run.id, scenario) as captures:
-            task["captures"] = None if captures is None else str(captures)
-            if one:
-                one.do(scenario, task)
-            else:
-                do(answerer, scenario, task)
-    except RunError as error:
-        point = ", ".join(f"{axis} = {label}" for axis, label in run.point.items())
-        return type(error)(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}")
-    return None
+def _named(error: RunError, run: ExperimentRun, file: str) -> RunError:
+    """Return ``error`` with its run, and the command that repeats only this run of the experiment ``file``."""
+    point = ", ".join(f"{axis} = {label}" for axis, label in run.point.items())
+    alone = shlex.join(["ecnlab", "sweep", file, "--only", run.id])
+    named = f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}; `{alone}` repeats only this run"
+    return type(error)(named)
 
 
-def _alone(file: str, run: str) -> str:
-    return f"; `{shlex.join(['ecnlab', 'sweep', file, '--only', run])}` repeats only this run"
+def task_of(run: ExperimentRun, parts: Parts) -> dict[str, Any]:
+    """Return the request to `workers.do` for ``run``, without its folders."""
+    return {"id": run.id, "seed": run.seed, "tables": parts.tables, "most": size_limits.limit()}
 
 
 def workers_that_fit(scenarios: Iterable[Scenario]) -> int:
