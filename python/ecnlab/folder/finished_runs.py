@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ecnlab.base.errors import FolderError
+from ecnlab.base.errors import FolderError, RunError
 from ecnlab.base.lazy_imports import np, pl
 from ecnlab.folder import atomic, digests
 from ecnlab.folder.atomic import write_bytes
@@ -37,7 +37,8 @@ BATCH: Final = 60
 """Runs that are merged at a time."""
 
 PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
-OURS: Final = re.compile(rf"{PART.pattern}|[0-9a-f]{{16}}\.\w+\.[0-9a-f]+\.rows|\..*\.partial|{re.escape(MADE)}")
+LARGE: Final = re.compile(r"[0-9a-f]{16}\.\w+\.[0-9a-f]+\.rows")
+OURS: Final = re.compile(rf"{PART.pattern}|{LARGE.pattern}|\..*\.partial|{re.escape(MADE)}")
 """All files that a sweep writes there."""
 
 NAME: Final = f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}"
@@ -63,6 +64,21 @@ def write_part(
     rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
     data = table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
     write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
+
+
+def receive_part(folder: Path, run: str, files: Mapping[str, bytes]) -> None:
+    """Store the finished ``run`` in ``folder``: ``files`` are those that `write_part` wrote on another machine.
+
+    Raises RunError if they are not those of ``run``, or damaged; OSError.
+    """
+    for name, data in sorted(files.items(), key=lambda file: PART.fullmatch(file[0]) is not None):
+        if _id(name) != run or not (PART.fullmatch(name) or LARGE.fullmatch(name)):
+            raise RunError(f"its worker returned the file {name!r}, which is no part of this run: a defect of ecnlab")
+        if digests.of_bytes(data) != _digest(name):
+            raise RunError(f"its worker returned the file {name}, whose content does not match its digest")
+        write_bytes(folder / name, data, durable=False)
+    if not any(map(PART.fullmatch, files)):
+        raise RunError("its worker returned no result: a defect of ecnlab")
 
 
 class Parts:

@@ -24,11 +24,16 @@ _HELD: Final = ".arrow"
 
 def laws(scenario: Scenario) -> dict[str, str]:
     """The files of the user-defined laws of ``scenario``, each with its SHA-256."""
+    folder = Path(scenario.path).parent
+    return {str(folder / name): digest for name, digest in law_names(scenario).items()}
+
+
+def law_names(scenario: Scenario) -> dict[str, str]:
+    """The same, as the scenario names them: relative to its folder, unless absolute."""
     if ".py:" not in scenario.to_toml():
         return {}
-    folder = Path(scenario.path).parent
     found = _named({key: scenario.resolved[key] for key in ("tcp", "queue")})
-    return {str(folder / law["python"].rpartition(":")[0]): law["sha256"] for law in found}
+    return {law["python"].rpartition(":")[0]: law["sha256"] for law in found}
 
 
 def _named(value: object) -> Iterator[Mapping[str, Any]]:

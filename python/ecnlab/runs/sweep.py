@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -26,9 +27,10 @@ from ecnlab.folder.sealed_json import read_json, write_entries, write_json
 from ecnlab.folder.tables import describe_stored
 from ecnlab.folder.verified import digests_of
 from ecnlab.runs.captures import Taps
+from ecnlab.runs.cluster import Cluster, ClusterPool, connected
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.local_pool import LocalPool
-from ecnlab.runs.sweep_doing import Progress, Todo, cores, do_runs, workers_that_fit
+from ecnlab.runs.sweep_doing import Executor, Progress, Todo, cores, do_runs, workers_that_fit
 from ecnlab.runs.sweep_merge import merge
 from ecnlab.runs.sweep_result import SPECS, Sweep
 from ecnlab.runs.sweep_runs import one_of_each, run_ids
@@ -46,6 +48,7 @@ def sweep(
     capture: Iterable[str] = (),
     engine: Engine = PACKETS,
     progress: Progress | None = None,
+    cluster: str | Cluster | None = None,
 ) -> Sweep:
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
 
@@ -54,7 +57,8 @@ def sweep(
     ``workers`` processes work at a time (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
     the flows, queues and links and those that metrics read; ``capture`` names links and nodes where the packets of every
     run are captured, besides those that the scenario says; ``progress`` is told of each finished run. With
-    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none.
+    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
+    the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written. RunError
@@ -62,6 +66,8 @@ def sweep(
     others are done and stored all the same.
     """
     refuse_unless_random(engine, "a sweep")
+    if cluster is not None and engine != PACKETS:
+        raise EcnlabError(f"the engine `{engine}` runs on this machine only: leave `cluster` (`--cluster`) out")
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if replicates is not None:
         question = question.with_replicates(replicates)
@@ -80,14 +86,8 @@ def sweep(
         _refuse_other(folder, parts, question)
         _write_question(folder, question, wanted, answerer)
         todo = Todo(question, parts, tapping)
-        at_a_time = workers or cores()
-        if engine == PACKETS:
-            at_a_time = min(at_a_time, workers_that_fit(todo.scenarios()))
-        else:
-            for scenario in todo.scenarios():
-                answerer.check(scenario)
-        pool = LocalPool(parts, tapping, answerer, at_a_time)
-        do_runs(todo, pool, progress or (lambda _done, _all: None))
+        with _executor(todo, parts, tapping, answerer, workers, cluster) as executor:
+            do_runs(todo, executor, progress or (lambda _done, _all: None))
         tables = merge(folder, question, parts)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
@@ -103,6 +103,31 @@ def sweep(
         write_json(folder / MANIFEST, manifest)
         parts.forget()
     return Sweep(folder, manifest)
+
+
+@contextmanager
+def _executor(
+    todo: Todo,
+    parts: Parts,
+    tapping: Taps,
+    answerer: Answerer,
+    workers: int | None,
+    cluster: str | Cluster | None,
+) -> Iterator[Executor]:
+    """Yield what does the runs of ``todo``: processes or kernels of this machine, or the workers of ``cluster``."""
+    if isinstance(cluster, str):
+        with connected(cluster, workers) as connection:
+            yield ClusterPool(todo, parts, tapping, connection)
+    elif cluster is not None:
+        yield ClusterPool(todo, parts, tapping, cluster)
+    else:
+        at_a_time = workers or cores()
+        if answerer.engine == PACKETS:
+            at_a_time = min(at_a_time, workers_that_fit(todo.scenarios()))
+        else:
+            for scenario in todo.scenarios():
+                answerer.check(scenario)
+        yield LocalPool(parts, tapping, answerer, at_a_time)
 
 
 def _files(folder: Path, parts: Parts) -> dict[str, str]:

@@ -1,0 +1,257 @@
+"""The runs of a sweep on the workers of a Dask cluster (``docs/cluster.md``).
+
+The client, which is this process, is the only one that writes into the sweep's folder. It sends each run to the scheduler
+as a task, stores the answer as a local run is stored, and releases the task, so that the scheduler holds no results.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, Final, TypeAlias
+
+from ecnlab._core import ExperimentRun
+from ecnlab.base.errors import EcnlabError, LawError, RunError
+from ecnlab.base.threads import LOOK_SECONDS, heard
+from ecnlab.folder.finished_runs import Parts, receive_part
+from ecnlab.runs import cluster_task
+from ecnlab.runs.captures import Taps
+from ecnlab.runs.sweep_doing import Outcome, Todo, cores, task_of, workers_that_fit
+
+Client: TypeAlias = Any
+"""`distributed.Client`; most of its methods have no types."""
+
+Future: TypeAlias = Any
+"""`distributed.Future`."""
+
+LOCAL: Final = "local"
+"""Address that stands for a cluster of processes on this machine, which is started and closed."""
+
+CONNECT_SECONDS: Final = 10
+"""Time to find the scheduler, and to stop a local cluster."""
+
+LEAST_AHEAD: Final = 100
+"""Minimum number of runs that wait at the scheduler or are in progress: an adaptive cluster grows by them."""
+
+COUNT_SECONDS: Final = 1.0
+"""Interval at which the threads of the workers are counted."""
+
+
+class Cluster:
+    """A connection to a Dask scheduler, for any number of sweeps."""
+
+    def __init__(self, client: Client, address: str, dashboard: str | None, most: int | None, *, local: bool) -> None:
+        self.client = client
+        self.address = address
+        self.dashboard = dashboard
+        """URL of the scheduler's dashboard; None if it has none."""
+        self.most = most
+        """Maximum number of runs at a time; None if all workers are used."""
+        self.local = local
+        """All workers are on this machine, and have been started for this connection."""
+
+
+@contextmanager
+def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
+    """Connect to the scheduler at ``address``, or start a cluster of processes on this machine for `LOCAL`.
+
+    ``workers`` limits the number of runs at a time (default: all workers; a local cluster has one a core). Raises EcnlabError
+    if Dask distributed is not installed, or no scheduler answers.
+    """
+    if find_spec("distributed") is None:
+        raise EcnlabError(
+            "`--cluster` needs Dask distributed, which is not installed: `pip install 'ecnlab[cluster]'` adds it"
+        )
+    if address != LOCAL and "://" not in address:
+        raise EcnlabError(
+            f"{address!r} is not the address of a Dask scheduler: write {LOCAL!r}, or an address such as "
+            f"tcp://10.0.0.1:8786, which the scheduler prints when it starts"
+        )
+    distributed: Any = import_module("distributed")
+    with _quiet():
+        if address != LOCAL:
+            with _client(distributed, address) as client:
+                yield Cluster(client, address, _dashboard(client), workers, local=False)
+            return
+        with (
+            distributed.LocalCluster(
+                n_workers=workers or cores(),
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            ) as started,
+            _client(distributed, started.scheduler_address) as client,
+        ):
+            yield Cluster(client, started.scheduler_address, _dashboard(client), workers, local=True)
+
+
+@contextmanager
+def _client(distributed: Any, address: str) -> Iterator[Client]:
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise EcnlabError(
+            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, and workers with "
+            f"`dask worker {address}`; then run the same command again"
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=CONNECT_SECONDS)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the log of distributed from standard error: `ClusterPool` reports what matters."""
+    loggers = [logging.getLogger(name) for name in ("distributed", *_children())]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)
+
+
+def _children() -> list[str]:
+    return [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+
+
+def _dashboard(client: Client) -> str | None:
+    """The address of the dashboard, which exists if the scheduler has Bokeh."""
+    from importlib.metadata import version
+
+    try:
+        client.run_on_scheduler(version, "bokeh")
+        return str(client.dashboard_link)
+    except Exception:
+        return None
+
+
+class ClusterPool:
+    """Does runs on the workers of ``cluster``, and stores them in ``parts``."""
+
+    def __init__(self, todo: Todo, parts: Parts, tapping: Taps, cluster: Cluster) -> None:
+        """``todo`` states the memory that runs need, which limits how many a cluster on this machine does at a time."""
+        self._parts, self._tapping, self._cluster = parts, tapping, cluster
+        self._most = cluster.most
+        if cluster.local:
+            self._most = min(cluster.most or cores(), workers_that_fit(todo.scenarios()))
+        self._threads, self._counted = 0, float("-inf")
+
+    def outcomes(self, runs: Iterator[ExperimentRun], _number: int) -> Generator[Outcome, None, None]:
+        """Do ``runs``; yield each as it ends."""
+        ended: SimpleQueue[Future] = SimpleQueue()
+        waiting: dict[str, tuple[ExperimentRun, Future]] = {}
+        try:
+            while True:
+                for run in islice(runs, max(0, self._ahead() - len(waiting))):
+                    future = self._submit(run)
+                    waiting[future.key] = run, future
+                    future.add_done_callback(ended.put)
+                if not waiting:
+                    return
+                if future := self._next(ended):
+                    run, future = waiting.pop(future.key)
+                    yield run, self._outcome(run, future)
+        finally:
+            for _, future in waiting.values():
+                future.release()
+
+    def _ahead(self) -> int:
+        """Return how many runs may be at the scheduler."""
+        if self._most is not None:
+            return self._most
+        if monotonic() - self._counted > COUNT_SECONDS:
+            with self._connection():
+                self._threads = sum(heard(self._cluster.client.nthreads).values())
+            self._counted = monotonic()
+        return max(LEAST_AHEAD, 2 * self._threads)
+
+    def _submit(self, run: ExperimentRun) -> Future:
+        request = cluster_task.request(self._tapping.tapped(run), task_of(run, self._parts))
+        with self._connection():
+            return self._cluster.client.submit(cluster_task.answer, request, pure=False)
+
+    def _next(self, ended: SimpleQueue[Future]) -> Future | None:
+        """Return a future that has ended; None if none has for a moment."""
+        try:
+            return ended.get(timeout=LOOK_SECONDS)
+        except Empty:
+            if self._cluster.client.status in ("closing", "closed"):
+                raise self._lost() from None
+            return None
+
+    def _outcome(self, run: ExperimentRun, future: Future) -> RunError | None:
+        """Store the answer of ``run``. Return the error that it ended with, if that is its own."""
+        from distributed import KilledWorker
+
+        if future.status in ("cancelled", "lost"):
+            raise self._lost()
+        try:
+            with self._connection():
+                answer: dict[str, Any] = heard(future.result)
+        except KilledWorker as error:
+            last = error.last_worker.address
+            return RunError(f"its worker died {error.allowed_failures + 1} times, the last was {last}")
+        except (EcnlabError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            return RunError(f"its worker failed with {type(error).__name__}: {error}")
+        finally:
+            future.release()
+        if "refused" in answer:
+            raise cluster_task.refusal(answer["worker"], answer["refused"])
+        if answer["error"]:
+            return _own_error(answer)
+        try:
+            self._store(run, answer)
+        except RunError as error:
+            return error
+        return None
+
+    def _store(self, run: ExperimentRun, answer: dict[str, Any]) -> None:
+        with self._tapping.written(run.id, self._tapping.tapped(run)) as captures:
+            for name, data in answer["captures"].items() if captures else ():
+                (captures / name).write_bytes(data)
+            receive_part(self._parts.folder, run.id, answer["parts"])
+
+    @contextmanager
+    def _connection(self) -> Iterator[None]:
+        """Raise EcnlabError if the connection to the scheduler is lost in the block."""
+        from asyncio import CancelledError
+        from concurrent import futures
+
+        try:
+            yield
+        except (OSError, CancelledError, futures.CancelledError) as error:
+            raise self._lost() from error
+
+    def _lost(self) -> EcnlabError:
+        return EcnlabError(
+            f"the connection to the Dask scheduler at {self._cluster.address} was lost; finished runs are stored in "
+            f"{self._parts.folder.parent}: when a scheduler is there again, the same command continues"
+        )
+
+
+def _own_error(answer: dict[str, Any]) -> RunError:
+    """Return the error of an answer, if it is that of its run; raise it if the sweep cannot continue."""
+    message, worker = answer["message"], answer["worker"]
+    if answer["error"] == "LawError":
+        failed = LawError(message)
+        failed.traceback = answer["traceback"]
+        return failed
+    if answer["error"] == "RunError":
+        return RunError(f"{message} (worker {worker})")
+    if answer["error"] == "OSError":
+        raise OSError(answer["errno"], message, f"worker {worker}")
+    raise EcnlabError(f"worker {worker}: {message}")

@@ -1,0 +1,105 @@
+"""A run of a sweep on a Dask worker: done by a process of its own, in a scratch folder, and returned as bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab._core import Cancelled, LawError, RunError, Scenario, SpecError
+from ecnlab.base.errors import EcnlabError
+from ecnlab.runs.cluster_task import depth
+from ecnlab.runs.workers import Worker, worker
+
+LOOK_SECONDS: Final = 0.5
+"""Interval at which a worker looks whether its run is still wanted."""
+
+
+def do(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Do the run of the request ``asked``: its files as bytes, ``parts`` and ``captures``, or ``error`` with ``message``.
+
+    The client's path of the scenario's folder replaces that of the scratch folder in messages.
+    """
+    from distributed import get_worker
+
+    with tempfile.TemporaryDirectory(prefix="ecnlab-", dir=get_worker().local_directory) as scratch:
+        path = _lay_out(Path(scratch), asked)
+        try:
+            return _done(path, Path(scratch), asked, _wanted())
+        except (RunError, EcnlabError, SpecError, OSError, Cancelled) as error:
+            message = str(error).replace(str(path.parent), str(Path(asked["path"]).parent))
+            traceback, number = getattr(error, "traceback", ""), getattr(error, "errno", None)
+            return {"error": _kind(error), "message": message, "traceback": traceback, "errno": number}
+
+
+def _lay_out(scratch: Path, asked: Mapping[str, Any]) -> Path:
+    """Write the files of the laws of ``asked`` into ``scratch``; return the path of the scenario, which is not written."""
+    folder = scratch.joinpath("files", *["below"] * depth(asked["laws"]))
+    folder.mkdir(parents=True)
+    for name, (digest, data) in asked["laws"].items():
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise RuntimeError(f"the law {name} has changed on its way to the worker")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder / Path(asked["path"]).name
+
+
+def _done(path: Path, scratch: Path, asked: Mapping[str, Any], wanted: Callable[[], bool]) -> dict[str, Any]:
+    scenario = Scenario(str(path), asked["text"])
+    if scenario.hash != asked["hash"]:
+        raise RunError("the worker received a different scenario: a defect of ecnlab")
+    parts, captures = scratch / "parts", scratch / "captures"
+    parts.mkdir()
+    captures.mkdir()
+    task = {key: asked[key] for key in ("id", "seed", "tables", "most")}
+    task |= {"folder": str(parts), "captures": str(captures) if asked["captures"] else None}
+    with worker() as one:
+        _watched(one, scenario, task, wanted)
+    return {"error": None, "parts": _contents(parts), "captures": _contents(captures)}
+
+
+def _watched(one: Worker, scenario: Scenario, task: Mapping[str, Any], wanted: Callable[[], bool]) -> None:
+    """Do the run of ``task`` by ``one``, and stop it when it is not ``wanted`` any more: the client has gone."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(LOOK_SECONDS):
+            if not wanted():
+                one.stop()
+                return
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        one.do(scenario, task)
+    finally:
+        over.set()
+        watching.join()
+
+
+def _wanted() -> Callable[[], bool]:
+    """Return a function that returns whether Dask still wants the task that calls this one."""
+    from distributed import get_worker
+
+    here = get_worker()
+    tasks, key = here.state.tasks, here.get_current_task()
+
+    def wanted() -> bool:
+        task = tasks.get(key)
+        return task is not None and task.state != "cancelled"
+
+    return wanted
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """The files in ``folder`` by name; unfinished ones are left out."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith(".")}
+
+
+def _kind(error: Exception) -> str:
+    """The class of ``error`` that the client raises."""
+    kinds = (LawError, RunError, SpecError, EcnlabError, OSError, Cancelled)
+    return next(kind.__name__ for kind in kinds if isinstance(error, kind))
