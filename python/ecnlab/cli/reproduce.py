@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ecnlab.cli import console
+from ecnlab.cli.cluster import cluster_at, cluster_option
 from ecnlab.cli.options import File, Workers, examples
 from ecnlab.cli.resume import resumable
 
@@ -19,13 +20,16 @@ from ecnlab.cli.resume import resumable
 )
 @click.option("--out", type=File, help="Folder for results and report. [default: results/PAPER; for `all`: results]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@cluster_option
 @examples("""
       ecnlab reproduce rfc2884
       ecnlab reproduce rfc2884 --full --out results/rfc2884-full
       ecnlab reproduce rfc2884 --linux        after `ecnlab linux build`
       ecnlab reproduce all
 """)
-def reproduce(paper: str, full: bool, on_linux: bool, out: Path | None, workers: int | None) -> None:
+def reproduce(
+    paper: str, full: bool, on_linux: bool, out: Path | None, workers: int | None, address: str | None
+) -> None:
     """Run the experiments of PAPER and write a report that compares printed and measured values.
 
     PAPER `all` means every paper, each in its own folder, and an index of their reports. Finished runs are not
@@ -35,10 +39,14 @@ def reproduce(paper: str, full: bool, on_linux: bool, out: Path | None, workers:
 
     if paper == "all":
         folder = out or Path("results")
-        with resumable(folder), console.progresses() as begin:
-            page = papers.reproduce_all(folder, full=full, linux=on_linux, workers=workers, progress=begin)
+        with resumable(folder), cluster_at(address, workers) as cluster, console.progresses() as begin:
+            page = papers.reproduce_all(
+                folder, full=full, linux=on_linux, workers=workers, progress=begin, cluster=cluster
+            )
     else:
         folder = out or Path("results") / Path(paper).resolve().name
-        with resumable(folder), console.progress(paper) as report:
-            page = papers.reproduce(paper, folder, full=full, linux=on_linux, workers=workers, progress=report)
+        with resumable(folder), cluster_at(address, workers) as cluster, console.progress(paper) as report:
+            page = papers.reproduce(
+                paper, folder, full=full, linux=on_linux, workers=workers, progress=report, cluster=cluster
+            )
     console.say(f"report: {page}")

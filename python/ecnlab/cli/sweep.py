@@ -10,6 +10,7 @@ from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
+from ecnlab.cli.cluster import cluster_at, cluster_option
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
 from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
@@ -26,6 +27,7 @@ from ecnlab.scenario.files import read_experiment, with_captures
 @click.argument("experiment", type=File)
 @click.option("--out", type=File, help="Folder for the sweep. [default: results/NAME]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@cluster_option
 @click.option("--replicates", type=Replicates, help="Number of replicates. [default: as in the experiment]")
 @click.option(
     "--keep",
@@ -43,11 +45,13 @@ from ecnlab.scenario.files import read_experiment, with_captures
       ecnlab sweep gain.toml --replicates 50        adds the replicates missing to 50
       ecnlab sweep gain.toml --keep transactions --out results/latency
       ecnlab sweep gain.toml --replicates 1 --capture bottleneck
+      ecnlab sweep gain.toml --cluster tcp://10.0.0.1:8786
 """)
 def sweep(
     experiment: Path,
     out: Path | None,
     workers: int | None,
+    address: str | None,
     replicates: int | None,
     keep: tuple[str, ...],
     places: tuple[str, ...],
@@ -61,6 +65,8 @@ def sweep(
     """
     question = read_experiment(experiment)
     if only is not None:
+        if address is not None:
+            raise click.UsageError("`--only` does one run on this machine: leave `--cluster` out")
         if replicates is not None:
             question = question.with_replicates(replicates)
         _do_only(question, only, out or Path("results") / f"{experiment.stem}-{only}{suffix(engine)}", places, engine)
@@ -68,7 +74,7 @@ def sweep(
     advice = of_experiment(question)
     console.warn(advice.lines)
     folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
-    with resumable(folder), console.progress(experiment.stem) as report:
+    with resumable(folder), cluster_at(address, workers) as cluster, console.progress(experiment.stem) as report:
         result = sweep_experiment(
             question,
             folder,
@@ -78,6 +84,7 @@ def sweep(
             capture=places,
             engine=engine,
             progress=report,
+            cluster=cluster,
         )
     if as_json:
         console.write_json({**sweep_summary(result), "warnings": advice.diagnostics})

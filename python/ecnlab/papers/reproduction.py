@@ -36,6 +36,7 @@ from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.sizes import verdicts
 from ecnlab.report import render
+from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
@@ -57,13 +58,14 @@ def reproduce(
     linux: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
+    cluster: str | Cluster | None = None,
 ) -> Path:
     """Reproduce ``paper`` (a name of `PAPERS`, or its folder) in the folder ``out``; return the report's path.
 
     ``out`` gets ``sweeps/`` (one per experiment), ``analysis/`` (Parquet, and CSV of the same), ``results.json`` and
     ``report.html``. Runs that ``out`` already has are not done again, so an interrupted reproduction continues and a
-    ``full`` one builds on a quick one. With ``linux`` the Linux kernel is asked, too, what the paper has for it. ``workers``
-    and ``progress`` are as for `ecnlab.sweep`.
+    ``full`` one builds on a quick one. With ``linux`` the Linux kernel is asked, too, what the paper has for it. ``workers``,
+    ``progress`` and ``cluster`` are as for `ecnlab.sweep`; the Linux kernel runs on this machine in any case.
 
     Raises EcnlabError for a paper there is none of, if ``out`` holds its full size and the quick one is asked for, or if
     ``linux`` is asked for and there is no kernel or nothing for it; and all that `ecnlab.sweep` raises.
@@ -76,9 +78,8 @@ def reproduce(
         _refuse_without_kernel(found)
     asked = {name: one for step in found.steps for name, one in _asked(step, folder, full=full)}
     beside = {name: one for step in found.on_linux for name, one in _asked(step, folder, full=full, linux=True)}
-    done = _run(
-        {**asked, **(beside if linux else {})}, target / "sweeps", workers, progress or (lambda _done, _all: None)
-    )
+    report_runs = progress or (lambda _done, _all: None)
+    done = _run({**asked, **(beside if linux else {})}, target / "sweeps", workers, report_runs, cluster)
     sweeps = {name: done[name] for name in asked}
     drawn = found.draw(sweeps)
     about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
@@ -119,6 +120,7 @@ def reproduce_all(
     linux: bool = False,
     workers: int | None = None,
     progress: Callable[[str], Progress] | None = None,
+    cluster: str | Cluster | None = None,
 ) -> Path:
     """Reproduce every paper, each in its own folder of ``out``; return the path of ``index.html``, which links them.
 
@@ -129,7 +131,13 @@ def reproduce_all(
     for name, paper in PAPERS.items():
         report = progress(name) if progress else None
         reproduce(
-            name, target / name, full=full, linux=linux and bool(paper.on_linux), workers=workers, progress=report
+            name,
+            target / name,
+            full=full,
+            linux=linux and bool(paper.on_linux),
+            workers=workers,
+            progress=report,
+            cluster=cluster,
         )
     index = target / "index.html"
     write_bytes(index, render(index_page(target, list(PAPERS))).encode())
@@ -175,14 +183,26 @@ def _on_kernel(step: Step) -> str:
     return f"{step.name}-{KERNEL}"
 
 
-def _run(asked: Mapping[str, _Asked], folder: Path, workers: int | None, progress: Progress) -> dict[str, Sweep]:
+def _run(
+    asked: Mapping[str, _Asked],
+    folder: Path,
+    workers: int | None,
+    progress: Progress,
+    cluster: str | Cluster | None,
+) -> dict[str, Sweep]:
     sizes = {name: len({run.id for run in one.experiment.runs}) for name, one in asked.items()}
     total, before = sum(sizes.values()), 0
     sweeps = {}
     for name, one in asked.items():
         shifted = _shifted(progress, before, total)
         sweeps[name] = sweep(
-            one.experiment, folder / name, workers=workers, keep=one.keep, engine=one.engine, progress=shifted
+            one.experiment,
+            folder / name,
+            workers=workers,
+            keep=one.keep,
+            engine=one.engine,
+            progress=shifted,
+            cluster=cluster if one.engine == PACKETS else None,
         )
         before += sizes[name]
     return sweeps

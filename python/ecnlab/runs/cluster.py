@@ -56,6 +56,11 @@ class Cluster:
         self.local = local
         """All workers are on this machine, and have been started for this connection."""
 
+    @property
+    def workers(self) -> int:
+        """Number of workers that the scheduler has at the moment."""
+        return len(self.client.nthreads())
+
 
 @contextmanager
 def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:

@@ -1,0 +1,30 @@
+"""The option ``--cluster`` of commands that do many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from ecnlab.cli import console
+from ecnlab.runs.cluster import Cluster, connected
+
+cluster_option = click.option(
+    "--cluster",
+    "address",
+    metavar="ADDRESS",
+    help="Do the runs on the workers of this Dask scheduler, such as tcp://HOST:8786; `local` starts one with its workers.",
+)
+
+
+@contextmanager
+def cluster_at(address: str | None, workers: int | None) -> Iterator[Cluster | None]:
+    """Connect to the cluster at ``address`` and report its workers and dashboard; None if there is no address."""
+    if address is None:
+        yield None
+        return
+    with connected(address, workers) as cluster:
+        dashboard = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
+        console.complain(f"cluster: {cluster.address}, {cluster.workers} workers{dashboard}")
+        yield cluster
