@@ -1,0 +1,273 @@
+"""Sweeps on a Dask cluster: a real scheduler and real workers on the loopback interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import EXPERIMENT, SCENARIO, assert_same_bytes
+from dask_processes import Processes, until
+from small_paper import in_place_of_the_papers
+
+import ecnlab
+from ecnlab import papers
+from ecnlab.runs.cluster import connected
+
+pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'ecnlab[cluster]')")
+
+KILLED = """
+import os, signal
+from ecnlab.runs import cluster_worker
+done = cluster_worker._watched
+def killed(one, scenario, task, wanted):
+    if {when}:
+        one._running().stdin.write("")  # the process of the run has begun
+        os.kill(os.getpid(), signal.SIGKILL)
+    done(one, scenario, task, wanted)
+cluster_worker._watched = killed
+"""
+"""Preloaded by a worker that is killed in the middle of a run, ``when`` a condition holds."""
+
+ANOTHER = """
+from ecnlab.base import provenance
+provenance.build = lambda: "fedcba9876543210"
+"""
+"""Preloaded by a worker whose binary is another one."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """A scheduler with two workers, for tests that leave them alive."""
+    with Processes(tmp_path_factory.mktemp("dask")) as processes:
+        for name in ("one", "two"):
+            processes.start_worker(name)
+        yield processes
+
+
+def test_tables_and_captures_are_those_of_a_local_sweep(experiment, shared, tmp_path):
+    asked = {"replicates": 1, "keep": ["packets", "queue_series"], "capture": ["pipe"]}
+    here = ecnlab.sweep(experiment, tmp_path / "here", **asked)
+    calls: list[tuple[int, int]] = []
+    there = ecnlab.sweep(
+        experiment,
+        tmp_path / "there",
+        **asked,
+        cluster=shared.address,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    assert calls == [(done, 4) for done in range(5)]
+    assert there.table("packets").collect().height > 0
+    assert_same_bytes(here.folder / "tables", there.folder / "tables")
+    assert len(here.captures) == 4
+    for run, files in here.captures.items():
+        assert [file.read_bytes() for file in files] == [file.read_bytes() for file in there.captures[run]]
+
+
+def test_finished_runs_are_not_repeated_whichever_way_they_were_made(experiment, shared, tmp_path):
+    calls: list[tuple[int, int]] = []
+    asked = {"out": tmp_path / "out", "progress": lambda done, total: calls.append((done, total))}
+    ecnlab.sweep(experiment, replicates=1, **asked)
+    with connected(shared.address) as cluster:
+        ecnlab.sweep(experiment, replicates=2, cluster=cluster, **asked)
+        until(lambda: not any(cluster.client.has_what().values()))  # neither scheduler nor workers hold results
+        assert cluster.client.processing().keys() == cluster.client.nthreads().keys()
+    ecnlab.sweep(experiment, replicates=2, **asked)
+    assert calls == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4), (4, 8), (5, 8), (6, 8), (7, 8), (8, 8), (8, 8)]
+    ecnlab.sweep(experiment, tmp_path / "whole", replicates=2)
+    assert_same_bytes(tmp_path / "out" / "tables", tmp_path / "whole" / "tables")
+
+
+LAW = """
+from ecnlab.userlaws import WindowLaw
+class Law(WindowLaw):
+    def grow(self, window, acked):
+        window.cwnd += window.mss {mistake}
+    def on_congestion(self, window, event):
+        window.ssthresh = 2 * window.mss
+        window.cwnd = window.mss
+"""
+
+
+def with_law(folder: Path, mistake: str = "") -> Path:
+    """An experiment in a subfolder of ``folder`` whose law is beside that subfolder."""
+    (folder / "inside").mkdir()
+    (folder / "laws").mkdir()
+    (folder / "laws" / "own.py").write_text(LAW.format(mistake=mistake))
+    law = '[tcp.ecn]\ncongestion = { python = "../laws/own.py:Law" }\n'
+    (folder / "inside" / "pipe.toml").write_text(SCENARIO.replace("[tcp.ecn]\n", law))
+    (folder / "inside" / "gain.toml").write_text(EXPERIMENT)
+    return folder / "inside" / "gain.toml"
+
+
+def test_a_law_in_python_goes_with_its_runs(shared, tmp_path):
+    experiment = with_law(tmp_path)
+    here = ecnlab.sweep(experiment, tmp_path / "here", replicates=1)
+    there = ecnlab.sweep(experiment, tmp_path / "there", replicates=1, cluster=shared.address)
+    assert_same_bytes(here.folder / "tables", there.folder / "tables")
+
+
+def test_an_error_of_a_law_is_that_of_a_local_sweep(shared, tmp_path):
+    experiment = with_law(tmp_path, mistake="/ (window.cwnd > 20 * window.mss and 0 or 1)")
+    said = []
+    for cluster in (None, shared.address):
+        with pytest.raises(ecnlab.LawError, match=r"own.py:5, in Law.grow: ZeroDivisionError") as error:
+            ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=cluster)
+        said.append(sorted(str(error.value).splitlines()))
+    assert said[0] == said[1]
+
+
+def test_a_law_that_changes_during_the_sweep_is_refused(shared, tmp_path):
+    experiment = ecnlab.scenario.read_experiment(with_law(tmp_path))
+    (tmp_path / "laws" / "own.py").write_text(LAW.format(mistake="* 2"))
+    with pytest.raises(ecnlab.EcnlabError, match=r"own\.py: the law has changed"):
+        ecnlab.sweep(experiment, tmp_path / "out", cluster=shared.address)
+
+
+def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experiment, shared, tmp_path):
+    pipe = slow_experiment.with_name("pipe.toml")
+    pipe.write_text(pipe.read_text().replace('"2000 s"', '"2000000 s"'))  # hours
+
+    def interrupted(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with connected(shared.address) as cluster:
+        # As Ctrl-C while the runs are in progress.
+        from ecnlab.runs.cluster import ClusterPool
+
+        real = ClusterPool._next
+
+        def next_(self, ended):
+            until(lambda: sum(map(len, cluster.client.processing().values())) >= 2)
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(ClusterPool, "_next", next_)
+            ecnlab.sweep(slow_experiment, tmp_path / "slow", cluster=cluster)
+        assert ClusterPool._next is real
+        pipe.write_text(SCENARIO)
+        ecnlab.sweep(experiment, tmp_path / "short", replicates=1, cluster=cluster)
+
+
+def test_a_worker_with_another_binary_is_refused(experiment, tmp_path):
+    from ecnlab.base.provenance import build
+
+    with Processes(tmp_path) as processes:
+        wrong = processes.start_worker("wrong", ANOTHER)
+        with pytest.raises(ecnlab.EcnlabError) as error:
+            ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
+        said = str(error.value)
+        assert "the worker tcp://127.0.0.1:" in said and "binary fedcba9876543210, this process has" in said
+        assert f"ecnlab {ecnlab.__version__} with binary {build()}" in said and "Install the same wheel" in said
+        assert not list((tmp_path / "out" / "parts").glob("*.parquet"))
+        wrong.kill()
+        processes.start_worker("right")
+        sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
+    assert sweep.runs.height == 4
+
+
+def test_a_run_whose_worker_is_killed_is_done_by_another(experiment, tmp_path):
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1)
+    with Processes(tmp_path) as processes, connected(processes.address) as cluster:
+        dying = processes.start_worker("dying", KILLED.format(when="True"))
+        until(lambda: cluster.workers == 1, dying)
+
+        def begun(done: int, _total: int) -> None:
+            if done == 0:
+                processes.start_worker("other")
+
+        sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=cluster, progress=begun)
+        assert dying.wait() == -9
+    assert_same_bytes(whole.folder / "tables", sweep.folder / "tables")
+
+
+def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experiment, tmp_path):
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1)
+    dead = whole.runs["id"][2]
+    once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
+    with Processes(tmp_path, once) as processes:
+        for name in ("one", "two"):
+            processes.start_worker(name, KILLED.format(when=f"task['id'] == {dead!r}"))
+        calls: list[int] = []
+        with pytest.raises(ecnlab.RunError, match=f"run {dead} .* its worker died, the last time tcp://127") as error:
+            ecnlab.sweep(
+                experiment,
+                tmp_path / "out",
+                replicates=1,
+                cluster=processes.address,
+                progress=lambda done, _total: calls.append(done),
+            )
+    assert "arm blind" in str(error.value) or "arm red" in str(error.value)
+    assert f"--only {dead}" in str(error.value)
+    assert calls == [0, 1, 2, 3, 4]
+    assert len(list((tmp_path / "out" / "parts").glob("[!.]*.parquet"))) == 3
+    mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
+    assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
+
+
+def test_a_sweep_continues_when_the_scheduler_is_there_again(experiment, tmp_path):
+    whole = ecnlab.sweep(experiment, tmp_path / "whole")
+    calls: list[int] = []
+
+    with Processes(tmp_path) as processes:
+        address = processes.address
+
+        def gone(done: int, _total: int) -> None:
+            calls.append(done)
+            if done == 3:
+                processes.scheduler.kill()
+                processes.scheduler.wait()
+
+        processes.start_worker("first")
+        with pytest.raises(ecnlab.EcnlabError, match=f"scheduler at {address} was lost.*the same command continues"):
+            ecnlab.sweep(experiment, tmp_path / "out", cluster=address, progress=gone)
+        assert calls[-1] < 12
+        processes.start_scheduler(int(address.rpartition(":")[2]))
+        assert processes.address == address
+        processes.start_worker("second")
+        again: list[int] = []
+        ecnlab.sweep(experiment, tmp_path / "out", cluster=address, progress=lambda done, _total: again.append(done))
+    assert again == list(range(calls[-1], 13))
+    assert_same_bytes(whole.folder / "tables", tmp_path / "out" / "tables")
+
+
+def test_the_command_line_starts_a_cluster_of_its_own(experiment, cli, tmp_path):
+    ecnlab.sweep(experiment, tmp_path / "here", replicates=1)
+    done = cli("sweep", experiment, "--replicates", 1, "--cluster", "local", "--workers", 1, "--out", "there")
+    assert done.returncode == 0, done.stderr
+    assert "cluster: tcp://127.0.0.1:" in done.stderr and ", 1 worker" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert_same_bytes(tmp_path / "here" / "tables", tmp_path / "there" / "tables")
+
+
+def test_a_paper_is_reproduced_on_a_cluster(shared, tmp_path, monkeypatch):
+    in_place_of_the_papers(tmp_path, SCENARIO, monkeypatch)
+    here, there = (tmp_path / name for name in ("here", "there"))
+    papers.reproduce("small", here)
+    monkeypatch.setattr("ecnlab.runs.sweep.LocalPool", None)  # no run on this machine
+    papers.reproduce("small", there, cluster=shared.address)
+    assert_same_bytes(here / "sweeps" / "pipes" / "tables", there / "sweeps" / "pipes" / "tables")
+
+
+def test_reproduce_passes_the_cluster_on(cli, shared, tmp_path):
+    done = cli("reproduce", "no-paper", "--cluster", shared.address)
+    assert "cluster: tcp://127.0.0.1:" in done.stderr and "no-paper" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:1", "no Dask scheduler answers at tcp://127.0.0.1:1 .*dask scheduler"),
+        ("10.0.0.1:8786", "is not the address of a Dask scheduler"),
+    ],
+)
+def test_an_address_without_a_scheduler_is_refused(experiment, tmp_path, monkeypatch, address, said):
+    monkeypatch.setattr("ecnlab.runs.cluster.CONNECT_SECONDS", 1)
+    with pytest.raises(ecnlab.EcnlabError, match=said):
+        ecnlab.sweep(experiment, tmp_path / "out", cluster=address)
+
+
+def test_another_engine_is_refused(experiment, tmp_path):
+    with pytest.raises(ecnlab.EcnlabError, match="the engine `linux` runs on this machine only"):
+        ecnlab.sweep(experiment, tmp_path / "out", engine="linux", cluster="local")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,23 @@
+"""Without Dask distributed all but ``--cluster`` works, and that names the extra."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+WITHOUT = "import sys; sys.modules['distributed'] = sys.modules['dask'] = None; from ecnlab.cli import main; "
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    code = f"{WITHOUT}main({[str(argument) for argument in arguments]!r})"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_without_distributed_the_error_names_the_extra(experiment, tmp_path):
+    done = command("sweep", experiment, "--cluster", "local", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "pip install 'ecnlab[cluster]'" in done.stderr
+
+
+def test_without_distributed_a_local_sweep_works(experiment, tmp_path):
+    assert command("sweep", experiment, "--replicates", 1, "--out", tmp_path / "out").returncode == 0
