@@ -12,6 +12,7 @@ from small_paper import in_place_of_the_papers
 
 import ecnlab
 from ecnlab import papers
+from ecnlab.base.errors import LawError
 from ecnlab.runs.cluster import connected
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'ecnlab[cluster]')")
@@ -19,15 +20,24 @@ pytest.importorskip("distributed", reason="Dask distributed is not installed (pi
 KILLED = """
 import os, signal
 from ecnlab.runs import cluster_worker
-done = cluster_worker._watched
+if not hasattr(cluster_worker, "real"):  # Dask executes this text twice
+    cluster_worker.real = cluster_worker._watched
 def killed(one, scenario, task, wanted):
     if {when}:
         one._running().stdin.write("")  # the process of the run has begun
         os.kill(os.getpid(), signal.SIGKILL)
-    done(one, scenario, task, wanted)
+    cluster_worker.real(one, scenario, task, wanted)
 cluster_worker._watched = killed
 """
 """Preloaded by a worker that is killed in the middle of a run, ``when`` a condition holds."""
+
+FAILING = """
+from ecnlab.runs import cluster_worker
+def failing(*_):
+    raise RecursionError("far too deep")
+cluster_worker._watched = failing
+"""
+"""Preloaded by a worker that fails in a way that nobody has foreseen."""
 
 ANOTHER = """
 from ecnlab.base import provenance
@@ -108,10 +118,10 @@ def test_a_law_in_python_goes_with_its_runs(shared, tmp_path):
 
 
 def test_an_error_of_a_law_is_that_of_a_local_sweep(shared, tmp_path):
-    experiment = with_law(tmp_path, mistake="/ (window.cwnd > 20 * window.mss and 0 or 1)")
+    experiment = with_law(tmp_path, mistake="/ (window.cwnd < 5 * window.mss)")
     said = []
     for cluster in (None, shared.address):
-        with pytest.raises(ecnlab.LawError, match=r"own.py:5, in Law.grow: ZeroDivisionError") as error:
+        with pytest.raises(LawError, match=r"own.py:5, in Law.grow: ZeroDivisionError") as error:
             ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=cluster)
         said.append(sorted(str(error.value).splitlines()))
     assert said[0] == said[1]
@@ -203,6 +213,13 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
     assert len(list((tmp_path / "out" / "parts").glob("[!.]*.parquet"))) == 3
     mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
     assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
+
+
+def test_an_unforeseen_failure_of_a_worker_is_an_error_of_its_run(experiment, tmp_path):
+    with Processes(tmp_path) as processes:
+        processes.start_worker("failing", FAILING)
+        with pytest.raises(ecnlab.RunError, match="its worker failed with RecursionError: far too deep"):
+            ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
 
 
 def test_a_sweep_continues_when_the_scheduler_is_there_again(experiment, tmp_path):

@@ -133,12 +133,9 @@ def _children() -> list[str]:
 
 def _dashboard(client: Client) -> str | None:
     """The address of the dashboard, which exists if the scheduler has Bokeh."""
-    from importlib.metadata import version
-
     try:
-        client.run_on_scheduler(version, "bokeh")
-        return str(client.dashboard_link)
-    except Exception:
+        return str(client.dashboard_link) if client.run_on_scheduler(find_spec, "bokeh") else None
+    except Exception:  # a scheduler may have neither an HTTP server nor this Python
         return None
 
 
@@ -206,8 +203,8 @@ class ClusterPool:
             with self._connection():
                 answer: dict[str, Any] = heard(future.result)
         except KilledWorker as error:
-            last = error.last_worker.address
-            return RunError(f"its worker died {error.allowed_failures + 1} times, the last was {last}")
+            times = f"{error.allowed_failures + 1} times " if error.allowed_failures else ""
+            return RunError(f"{times}its worker died, the last time {error.last_worker.address}")
         except (EcnlabError, KeyboardInterrupt):
             raise
         except Exception as error:
