@@ -37,7 +37,19 @@ class Processes:
     def start_scheduler(self, port: int) -> subprocess.Popen[bytes]:
         """Start a scheduler at ``port`` (0: a free one) and wait until it has written its address."""
         file = self._folder / f"scheduler-{len(self._started)}.json"
-        options = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--scheduler-file", str(file)]
+        without = self._folder / "without_ecnlab.py"
+        without.write_text("import sys; sys.modules['ecnlab'] = None")  # a scheduler does not need it
+        options = [
+            "--preload",
+            str(without),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--no-dashboard",
+            "--scheduler-file",
+            str(file),
+        ]
         self.scheduler = self._start("dask_scheduler", *options)
         until(lambda: file.exists() and file.read_text().endswith("}"), self.scheduler)
         self.address = json.loads(file.read_text())["address"]

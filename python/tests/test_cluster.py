@@ -45,6 +45,9 @@ provenance.build = lambda: "fedcba9876543210"
 """
 """Preloaded by a worker whose binary is another one."""
 
+NONE = "import sys; sys.modules['ecnlab'] = None"
+"""Preloaded by a worker that has no ecnlab."""
+
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
@@ -159,15 +162,19 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
         ecnlab.sweep(experiment, tmp_path / "short", replicates=1, cluster=cluster)
 
 
-def test_a_worker_with_another_binary_is_refused(experiment, tmp_path):
+@pytest.mark.parametrize(
+    ("preload", "found"),
+    [(ANOTHER, f"ecnlab {ecnlab.__version__} with binary fedcba9876543210"), (NONE, "no ecnlab that can be imported")],
+)
+def test_a_worker_with_another_binary_is_refused(experiment, tmp_path, preload, found):
     from ecnlab.base.provenance import build
 
     with Processes(tmp_path) as processes:
-        wrong = processes.start_worker("wrong", ANOTHER)
+        wrong = processes.start_worker("wrong", preload)
         with pytest.raises(ecnlab.EcnlabError) as error:
             ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
         said = str(error.value)
-        assert "the worker tcp://127.0.0.1:" in said and "binary fedcba9876543210, this process has" in said
+        assert "the worker tcp://127.0.0.1:" in said and f" has {found}" in said
         assert f"ecnlab {ecnlab.__version__} with binary {build()}" in said and "Install the same wheel" in said
         assert not list((tmp_path / "out" / "parts").glob("*.parquet"))
         wrong.kill()
