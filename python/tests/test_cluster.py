@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import EXPERIMENT, SCENARIO, assert_same_bytes
+from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command
 from dask_processes import Processes, until
 from small_paper import in_place_of_the_papers
 
@@ -165,6 +168,7 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
 @pytest.mark.parametrize(
     ("preload", "found"),
     [(ANOTHER, f"ecnlab {ecnlab.__version__} with binary fedcba9876543210"), (NONE, "no ecnlab that can be imported")],
+    ids=["another binary", "no ecnlab"],
 )
 def test_a_worker_with_another_binary_is_refused(experiment, tmp_path, preload, found):
     from ecnlab.base.provenance import build
@@ -259,9 +263,25 @@ def test_the_command_line_starts_a_cluster_of_its_own(experiment, cli, tmp_path)
     ecnlab.sweep(experiment, tmp_path / "here", replicates=1)
     done = cli("sweep", experiment, "--replicates", 1, "--cluster", "local", "--workers", 1, "--out", "there")
     assert done.returncode == 0, done.stderr
-    assert "cluster: tcp://127.0.0.1:" in done.stderr and ", 1 worker" in done.stderr
+    assert "cluster: tcp://127.0.0.1:" in done.stderr and ", 1 worker\n" in done.stderr
     assert "Traceback" not in done.stderr
     assert_same_bytes(tmp_path / "here" / "tables", tmp_path / "there" / "tables")
+
+
+def test_an_interrupt_ends_a_cluster_of_its_own(slow_experiment, tmp_path):
+    pipe = slow_experiment.with_name("pipe.toml")
+    pipe.write_text(pipe.read_text().replace('"2000 s"', '"2000000 s"'))  # hours
+    command = ecnlab_command("sweep", slow_experiment, "--cluster", "local", "--workers", 1, "--out", tmp_path / "out")
+    with (tmp_path / "said").open("w") as said:
+        process = subprocess.Popen(command, stderr=said, start_new_session=True)
+    try:
+        until(lambda: "0 of 12 runs" in (tmp_path / "said").read_text(), process)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers receive it, too
+        assert process.wait(timeout=30) == 130
+    finally:
+        process.kill()
+    text = (tmp_path / "said").read_text()
+    assert "the same command continues" in text and "Traceback" not in text
 
 
 def test_a_paper_is_reproduced_on_a_cluster(shared, tmp_path, monkeypatch):

@@ -26,5 +26,6 @@ def cluster_at(address: str | None, workers: int | None) -> Iterator[Cluster | N
         return
     with connected(address, workers) as cluster:
         dashboard = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
-        console.complain(f"cluster: {cluster.address}, {cluster.workers} workers{dashboard}")
+        number = cluster.workers
+        console.complain(f"cluster: {cluster.address}, {number} worker{'' if number == 1 else 's'}{dashboard}")
         yield cluster

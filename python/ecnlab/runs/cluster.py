@@ -89,6 +89,7 @@ def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
                 n_workers=workers or cores(),
                 threads_per_worker=1,
                 processes=True,
+                preload=["ecnlab.runs.cluster_preload"],
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
