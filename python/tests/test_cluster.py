@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command
-from dask_processes import Processes, until
+from dask_processes import SECONDS, Processes, until
 from small_paper import in_place_of_the_papers
 
 import ecnlab
 from ecnlab import papers
 from ecnlab.base.errors import LawError
-from ecnlab.runs.cluster import connected
+from ecnlab.folder import digests
+from ecnlab.folder.finished_runs import receive_part
+from ecnlab.runs.cluster import ClusterPool, connected
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'ecnlab[cluster]')")
 
@@ -50,6 +52,20 @@ provenance.build = lambda: "fedcba9876543210"
 
 NONE = "import sys; sys.modules['ecnlab'] = None"
 """Preloaded by a worker that has no ecnlab."""
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """End a test that hangs."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(2 * SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="module")
@@ -144,23 +160,15 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
     pipe = slow_experiment.with_name("pipe.toml")
     pipe.write_text(pipe.read_text().replace('"2000 s"', '"2000000 s"'))  # hours
 
-    def interrupted(_done: int, _total: int) -> None:
-        raise KeyboardInterrupt
-
     with connected(shared.address) as cluster:
-        # As Ctrl-C while the runs are in progress.
-        from ecnlab.runs.cluster import ClusterPool
 
-        real = ClusterPool._next
-
-        def next_(self, ended):
+        def interrupted(_self, _ended):
             until(lambda: sum(map(len, cluster.client.processing().values())) >= 2)
             raise KeyboardInterrupt
 
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(ClusterPool, "_next", next_)
+            patch.setattr(ClusterPool, "_next", interrupted)  # as Ctrl-C while runs are in progress
             ecnlab.sweep(slow_experiment, tmp_path / "slow", cluster=cluster)
-        assert ClusterPool._next is real
         pipe.write_text(SCENARIO)
         ecnlab.sweep(experiment, tmp_path / "short", replicates=1, cluster=cluster)
 
@@ -315,3 +323,22 @@ def test_another_engine_is_refused(experiment, tmp_path):
     with pytest.raises(ecnlab.EcnlabError, match="the engine `linux` runs on this machine only"):
         ecnlab.sweep(experiment, tmp_path / "out", engine="linux", cluster="local")
     assert not (tmp_path / "out").exists()
+
+
+def test_only_the_files_of_the_run_are_stored_with_the_content_of_their_names(tmp_path):
+    run, data = "0123456789abcdef", b"a row"
+    name = f"{run}.{digests.of_bytes(data)}.parquet"
+    large = f"{run}.packets.{digests.of_bytes(data)}.rows"
+    refused = [
+        ({name: b"a now"}, "content does not match its digest"),
+        ({name: data, large: b"a now"}, "content does not match its digest"),
+        ({f"fedcba9876543210{name[16:]}": data}, "no part of this run"),
+        ({f"{run}.x/../../{name}": data}, "no part of this run"),
+        ({large: data}, "no result"),
+    ]
+    for files, said in refused:
+        with pytest.raises(ecnlab.RunError, match=said):
+            receive_part(tmp_path, run, files)
+        assert not list(tmp_path.glob("*.parquet"))
+    receive_part(tmp_path, run, {name: data, large: data})
+    assert {path.name for path in tmp_path.iterdir()} == {name, large}
