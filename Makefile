@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs rustdoc lock wheel install-check clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs notebooks rustdoc lock wheel install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -151,9 +151,14 @@ $(DOCSENV): docs/requirements.txt
 
 docs: build $(DOCSENV) ## the documentation site with its executed gallery: build/site/index.html
 	"$(PYTHON)" docs/stage.py build/docs-src
+	PYTHONPATH=python nice build/docs-env/bin/python docs/make_notebooks.py build/docs-src/docs/notebooks
 	rm -rf build/site build/docs-trees
 	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
 	du -sh build/site
+
+notebooks: build ## docs/notebooks/*.ipynb from their pages, and every notebook executed by the tests
+	$(BIN)/python docs/make_notebooks.py
+	$(BIN)/pytest --quiet python/tests/test_notebooks.py
 
 rustdoc: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps

@@ -22,6 +22,7 @@ LINK: Final = re.compile(r"(\]\(<?)([^)\s>#]+)((?:#[^)\s>]*)?>?\))")
 FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 BELOW: Final = {
     "docs/generated/laws.md": "docs/laws/*.md",
+    "docs/notebooks.md": "docs/notebooks/*.md",
     "docs/papers.md": "papers/*/README.md",
     "CHANGELOG.md": "[CS]*.md",
 }

@@ -115,7 +115,7 @@ def test_every_page_is_listed_once():
     index = DOCS / "README.md"
     assert re.findall(r"^## (.*)$", index.read_text(), re.MULTILINE) == ["Use", "Laws", "Evidence", "Development"]
     # Pages of laws are listed in a generated page, in which a law of two families is twice.
-    listed = [*links(index), *set(links(DOCS / "generated/laws.md"))]
+    listed = [*links(index), *set(links(DOCS / "generated/laws.md")), *links(DOCS / "notebooks.md")]
     pages = [str(page.relative_to(DOCS.parent)) for page in DOCS.rglob("*.md") if page != index]
     assert sorted(listed) == sorted([*pages, "CHANGELOG.md"])
 
