@@ -151,7 +151,7 @@ $(DOCSENV): docs/requirements.txt
 
 docs: build $(DOCSENV) ## the documentation site with its executed gallery: build/site/index.html
 	"$(PYTHON)" docs/stage.py build/docs-src
-	PYTHONPATH=python nice build/docs-env/bin/python docs/make_notebooks.py build/docs-src/docs/notebooks
+	PYTHONPATH=$(CURDIR)/python nice build/docs-env/bin/python docs/make_notebooks.py build/docs-src/docs/notebooks
 	rm -rf build/site build/docs-trees
 	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
 	du -sh build/site

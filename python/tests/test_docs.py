@@ -136,12 +136,35 @@ def test_an_anchor_that_is_not_there_is_seen(tmp_path):
     assert anchors(page) == {"two-words", "a", "a-1"}
 
 
-def test_the_scenario_of_the_readme_runs_and_its_mistake_is_told_as_printed():
-    readme = (DOCS.parent / "README.md").read_text()
-    scenario = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)
-    told = re.search(r"```text\n(dumbbell\.toml:.*?)```", readme, re.DOTALL)
-    assert scenario and told
-    Scenario("dumbbell.toml", scenario[1])
+def test_a_mistake_is_told_as_the_page_of_scenarios_prints_it():
+    page = (DOCS / "scenario.md").read_text()
+    start = page.index("## Thirty flows")
+    scenario = "\n".join(re.findall(r"```toml\n(.*?)```", page[start : page.index("\n## ", start + 1)], re.DOTALL))
+    told = re.search(r"^    mixed\.toml:\d+:1: (unknown key .*)$", page, re.MULTILINE)
+    assert told
     with pytest.raises(SpecError) as error:
-        Scenario("dumbbell.toml", scenario[1].replace("min_th", "minth"))
-    assert str(error.value).strip() == told[1].strip()
+        Scenario("mixed.toml", scenario.replace("min_th", "minth"))
+    assert told[1] in str(error.value)
+
+
+def figures(text: str) -> list[str]:
+    """The whole numbers of ``text``, without those of names and margins."""
+    return re.findall(r"\b\d+\b", re.sub(r"Linux [\d.]+|RFC \d+|ns-[\d.]+|DualPI2|\d+ %", "", text))
+
+
+def test_the_evidence_of_the_readme_is_that_of_the_linked_pages():
+    readme = (DOCS.parent / "README.md").read_text()
+    table = readme.partition("## Evidence in numbers")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| \[[^\]]*\]\(([^)#]+)", table, re.MULTILINE)
+    assert len(rows) >= 8
+    for compared, result, name in rows:
+        page = (DOCS.parent / name).read_text()
+        if "traces" in result:
+            traces = re.findall(r"^\| (?:Reno|NewReno|SACK), .* \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+            sums = [sum(int(row[column]) for row in traces) for column in (1, 0)]
+            assert figures(result) == [str(value) for value in sums], result
+            continue
+        found = {*re.findall(r"\d+", page[:40000])}
+        assert {*figures(f"{compared} {result}")} <= found, (result, name)
+        for verdict in re.findall(r"(\d+) (agree|differ|hold)\b", result):
+            assert re.search(rf"\b{verdict[0]}\s+(?:of \d+ rows )?{verdict[1]}", page), (verdict, name)
