@@ -33,10 +33,10 @@ from ecnlab.cli import cli
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-NOTEBOOKS = {*ROOT.glob("docs/notebooks/*.md")}
-"""Executed by test_notebooks.py: their blocks share variables."""
+ELSEWHERE = {*ROOT.glob("docs/notebooks/*.md"), ROOT / "docs/first-tasks.md"}
+"""Executed by test_notebooks.py, because their blocks share variables, and by test_first_tasks.py, in an empty folder."""
 
-PAGES = [ROOT / "README.md", *sorted({*ROOT.glob("docs/**/*.md")} - NOTEBOOKS)]
+PAGES = [ROOT / "README.md", *sorted({*ROOT.glob("docs/**/*.md")} - ELSEWHERE)]
 
 NOT_EXECUTED = {
     "text": "output, trees, formats without a reader",
