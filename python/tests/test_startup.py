@@ -92,7 +92,12 @@ def test_checking_a_file_loads_no_heavy_library(tmp_path: Path) -> None:
     assert loaded(command("check", "x.toml"), tmp_path) == set()
 
 
-def test_a_run_loads_what_tables_need(tmp_path: Path) -> None:
+def test_a_small_run_loads_polars_only(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SCENARIO)
-    assert loaded(command("run", "x.toml", "--json"), tmp_path) == {"numpy", "polars"}
+    assert loaded(command("run", "x.toml", "--json"), tmp_path) == {"polars"}
+    assert loaded(command("run", "x.toml"), tmp_path) == {"polars"}
+
+
+def test_a_long_series_loads_numpy(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO.replace("duration", 'sample = "1 ms"\nduration'))
     assert loaded(command("run", "x.toml"), tmp_path) == {"numpy", "polars"}

@@ -1,4 +1,4 @@
-//! The engine's tables as NumPy arrays that take over the engine's memory.
+//! The engine's tables: long columns as NumPy arrays that take over the engine's memory, short columns as lists.
 
 use ecnlab_engine::{Blocks, Column, Table};
 use numpy::IntoPyArray;
@@ -6,7 +6,12 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// `{table: {column: array, or (codes, names) for text}}`.
+/// Most rows of a column that becomes a list. A run with only such columns does not import NumPy, which takes longer than
+/// a small run.
+const SHORT: usize = 256;
+
+/// `{table: {column: values}}`. The values of a long column are an array, or `(codes, names)` for text; those of a short
+/// column are its Polars type and a list, in which `None` replaces NaN.
 pub fn to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     for table in tables {
@@ -19,7 +24,7 @@ pub fn to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDic
 fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
-        columns.set_item(name, array(py, column)?)?;
+        columns.set_item(name, values(py, column)?)?;
     }
     Ok(columns)
 }
@@ -45,6 +50,27 @@ impl Blocks for Taker {
         self.raised = Python::attach(call).err();
         self.raised.is_none()
     }
+}
+
+fn values(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+    if column.len() > SHORT {
+        return array(py, column);
+    }
+    match column {
+        Column::U64(values) => ("UInt64", values).into_bound_py_any(py),
+        Column::U32(values) => ("UInt32", values).into_bound_py_any(py),
+        Column::F64(values) => ("Float64", without_nan(values)).into_bound_py_any(py),
+        Column::Bool(values) => ("Boolean", values).into_bound_py_any(py),
+        Column::Text { codes, names } => ("String", texts(&codes, &names)).into_bound_py_any(py),
+    }
+}
+
+fn without_nan(values: Vec<f64>) -> Vec<Option<f64>> {
+    values.into_iter().map(|value| Some(value).filter(|value| !value.is_nan())).collect()
+}
+
+fn texts<'n>(codes: &[u32], names: &'n [String]) -> Vec<&'n str> {
+    codes.iter().map(|&code| names[code as usize].as_str()).collect()
 }
 
 fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {

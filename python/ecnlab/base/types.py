@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.bool_]"
 
-Column: TypeAlias = "Numbers | tuple[NDArray[np.uint32], list[str]]"
-"""A column of a table: numbers (NaN is missing), or text as (codes, names)."""
+Few: TypeAlias = tuple[str, list[int] | list[float | None] | list[bool] | list[str]]
+"""A short column: the name of its Polars type, and its values; None is missing."""
+
+Column: TypeAlias = "Few | Numbers | tuple[NDArray[np.uint32], list[str]]"
+"""A column of a table: a short one, or numbers (NaN is missing), or text as (codes, names)."""
 
 Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
 """Name of the engine, see ``ecnlab.engines.protocol``."""

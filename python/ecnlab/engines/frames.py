@@ -19,7 +19,10 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
 
 
 def _series(name: str, values: Column) -> pl.Series:
-    if isinstance(values, tuple):
-        codes, categories = values
-        return pl.Series(name, categories, dtype=pl.String).gather(codes)
-    return pl.Series(name, values, nan_to_null=True)
+    match values:
+        case (str() as dtype, few):
+            return pl.Series(name, few, dtype=getattr(pl, dtype))
+        case (codes, categories):
+            return pl.Series(name, categories, dtype=pl.String).gather(codes)
+        case _:
+            return pl.Series(name, values, nan_to_null=True)
