@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs notebooks rustdoc lock wheel install-check clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -170,7 +170,10 @@ $(ZIG): $(VENV) requirements-wheel.txt
 wheel: $(ZIG) ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
 
-install-check: $(VENV) ## installs the wheel of `make wheel` into an empty environment and runs its commands; ARGS=--whole for all of rfc2884
+wheel-here: $(CORE) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
+	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
+
+install-check: $(VENV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
 	$(BIN)/python tests/tools/wheel/check.py $(ARGS)
 
 COMPILE := build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -33,13 +33,22 @@ def main() -> None:
     """Builds what was asked; the exit code is 1 where a build fails or a file is missing in an archive."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-zig", action="store_true", help="link with this machine's linker and glibc")
+    parser.add_argument("--target", help="Rust's name of another platform, such as aarch64-unknown-linux-gnu")
     parser.add_argument("--no-sdist", action="store_true", help="build the wheel only")
+    parser.add_argument(
+        "--profile",
+        default="release",
+        help="Cargo's profile; `quick` reuses what `make build PROFILE=quick` has compiled",
+    )
     asked = parser.parse_args()
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     try:
         with package_data():
-            maturin("build", "--release", "--strip", *(() if asked.no_zig else ZIG))
+            # `--strip` would compile all of another profile again.
+            strip = ("--strip",) if asked.profile == "release" else ()
+            target = ("--target", asked.target) if asked.target else ()
+            maturin("build", "--profile", asked.profile, *strip, *target, *(() if asked.no_zig else ZIG))
             if not asked.no_sdist:
                 maturin("sdist")
     except subprocess.CalledProcessError as failed:
