@@ -14,6 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import polars as pl
+
+from ecnlab.engines.frames import frame
 from ecnlab.scenario import read_scenario
 
 ROOT = Path(__file__).parent.parent
@@ -56,9 +59,8 @@ def main() -> int:
                 began = time.process_time()
                 tables[name] = question.run(1)
                 least[name] = min(least[name], time.process_time() - began)
-    links = tables["reno"]["links_run"]
-    reverse = links["link"][1].index("bottleneck~reverse")
-    acks = int(links["delivered"][list(links["link"][0]).index(reverse)])
+    links = frame(tables["reno"]["links_run"])
+    acks = int(links.row(by_predicate=pl.col("link") == "bottleneck~reverse", named=True)["delivered"])
     found = {
         name: {"seconds": seconds, "acks_per_second": acks / seconds, "times_reno": seconds / least["reno"]}
         for name, seconds in least.items()

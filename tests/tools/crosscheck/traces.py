@@ -136,7 +136,7 @@ def _ecnlab(pattern: Pattern) -> list[Sent]:
             overrides[f"link.bottleneck.{key}"] = {"bulk": list(chosen)}
     cell = Cell("trace", HERE / "dumbbell.toml", ("plain",), red=False, overrides=overrides)
     table = simulated.run(cell, seed=1)["packets"]
-    at_bottleneck = zip(simulated.text(table["link"]), simulated.text(table["event"]), strict=True)
+    at_bottleneck = zip(table["link"], table["event"], strict=True)
     rows = zip(at_bottleneck, table["len"], table["time_s"], table["seq"], strict=True)
     sent = [(t, int(seq)) for place, size, t, seq in rows if place == (simulated.BOTTLENECK, "enqueue") and size]
     first = sent[0][1]
