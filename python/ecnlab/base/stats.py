@@ -129,7 +129,7 @@ def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     x = _finite(values)
     mean = float(x.mean())
     varied = x.size == 1 or np.ptp(x) > ROUNDING * np.abs(x).max()
-    half = _t(x.size, level) * _standard_error(x) if varied else 0.0
+    half = t_quantile(x.size, level) * _standard_error(x) if varied else 0.0
     return Interval(mean, mean - half, mean + half, int(x.size), level)
 
 
@@ -172,7 +172,7 @@ def ratio_of_means(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval
     if n < 2:
         return Interval(ratio, -math.inf, math.inf, n, level)
     covariance = np.cov(x, y) / n
-    t2 = _t(n, level) ** 2
+    t2 = t_quantile(n, level) ** 2
     # (mean a - r mean b)^2 <= t^2 (Vaa - 2 r Vab + r^2 Vbb), a quadratic in r
     square = float(y.mean() ** 2 - t2 * covariance[1, 1])
     linear = float(x.mean() * y.mean() - t2 * covariance[0, 1])
@@ -394,6 +394,6 @@ def _exp(x: float) -> float:
     return math.exp(x) if x < 700.0 else math.inf
 
 
-def _t(n: int, level: float) -> float:
-    """Two-sided quantile of Student's t; infinite for one value."""
+def t_quantile(n: int, level: float = LEVEL) -> float:
+    """Two-sided quantile of Student's t for the mean of ``n`` values; infinite for one value."""
     return _core.student_t(level, n - 1) if n > 1 else math.inf

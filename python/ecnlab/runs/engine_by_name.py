@@ -13,7 +13,7 @@ def answerer_of(engine: Engine) -> Answerer:
     if engine == PACKETS:
         return Packets()
     if engine == MODEL:
-        from ecnlab.engines.model.engine import Model  # loading SciPy takes a second
+        from ecnlab.engines.model.engine import Model  # loads NumPy
 
         return Model()
     if engine == LINUX:

@@ -60,7 +60,7 @@ class Sweep:
         ``low`` and ``high`` bound the 95 % interval (Student's t, clipped to the range of the metric), null where there
         is one value; ``n`` counts the replicates in which the metric is defined.
         """
-        from ecnlab.base.stats import mean_interval  # loading SciPy takes a second
+        from ecnlab.base.stats import mean_interval
         from ecnlab.scenario.metric_ranges import of_metric
 
         keys = ["arm", *self.axes, "metric"]
@@ -91,7 +91,7 @@ class Sweep:
         metric or arm.
         Source: Jain (1991), section 13.4.1, paired observations.
         """
-        from ecnlab.stages import paired  # loading SciPy takes a second
+        from ecnlab.stages import paired
 
         return paired.frame(self, paired.to_arm(self, metric, against, paired.differences), "mean", "n")
 
@@ -104,7 +104,7 @@ class Sweep:
         is no such metric or arm, or if a value is zero or negative.
         Source: Jain (1991), sections 12.4 (geometric mean) and 13.4.1 (paired observations).
         """
-        from ecnlab.stages import paired  # loading SciPy takes a second
+        from ecnlab.stages import paired
 
         return paired.frame(self, paired.to_arm(self, metric, against, paired.ratios), "ratio", "pairs")
 

@@ -56,7 +56,7 @@ def _signals(row: dict[str, Any]) -> str:
 
 def goodput(flows: pl.DataFrame) -> str:
     """Return number, goodput and, where all are of one group, fairness of the flows."""
-    from ecnlab.base.stats import jain_index  # loading SciPy takes a second
+    from ecnlab.base.stats import jain_index  # loads NumPy
 
     total = flows["goodput_bps"].sum()
     groups = flows["group"].n_unique()

@@ -8,7 +8,7 @@ from ecnlab.laws.kinds import Table, Window
 
 
 def _response(parameters: Table) -> tuple[float, float]:
-    from ecnlab.models import ecn  # SciPy takes a second to load
+    from ecnlab.models import ecn  # loads NumPy
 
     return parameters.get("alpha", ecn.ALPHA), parameters.get("beta", ecn.BETA)
 

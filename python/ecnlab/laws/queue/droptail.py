@@ -27,7 +27,7 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
 
 
 def _control_law(place: Place) -> ControlLaw:
-    from ecnlab.models import red  # SciPy takes a second to load
+    from ecnlab.models import red  # loads NumPy
 
     return red.drop_tail(place.packets(*length(place.settings["limit"])))
 

@@ -123,7 +123,7 @@ def _counts(_drops: int, own: bytes) -> Counts:
 
 
 def _control_law(place: Place) -> ControlLaw:
-    from ecnlab.models import red  # SciPy takes a second to load
+    from ecnlab.models import red  # loads NumPy
 
     queue = place.settings
     for key in ("adaptive", "feng"):
