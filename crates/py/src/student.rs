@@ -1,6 +1,6 @@
 //! Quantiles of Student's t distribution, for the confidence intervals of the Python package.
 
-use std::f64::consts::PI;
+use std::f64::consts::FRAC_2_SQRT_PI;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -64,7 +64,7 @@ struct Density {
 
 impl Density {
     fn of(df: f64) -> Self {
-        Self { df, scale: gamma_ratio(df / 2.0) / PI.sqrt() }
+        Self { df, scale: gamma_ratio(df / 2.0) * FRAC_2_SQRT_PI / 2.0 }
     }
 
     /// The density at `t`.

@@ -13,9 +13,6 @@ const MAX_WINDOW: u64 = 65_535 << 14;
 /// Maximum of `max_doublings`: more doublings exceed any useful `max_rto`.
 const MAX_DOUBLINGS: u32 = 16;
 
-/// The feedback scheme that remedies name for laws that need counted marks: L4S requires it (RFC 9331 §4.2).
-const COUNTING: EcnKind = EcnKind::AccEcn;
-
 impl Config {
     /// Checks for the first impossible value.
     ///
@@ -110,9 +107,12 @@ impl Config {
 
     fn check_feedback(&self) -> Vec<Result<(), Invalid>> {
         let ecn = self.ecn.name();
+        let counting = || EcnKind::ALL.iter().filter(|ecn| ecn.counts());
+        // RFC 9331 §4.2 requires the feedback of RFC 9768, which is the one that asks for D-SACK.
+        let best = counting().find(|ecn| ecn.wants_dsack()).unwrap_or(&self.ecn);
         let counts = self.congestion.needs_count().map(|key| {
-            ensure_fit(self.ecn.counts(), key, Remedy::set("ecn", COUNTING.name()), || {
-                let with: Vec<_> = EcnKind::ALL.iter().filter(|ecn| ecn.counts()).map(|ecn| ecn.name()).collect();
+            ensure_fit(self.ecn.counts(), key, Remedy::set("ecn", best.name()), || {
+                let with: Vec<_> = counting().map(|ecn| ecn.name()).collect();
                 format!("needs feedback that counts marks: ecn = \"{}\", not \"{ecn}\"", with.join("\" or \""))
             })
         });
