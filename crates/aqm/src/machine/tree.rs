@@ -5,6 +5,7 @@
 
 mod dequeue;
 mod enqueue;
+mod fattest;
 mod readings;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::record::rows::Rows;
 use crate::record::stats::Gauge;
 use crate::{Common, Config, DropReason, Full, InnerView, Item, LinkContext, MarkReason, Tally, Watch};
 
+use fattest::Fattest;
 pub use readings::{ClassReading, ClassSample};
 
 /// Several inner queues.
@@ -36,6 +38,8 @@ pub(crate) struct Branch<P> {
     classifier: Classifier,
     scheduler: Scheduler,
     classes: Vec<Class<P>>,
+    /// Made when a packet is first dropped for room.
+    fattest: Option<Box<Fattest>>,
     /// Names of the classes, if they have names.
     names: Vec<String>,
     /// Groups of classes that have names.
@@ -221,6 +225,7 @@ impl<P: Item> Branch<P> {
             coupling: layout.law.map(|law| Coupling::new(law, config.common.ecn, classes.len())),
             scheduler,
             classes,
+            fattest: None,
             names,
             rows,
             held: Tally::default(),
@@ -247,6 +252,9 @@ impl<P: Item> Branch<P> {
         let result = act(node, counts, books);
         self.held += node.held();
         self.rows.changed(i, own, node.held());
+        if let Some(fattest) = &mut self.fattest {
+            fattest.note(i);
+        }
         books.flows = others.map(|bytes| bytes + books.held.bytes - before);
         if let Some(coupling) = &mut self.coupling {
             let Tally { packets, bytes } = self.classes[i].node.held();

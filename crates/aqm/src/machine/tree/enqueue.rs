@@ -2,7 +2,7 @@
 
 use ecnlab_base::{Time, coverage_mark};
 
-use super::{Branch, Class, Counting, Node};
+use super::{Branch, Counting, Fattest, Node};
 use crate::contract::shape::Header;
 use crate::machine::books::Books;
 use crate::{DropReason, Full, Item, Tally, Watch};
@@ -35,11 +35,11 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// Packets available to [`Node::shed`].
-    pub(super) fn droppable(&self) -> Tally {
+    /// Bytes available to [`Node::shed`].
+    fn droppable(&mut self) -> u64 {
         match self {
-            Node::Leaf(fifo) => fifo.droppable(),
-            Node::Tree(tree) => tree.made().map(Branch::droppable).unwrap_or_default(),
+            Node::Leaf(fifo) => fifo.droppable().bytes,
+            Node::Tree(tree) => tree.made_mut().map_or(0, |branch| branch.fattest().total()),
         }
     }
 }
@@ -103,25 +103,25 @@ impl<P: Item> Branch<P> {
     /// Drops from the head of the queue with the most bytes, the first of several, up to `most` packets or half its bytes.
     fn shed(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         self.gather(now);
-        let fattest = |(i, class): (usize, &Class<P>)| (class.node.droppable().bytes, std::cmp::Reverse(i));
-        if let Some((_, std::cmp::Reverse(i))) = self.classes.iter().enumerate().map(fattest).max() {
-            let before = self.classes[i].node.held();
-            self.change(i, books, |node, counts, books| {
-                node.shed(most, now, books, &mut Counting { counts, outer: watch })
-            });
-            let gone = before - self.classes[i].node.held();
-            if let Some(shape) = self.scheduler.shape_mut() {
-                shape.shed(i, gone, now);
-            }
+        let i = self.fattest().first();
+        let before = self.classes[i].node.held();
+        self.change(i, books, |node, counts, books| {
+            node.shed(most, now, books, &mut Counting { counts, outer: watch })
+        });
+        let gone = before - self.classes[i].node.held();
+        if let Some(shape) = self.scheduler.shape_mut() {
+            shape.shed(i, gone, now);
         }
     }
 
-    /// Packets available to [`Branch::shed`].
-    fn droppable(&self) -> Tally {
-        self.classes.iter().fold(Tally::default(), |mut sum, class| {
-            sum += class.node.droppable();
-            sum
-        })
+    /// The index of the fattest queue, with all changes.
+    fn fattest(&mut self) -> &Fattest {
+        let classes = &mut self.classes;
+        let index = self
+            .fattest
+            .get_or_insert_with(|| Box::new(Fattest::new(classes.iter_mut().map(|class| class.node.droppable()))));
+        index.update(|i| classes[i].node.droppable());
+        index
     }
 
     fn has_room(&self, len: u32) -> bool {
