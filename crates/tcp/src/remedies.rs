@@ -73,7 +73,6 @@ mod tests {
     use ecnlab_base::Dur;
 
     use super::*;
-    use crate::config::Estimator;
     use crate::profile;
     use crate::registry::{CONGESTION, EcnKind, RecoveryKind, SlowStartKind};
 
@@ -120,6 +119,10 @@ mod tests {
         assert_eq!(keys.into_iter().collect::<Vec<_>>(), expected);
     }
 
+    fn of_ns2() -> Config {
+        profile::profile("ns-2.35").unwrap().config.clone()
+    }
+
     #[test]
     fn remedies_of_other_combinations_make_them_valid_too() {
         let change = |change: fn(&mut Config)| {
@@ -129,7 +132,7 @@ mod tests {
             remedies.into_iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>()
         };
         assert_eq!(change(|c| c.window_scaling = false), ["window_scaling = true"]);
-        assert_eq!(change(|c| c.rto_estimator = Estimator::Ns2), ["rto_estimator = \"rfc6298\""]);
+        assert_eq!(change(|c| c.rto_estimator = of_ns2().rto_estimator), ["rto_estimator = \"rfc6298\""]);
         assert_eq!(change(|c| c.max_rto = Dur::from_ms(300)), ["max_rto = \"3 s\""]);
         assert_eq!(change(|c| c.min_rto = Dur::ZERO), [""; 0]);
     }

@@ -71,7 +71,8 @@ fn losses_reordering_and_duplicates_do_not_show_to_the_application() {
     let bad = Path { delay: Dur::from_ms(10), jitter: Dur::from_ms(4), loss: 0.04, duplicate: 0.02, mark: 0.03 };
     for profile in profiles() {
         for recovery in recoveries(profile.name) {
-            for ecn in ECNS {
+            // Prague, the law of `l4s`, needs feedback that counts marks.
+            for ecn in ECNS.into_iter().filter(|ecn| profile.name != "l4s" || ecn.counts()) {
                 for seed in 0..4 {
                     let config = config(profile.name, |c| {
                         c.recovery = recovery;
