@@ -13,13 +13,13 @@ from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.options import File, examples
-from ecnlab.scenario.sketched import USER_DEFINED, Sketch, sketch, text
+from ecnlab.scenario.sketched import SKETCHES, Sketch, sketch, sketched, text
 
 DEFAULTS: Final = {
     "rate": "40 Mbps",
     "rtt": "20 ms",
-    "queue": "fq_codel",
-    "senders": "cubic",
+    "queue": SKETCHES["default"]["queue"],
+    "senders": SKETCHES["default"]["senders"],
     "duration": "30 s",
 }
 """Answers to the questions, by option."""
@@ -66,6 +66,9 @@ def new(out: Path | None, **given: str | None) -> None:
 
 def _laws(chosen: Sketch, folder: Path) -> dict[Path, bytes]:
     """The Python files of user-defined laws in the scenario, as they are in the examples."""
-    names = {"step.py": chosen.queue == USER_DEFINED, "reno.py": USER_DEFINED in chosen.senders}
+    own = [sketched("queue", chosen.queue), *(sketched("sender", name) for name in chosen.senders)]
+    names = [law["copy"] for law in own if "copy" in law]
+    if not names:
+        return {}
     source = package_data.folder("examples") / "laws"
-    return {folder / "laws" / name: (source / name).read_bytes() for name, needed in names.items() if needed}
+    return {folder / "laws" / name: (source / name).read_bytes() for name in names}

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ecnlab import laws
 from ecnlab.base.lazy_imports import pl
 
 NEEDED: Final = {"connections", "ecn_connections", "ecn_fallbacks"}
 """Columns of flows from which it is seen; folders of earlier versions lack them."""
 
 OFF: Final = "off"
-ACCURATE: Final = "accecn"
-"""Prefix of the schemes of AccECN, which understand each other."""
+ACCURATE: Final = "RFC 9768"
+"""Source of the schemes that fall back to RFC 3168 if the peer does not have it."""
 
 
 def said(flows: pl.DataFrame) -> str:
@@ -55,10 +56,11 @@ def _differing(name: str, flow: Mapping[str, Any], flows: pl.DataFrame, tcps: Ma
         if not all_ or capable == all_:
             return ""
         return f"ECN was refused on {all_ - capable} of {all_} connections in {flow['group']}: {which}"
-    counting = [kind for kind in kinds.values() if kind.startswith(ACCURATE)]
-    if len(counting) == len(kinds):
+    # Schemes of one source understand each other.
+    sources = {laws.facts("ecn", kind)["reference"].partition(";")[0] for kind in kinds.values()}
+    if len(sources) == 1:
         return ""
-    falls = "; AccECN falls back to RFC 3168 (RFC 9768 3.1.2)" if counting else ""
+    falls = "; AccECN falls back to RFC 3168 (RFC 9768 3.1.2)" if ACCURATE in sources else ""
     return f"ECN feedback differs between the ends of {name}: {which}{falls}"
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from string import Template
+from typing import Any, Final
 
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import RATES, TIMES, quantity
 
-USER_DEFINED: Final = "user-defined"
-"""The name of laws in Python files, in both families."""
+SKETCHES: Final = tomllib.loads((Path(__file__).parent / "assets" / "sketches.toml").read_text(encoding="utf-8"))
+"""Lines of laws that need more than the keys of every queue or sender, and the defaults."""
 
 PACKET: Final = 1500
 """Bytes of a full packet of Ethernet."""
@@ -22,16 +25,6 @@ FASTER: Final = 10
 
 LEAST: Final = 10
 """Least buffer in packets: an initial window (RFC 6928)."""
-
-L4S: Final = "prague"
-"""The window law that the profile `l4s` has."""
-
-FEEDBACK: Final = {
-    "dctcp": ("dctcp", "the ACKs echo each mark (RFC 8257), so that the sender sees the marked share"),
-}
-"""ECN feedback of window laws that need more than one echo per round trip, with its meaning."""
-
-CLASSIC: Final = ("rfc3168", 'ECN with one echo per round trip (RFC 3168); "accecn" counts marks, "off" is no ECN')
 
 
 @dataclass(frozen=True)
@@ -68,6 +61,12 @@ def sketch(rate: str, rtt: str, queue: str, senders: str, duration: str) -> Sket
         names,
         _quantity("--duration", duration, TIMES, "30 s"),
     )
+
+
+def sketched(kind: str, name: str) -> dict[str, Any]:
+    """What `SKETCHES` has of a law; ``kind`` is "queue" or "sender"."""
+    found: dict[str, Any] = SKETCHES[kind].get(name, {})
+    return found
 
 
 def _known(option: str, name: str, valid: list[str]) -> None:
@@ -136,10 +135,8 @@ def _queue(sketch: Sketch) -> Iterator[str]:
     facts = laws.facts("queue", sketch.queue)
     yield f"# {facts['summary'][0].upper()}{facts['summary'][1:]}."
     yield "[queue.bottleneck]"
-    if sketch.queue == USER_DEFINED:
-        yield _line("discipline", '{ python = "laws/step.py:Step" }', "a Python class (docs/userlaws.md)")
-    else:
-        yield _line("discipline", _quoted(sketch.queue), f"`ecnlab laws` lists all; {_page(sketch.queue)} has its keys")
+    name = (_quoted(sketch.queue), f"`ecnlab laws` lists all; {_page(sketch.queue)} has its keys")
+    yield _line("discipline", *sketched("queue", sketch.queue).get("name", name))
     yield _line("limit", _packets(4 * sketch.bdp_packets if facts["uses_ecn"] else sketch.bdp_packets), _limit(sketch))
     if facts["uses_ecn"]:
         yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
@@ -162,35 +159,16 @@ def _packets(count: int) -> str:
 
 def _own(sketch: Sketch) -> Iterator[str]:
     """The keys that ``sketch.queue`` requires, and inner queues."""
+    own = sketched("queue", sketch.queue)
+    if "table" in own:
+        table, about = own["table"]
+        yield ""
+        yield f"{f'[queue.bottleneck.{table}]':39} # {about}"
     low = max(5, sketch.bdp_packets // 4)
-    match sketch.queue:
-        case "red" | "choke":
-            yield _line("min_th", _packets(low), "no signal while the average queue is shorter")
-            yield _line("max_th", _packets(3 * low), "three times as much; there the probability is `max_p`")
-        case "step" | "gsp":
-            yield _line("threshold", _packets(low), "signal while the queue is longer")
-        case "gred":
-            yield ""
-            yield "[queue.bottleneck.virtual.all]           # thresholds of a set of DSCPs; without `dscp`, of the rest"
-            yield _line("min_th", _packets(low), "no signal while the average queue is shorter")
-            yield _line("max_th", _packets(3 * low), "there the probability is `max_p`")
-            yield _line("max_p", "0.1", "probability of a signal at max_th")
-        case "classes":
-            yield _line("schedule", '"strict"', "the classes in the order of `order`")
-            yield from _classes(sketch, "all")
-        case "fq":
-            yield from _classes(sketch, "each")
-        case "tbf":
-            yield _line("rate", _quoted(_slower(sketch.rate)), "95 % of the link's rate, so that the queue is here")
-            yield _line("burst", '"15000 B"', "bytes that may leave at the link's rate")
-            yield from _classes(sketch, "inner")
-        case "htb" | "cbq":
-            yield ""
-            yield "[queue.bottleneck.sharing]              # rates of the classes"
-            yield _line(
-                "all", f'{{ rate = "{_slower(sketch.rate)}" }}', "95 % of the link's rate, so that the queue is here"
-            )
-            yield from _classes(sketch, "all")
+    for key, value, about in own.get("keys", []):
+        yield _line(key, Template(value).substitute(low=low, high=3 * low, slower=_slower(sketch.rate)), about)
+    if "class" in own:
+        yield from _classes(sketch, own["class"])
 
 
 def _slower(rate: str) -> str:
@@ -212,15 +190,12 @@ def _senders(sketch: Sketch) -> Iterator[str]:
     for law in sketch.senders:
         yield f"# {laws.label('congestion', law)}: {laws.facts('congestion', law)['summary']}"
         yield f"[tcp.{law}]"
-        if law == L4S:
-            yield _line("profile", '"l4s"', "linux-7 with Prague, ECT(1), AccECN, D-SACK and RACK")
+        own = sketched("sender", law)
+        if "profile" in own:
+            yield _line("profile", *own["profile"])
         else:
-            ecn, about = FEEDBACK.get(law, CLASSIC)
-            yield _line("ecn", _quoted(ecn), about)
-            user = law == USER_DEFINED
-            value = '{ python = "laws/reno.py:Reno" }' if user else _quoted(law)
-            page = "docs/userlaws.md" if user else f"docs/laws/{law}.md"
-            yield _line("congestion", value, f"window law, {page}")
+            yield _line("ecn", *own.get("ecn", SKETCHES["default"]["ecn"]))
+            yield _line("congestion", *own.get("name", (_quoted(law), f"window law, docs/laws/{law}.md")))
         yield ""
         yield f"[flow.{law}]"
         yield _line("from", '"server"', "the sender of the data")

@@ -98,7 +98,9 @@ def reader(installed: Installed, *, whole: bool) -> None:
     began = time.monotonic()
     with (installed.folder / "log").open("wb") as log:
         command = [str(ENVIRONMENT / "bin" / "ecnlab"), "reproduce", PAPER]
-        child = subprocess.Popen(command, cwd=installed.folder, env=environment(), stdout=log, stderr=log)
+        child = subprocess.Popen(
+            command, cwd=installed.folder, env=environment(), stdout=log, stderr=log, preexec_fn=interruptible
+        )
         try:
             while child.poll() is None and not finished(installed) and time.monotonic() < began + PAPER_S:
                 time.sleep(0.2)
@@ -114,6 +116,11 @@ def reader(installed: Installed, *, whole: bool) -> None:
     sweep = runs[0].parents[1].relative_to(installed.folder)
     installed.ecnlab(f"report {sweep} -o part.html", "")
     installed.has("part.html", "<svg")
+
+
+def interruptible() -> None:
+    """Let SIGINT end the process: jobs that a shell has started in the background ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def finished(installed: Installed) -> list[Path]:
