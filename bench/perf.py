@@ -1,4 +1,4 @@
-"""Instructions of eight fixed workloads beside the stored figures: fails if one takes 3 % more than `bench/perf.json` has.
+"""Instructions of eight fixed workloads, compared with stored figures: fails if one takes 3 % more than `bench/perf.json` has.
 
 Seven are four seconds of bench c's network, with five queues and two other senders; the eighth is the analysis of a capture.
 Counts are Valgrind's, so that the machine's speed and load do not matter. They do depend on the compiler: with another
