@@ -14,6 +14,7 @@ import click
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
+from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, as_json
 from ecnlab.cli.options import examples as shown_below
 
@@ -95,11 +96,5 @@ def copy(name: str, out: Path) -> None:
     if name not in found:
         raise EcnlabError(f"no example is called {name!r}: `ecnlab examples` lists them")
     contents = {out / file: (package_data.folder("examples") / file).read_bytes() for file in found[name].files}
-    for path, content in contents.items():
-        if path.exists() and path.read_bytes() != content:
-            raise EcnlabError(f"{path} exists with another content: choose another folder with --out")
-    for path, content in contents.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        console.say(str(path))
+    write_new(contents, "folder")
     console.complain(f"next: {found[name].command(out)}")

@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 from ecnlab.base import package_data
-from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
+from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, examples
 from ecnlab.scenario.sketched import SKETCHES, Sketch, sketch, sketched, text
 
@@ -53,14 +53,7 @@ def new(out: Path | None, **given: str | None) -> None:
         given = {key: click.prompt(question, default=DEFAULTS[key], err=True) for key, question in QUESTIONS.items()}
     chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()})
     path = out or Path("scenario.toml")
-    files = {path: text(chosen).encode(), **_laws(chosen, path.parent)}
-    for file, content in files.items():
-        if file.exists() and file.read_bytes() != content:
-            raise EcnlabError(f"{file} exists with another content: choose another file with --out")
-    for file, content in files.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-        console.say(str(file))
+    write_new({path: text(chosen).encode(), **_laws(chosen, path.parent)}, "file")
     console.complain(f"next: {shlex.join(['ecnlab', 'run', str(path)])}")
 
 
