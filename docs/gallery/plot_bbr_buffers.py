@@ -15,5 +15,5 @@ metrics = {"all": goodput, "bbr": {**goodput, "where": {"group": "bbr"}}, "share
 grid = {"buffer": ("queue.fifo.limit", ["9 packets", "17 packets", "35 packets", "70 packets", "140 packets"])}
 experiment = ecnlab.experiment("bbr.toml", grid=grid, metrics=metrics, replicates=5)
 sweep = ecnlab.sweep(experiment, "results/bbr")
-figure = sweep.plot.effect("share").with_(title="BBR's share of the goodput beside CUBIC")
+figure = sweep.plot.effect("share").with_(title="BBR's share of the goodput with CUBIC")
 figure

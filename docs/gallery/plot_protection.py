@@ -21,7 +21,7 @@ for name, overrides in {"protection": {"queue.dual.quantiles": True}, "no protec
     share = bins["packets"].cum_sum() / bins["packets"].sum()
     axes.plot(1e3 * bins["to_s"], share, label=f"{name}: 99 % below {p99:.1f} ms")
 axes.set(
-    xlabel="queueing delay of the voice flow, ms", ylabel="share of packets", title="Voice beside bursts in the queue L"
+    xlabel="queueing delay of the voice flow, ms", ylabel="share of packets", title="Voice and bursts in the queue L"
 )
 axes.legend(loc="lower right")
 figure

@@ -108,7 +108,7 @@ impl Config {
     fn check_feedback(&self) -> Vec<Result<(), Invalid>> {
         let ecn = self.ecn.name();
         let counting = || EcnKind::ALL.iter().filter(|ecn| ecn.counts());
-        // RFC 9331 §4.2 requires the feedback of RFC 9768, which is the one that asks for D-SACK.
+        // RFC 9331 §4.2 requires the feedback of RFC 9768, the only one that requires D-SACK.
         let best = counting().find(|ecn| ecn.wants_dsack()).unwrap_or(&self.ecn);
         let counts = self.congestion.needs_count().map(|key| {
             ensure_fit(self.ecn.counts(), key, Remedy::set("ecn", best.name()), || {

@@ -85,8 +85,8 @@ pub struct EcnState {
     limited: bool,
     segment: u64,
     last_cwr: Option<u64>,
-    /// End of the data that had been sent when a retransmission had CWR: ECE for that data asks for no other CWR.
-    told_by_retransmission: u64,
+    /// End of the data that had been sent when a retransmission had CWR: ECE for that data requires no other CWR.
+    answered_by_retransmission: u64,
     /// ACK number that shows that the last CWR has arrived.
     under_way: Option<u64>,
     /// The capture point is closer to the receiver than to the sender.
@@ -175,7 +175,7 @@ impl EcnState {
         // The ACK of a retransmission may acknowledge the original; only data sent later proves its arrival.
         self.under_way = Some(if data.again { data.next + 1 } else { data.end });
         if data.again {
-            self.told_by_retransmission = data.next;
+            self.answered_by_retransmission = data.next;
         } else {
             // CWR is on the first new data after the reduction: the window it confirms is the data sent before.
             self.recover = self.recover.max(data.start);
@@ -289,7 +289,7 @@ impl EcnState {
                 most,
                 limited,
                 sent: 0,
-                told: echo.una < self.told_by_retransmission,
+                told: echo.una < self.answered_by_retransmission,
                 overdue,
                 single,
                 seen: false,

@@ -1,4 +1,4 @@
-"""Files beside the code: examples, papers and schemas, in ``ecnlab/data`` of a wheel, or in the root of the checkout."""
+"""Data files of the package: examples, papers and schemas, in ``ecnlab/data`` of a wheel, or in the root of the checkout."""
 
 from __future__ import annotations
 

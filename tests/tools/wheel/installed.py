@@ -82,7 +82,7 @@ def timed(name: str, command: list[Path | str], folder: Path, expected: str = ""
     text = f"{done.stdout}{done.stderr}"
     if done.returncode != code or not re.search(expected, text, re.MULTILINE):
         raise FailedError(f"`{name}` exited with {done.returncode}, expected {code} and {expected!r}; output:\n{text}")
-    tell(time.monotonic() - began, name)
+    report(time.monotonic() - began, name)
 
 
 def environment() -> dict[str, str]:
@@ -110,6 +110,6 @@ def _built(pattern: str) -> Path:
     return found[0]
 
 
-def tell(seconds: float, name: str) -> None:
+def report(seconds: float, name: str) -> None:
     """Prints the time of a step."""
     print(f"{seconds:8.1f} s   {name}", flush=True)

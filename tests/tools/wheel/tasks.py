@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from installed import ENVIRONMENT, FailedError, Installed, environment, tell
+from installed import ENVIRONMENT, FailedError, Installed, environment, report
 
 PAPER: Final = "rfc2884"
 PAPER_S: Final = 300.0
@@ -112,7 +112,7 @@ def reader(installed: Installed, *, whole: bool) -> None:
     if code != 130 or not runs:
         text = (installed.folder / "log").read_text(errors="replace")
         raise FailedError(f"`ecnlab reproduce {PAPER}` ended with {code} and {len(runs)} finished runs:\n{text}")
-    tell(time.monotonic() - began, f"ecnlab reproduce {PAPER}: interrupted after {len(runs)} finished runs")
+    report(time.monotonic() - began, f"ecnlab reproduce {PAPER}: interrupted after {len(runs)} finished runs")
     sweep = runs[0].parents[1].relative_to(installed.folder)
     installed.ecnlab(f"report {sweep} -o part.html", "")
     installed.has("part.html", "<svg")
