@@ -1,12 +1,13 @@
 """The command line in processes of its own that need not import anything: forks of one process that has.
 
 Importing Polars takes longer than most commands. `ForkedCli` starts this file as a process, which imports what commands use and then
-forks for each call. A fork has its own arguments, folder, environment and standard streams, ends as any process does, and is waited
-for. What a command imports by itself is tested in ``test_startup.py``; tests of signals start ``python -m ecnlab`` (`ecnlab_command`).
+forks for each call. A fork has its own arguments, folder, environment and standard streams, and is waited for. It ends as any process
+does, but without freeing its objects, which would copy the pages that it shares. What a command imports by itself is tested in ``test_startup.py``; tests of signals start ``python -m ecnlab`` (`ecnlab_command`).
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +24,19 @@ from typing import Any, Final
 SECONDS: Final = 120
 """After which a command is ended by SIGALRM."""
 
-IMPORTED: Final = ("ecnlab.cli", "ecnlab.report", "numpy", "polars", "rich.console", "rich.table")
+IMPORTED: Final = (
+    "click._textwrap",
+    "ecnlab.cli",
+    "ecnlab.report",
+    "ecnlab.scenario.metric_ranges",
+    "numpy",
+    "numpy.ma",
+    "numpy.typing",
+    "polars",
+    "polars._utils.parquet",
+    "rich.console",
+    "rich.table",
+)
 
 
 class ForkedCli:
@@ -63,6 +77,9 @@ def serve() -> None:
     for name in IMPORTED:
         import_module(name)
     import_module("ecnlab.base.provenance").maker()  # reads the simulator's binary, and calls git
+    laws = import_module("ecnlab.laws")
+    for family in (laws.queues, laws.windows, laws.recoveries, laws.feedbacks):
+        family()  # imports a module for each law
     gc.freeze()  # a collection in a fork would copy every page
     for line in requests:
         pid = os.fork()
@@ -85,7 +102,17 @@ def become(asked: Mapping[str, Any]) -> None:
     os.environ.update(asked["environment"])
     sys.argv = ["ecnlab", *asked["arguments"]]
     sys.path[0] = asked["folder"]
-    sys.modules["ecnlab.cli"].main()
+    code: object = 0
+    try:
+        sys.modules["ecnlab.cli"].main()
+    except SystemExit as ended:
+        code = ended.code
+    # As Python ends, without the time to free each object.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":
