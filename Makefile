@@ -48,8 +48,9 @@ buildtests:
 testrust:
 	cargo test --workspace --quiet
 
+# Tests start hundreds of processes: with stored bytecode each takes 0.1 s less.
 testpython: build
-	$(BIN)/pytest -rs --numprocesses auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs --numprocesses auto --dist loadfile
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py

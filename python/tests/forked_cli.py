@@ -2,7 +2,8 @@
 
 Importing Polars takes longer than most commands. `ForkedCli` starts this file as a process, which imports what commands use and then
 forks for each call. A fork has its own arguments, folder, environment and standard streams, and is waited for. It ends as any process
-does, but without freeing its objects, which would copy the pages that it shares. What a command imports by itself is tested in ``test_startup.py``; tests of signals start ``python -m ecnlab`` (`ecnlab_command`).
+does, but without freeing its objects, which would copy the pages that it shares. What a command imports by itself is tested in
+``test_startup.py``; tests of signals start ``python -m ecnlab`` (`ecnlab_command`).
 """
 
 from __future__ import annotations
