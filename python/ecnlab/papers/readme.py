@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ecnlab._core import Experiment
+from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
@@ -196,27 +196,29 @@ def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[s
 def _refuse_others(paper: Paper, folder: Path, results: Path) -> None:
     """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run."""
     for step in paper.steps:
-        asked = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full)
+        runs = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full).runs
         done = load_sweep(results / "sweeps" / step.name)
         remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
-        if set(done.runs["id"]) != {run.id for run in asked.runs}:
+        if set(done.runs["id"]) != {run.id for run in runs}:
             raise EcnlabError(f"{results}: {step.name} is not today's experiment: {remedy}")
-        first = done.table("queues").filter(pl.col("id") == asked.runs[0].id).collect()
-        if _counts(first) != _first(asked):
+        first = done.table("queues").filter(pl.col("id") == runs[0].id).collect()
+        if _counts(first) != _first(runs[0]):
             raise EcnlabError(f"{results}: the first run of {step.name} is not what this simulator gives: {remedy}")
 
 
 def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
     """Return for each experiment: seeds and runs of the full size, contents of its files, and counts of its first run."""
-    return {
-        step.name: {
+    found = {}
+    for step in paper.steps:
+        file = folder / f"{step.name}.toml"
+        runs = read_experiment(file).with_replicates(step.full).runs
+        found[step.name] = {
             "replicates": step.full,
-            "runs": len({run.id for run in asked.with_replicates(step.full).runs}),
-            "files": _says(folder / f"{step.name}.toml"),
-            "first": _first(asked),
+            "runs": len({run.id for run in runs}),
+            "files": _says(file),
+            "first": _first(runs[0]),
         }
-        for step, asked in ((step, read_experiment(folder / f"{step.name}.toml")) for step in paper.steps)
-    }
+    return found
 
 
 def _says(path: Path) -> str:
@@ -229,9 +231,8 @@ def _says(path: Path) -> str:
     return hashlib.sha256(json.dumps([question, asked], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _first(experiment: Experiment) -> dict[str, int]:
-    """Return the queue counts of the first run of an experiment."""
-    run = experiment.with_replicates(1).runs[0]
+def _first(run: ExperimentRun) -> dict[str, int]:
+    """Return the queue counts of ``run``, the first of an experiment, which is done again."""
     return _counts(answerer_of(PACKETS).tables(run.scenario, run.seed, events=False, captures=None)["queues"])
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from ecnlab._core import Experiment, Scenario
@@ -111,10 +112,11 @@ def refuse(experiment: Experiment) -> None:
     That is a table, a column or a value in ``where`` that is nowhere, a column of names where a number is needed, and a
     table that no scenario of the experiment records. A value that only some points or arms have is in order.
     """
-    found = list(_wrong_names(experiment.metrics))
+    metrics = experiment.metrics
+    found = list(_wrong_names(metrics))
     if not found:
-        scenarios = experiment.scenarios
-        found = [*_not_recorded(experiment.metrics, scenarios), *_wrong_values(experiment.metrics, scenarios)]
+        scenarios = cache(lambda: experiment.scenarios)  # each access resolves every point again
+        found = [*_not_recorded(metrics, scenarios), *_wrong_values(metrics, scenarios)]
     if found:
         raise experiment.refusal([(["metrics", x.metric, *x.at], x.message, x.help()) for x in found])
 
@@ -171,18 +173,18 @@ def _columns(metric: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]
         yield ("where", column), column
 
 
-def _not_recorded(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_Wrong]:
+def _not_recorded(metrics: Metrics, scenarios: Callable[[], Sequence[Scenario]]) -> Iterator[_Wrong]:
     """Yield errors for tables that no run has. Packet events are recorded if a metric reads them."""
     for name, metric in metrics.items():
         table = metric.get("table", "")
-        if table.endswith("_series") and not any("sample" in x.resolved for x in scenarios):
+        if table.endswith("_series") and not any("sample" in x.resolved for x in scenarios()):
             remedy = 'set sample = "100 ms" in the scenario, or "sample" in [set]'
             yield _Wrong(name, ("table",), f"no run records {table}", remedy)
-        if table in TRAFFIC and not any(_has_traffic(x, TRAFFIC[table]) for x in scenarios):
+        if table in TRAFFIC and not any(_has_traffic(x, TRAFFIC[table]) for x in scenarios()):
             message = f"no run has the table {table}, which needs traffic `{TRAFFIC[table]}`"
             yield _Wrong(name, ("table",), message, "name another table")
         of = NAMED.get(table.removesuffix("_run"))
-        if of and not any(x.names(of) for x in scenarios):
+        if of and not any(x.names(of) for x in scenarios()):
             yield _Wrong(name, ("table",), f"no run records {table}", REMEDIES[of])
 
 
@@ -190,7 +192,7 @@ def _has_traffic(scenario: Scenario, kind: str) -> bool:
     return any(flow["traffic"]["kind"] == kind for flow in scenario.resolved["flow"].values())
 
 
-def _wrong_values(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_Wrong]:
+def _wrong_values(metrics: Metrics, scenarios: Callable[[], Sequence[Scenario]]) -> Iterator[_Wrong]:
     for name, metric in metrics.items():
         for column, wanted in metric.get("where", {}).items():
             kind = TABLES[metric["table"]][column].kind
@@ -200,7 +202,7 @@ def _wrong_values(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_
                     message = f"the column holds {WORDS[kind]}, not {value!r}"
                     yield _Wrong(name, ("where", column), message, f"write {EXAMPLES[kind]}")
                 elif kind == "text" and not _is_there(metric["table"], column, str(value), scenarios):
-                    known = next(filter(None, (_there(metric["table"], column, x) for x in scenarios)), [])
+                    known = next(filter(None, (_there(metric["table"], column, x) for x in scenarios())), [])
                     yield _Wrong(
                         name,
                         ("where", column),
@@ -210,9 +212,11 @@ def _wrong_values(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_
                     )
 
 
-def _is_there(table: str, column: str, value: str, scenarios: Sequence[Scenario]) -> bool:
+def _is_there(table: str, column: str, value: str, scenarios: Callable[[], Sequence[Scenario]]) -> bool:
     """Return whether any run can have ``value`` there. The first scenario nearly always decides it."""
-    return any(value in _there(table, column, scenario) for scenario in scenarios)
+    if column in WORDS_OF:
+        return value in WORDS_OF[column]
+    return any(value in _there(table, column, scenario) for scenario in scenarios())
 
 
 def _there(table: str, column: str, scenario: Scenario) -> list[str]:
