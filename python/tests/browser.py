@@ -48,8 +48,8 @@ class Windows:
 def browser() -> Iterator[Windows]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium in PATH: `apt-get install chromium`")
-    # Chromium has no sandbox for root, and little shared memory in a container.
-    options = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    # Chromium has no sandbox for root, and little shared memory in a container. A GPU that software imitates takes time.
+    options = ["--disable-dev-shm-usage", "--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         yield Windows(made)
