@@ -79,7 +79,7 @@ def at(frame: pl.DataFrame, metric: str | list[str], where: Where) -> pl.DataFra
     """The rows of ``metric``, one or several, at ``where``; keys that ``where`` leaves out may have any label."""
     asked: Where = {"metric": metric, **where}
     return frame.filter(
-        pl.col(key).is_in(label if isinstance(label, list) else [label]) for key, label in asked.items()
+        pl.col(key).is_in(label) if isinstance(label, list) else pl.col(key) == label for key, label in asked.items()
     )
 
 
