@@ -2,14 +2,13 @@
 //!
 //! [`Tun`] is a device of a network namespace, [`private`] creates a namespace that ends with its thread. [`converse`]
 //! connects an endpoint of `tcp` with the kernel's TCP over such a device. A [`Router`] forwards packets between such
-//! devices over the links of a scenario. [`write_captures`] writes capture files from the log of a virtual-time kernel.
+//! devices over the links of a scenario.
 //!
 //! This is the only crate that does network I/O, reads a clock, and needs a capability (CAP_NET_ADMIN).
 #![cfg(target_os = "linux")]
 
 mod capture;
 mod clock;
-mod guest;
 mod impair;
 mod namespace;
 pub mod packet;
@@ -21,7 +20,6 @@ mod timing;
 mod tun;
 
 pub use clock::Clock;
-pub use guest::write_captures;
 pub use impair::{Impaired, Impairments};
 pub use namespace::{Settings, private, within};
 pub use peer::{Conversation, Failure, Heard, Role, Tally, converse};

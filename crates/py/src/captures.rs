@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use ecnlab_engine::capture::{Capture, Files, Interface, Settings};
+use ecnlab_engine::capture::{Capture, Files, Interface, Settings, write_captures};
 use ecnlab_engine::{Blocks, Error, Outlets, Output, Plan, run_into};
 use ecnlab_scenario::{CapturePlan, Scenario};
 use pyo3::exceptions::PyOSError;
@@ -73,7 +73,7 @@ pub fn taps(scenario: &Scenario) -> BTreeSet<(usize, &'static str)> {
 pub fn of_guest(scenario: &Scenario, log: &Path, folder: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Write(log.to_owned(), error);
     let files = create(&scenario.captures(), folder)?;
-    ecnlab_live::write_captures(File::open(log).map_err(failed)?, files).map_err(failed)
+    write_captures(File::open(log).map_err(failed)?, files).map_err(failed)
 }
 
 fn open(captures: &[CapturePlan], folder: &Path) -> Result<Files<BufWriter<File>>, Failure> {

@@ -11,6 +11,8 @@ mod json;
 mod live;
 mod memory;
 mod probe;
+#[cfg(target_os = "linux")]
+mod probe_host;
 mod registry;
 mod replay;
 mod scenario;
@@ -34,11 +36,11 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::Router;
-    #[cfg(target_os = "linux")]
-    #[pymodule_export]
-    use super::probe::probe_host;
     #[pymodule_export]
     use super::probe::probe_scenario;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::probe_host::probe_host;
     #[pymodule_export]
     use super::registry::{laws, profiles, schema};
     #[pymodule_export]

@@ -1,16 +1,12 @@
-//! The prober, for simulated and real servers.
+//! The prober, for simulated servers.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-
-use ecnlab_live::{Settings, Target, Tun};
 use ecnlab_probe::Answers;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::Cancelled;
 use crate::json;
-use crate::scenario::{Cancel, Scenario};
+use crate::scenario::Scenario;
 use crate::userlaws::unless_failed;
 
 /// Probe the server of each flow of `scenario` named in `flows`, a flow or an array, or of all with TCP if `flows` is
@@ -40,47 +36,8 @@ pub fn probe_scenario<'py>(
     (0..plan.flows.len()).filter(asked).map(ask).collect()
 }
 
-/// Probe the server at `address` and `port` with `request` over a TUN device `device` of this network namespace: the
-/// kernel has the address `near` at its near end, the prober `own` at its far end. The device is removed at the end.
-/// Raises OSError, ValueError, Cancelled.
-#[cfg(target_os = "linux")]
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "Python names them")]
-pub fn probe_host<'py>(
-    py: Python<'py>,
-    address: &str,
-    port: u16,
-    request: &[u8],
-    device: &str,
-    near: &str,
-    own: &str,
-    cancel: &Bound<'py, Cancel>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (address, near, own) = (ipv4(address)?, ipv4(near)?, ipv4(own)?);
-    let server = SocketAddrV4::new(address, port);
-    let stop = &cancel.get().0;
-    let answers = py.detach(|| {
-        let tun = Tun::create(device)?;
-        let ip = vec![format!("addr add {near} peer {own} dev {device}"), format!("link set {device} up")];
-        Settings { sysctls: Vec::new(), ip }.apply()?;
-        let first_port = 40_000 + (std::process::id() % 20_000) as u16;
-        let seed = u64::from(std::process::id());
-        ecnlab_live::probe(&tun, &Target { server, own, first_port, request: request.to_vec(), seed }, stop)
-    });
-    match answers
-        .map_err(|error| PyOSError::new_err((error.raw_os_error().unwrap_or(0), format!("{device}: {error}"))))?
-    {
-        Some(answers) => to_python(py, &answers),
-        None => Err(Cancelled::new_err("the probe was cancelled")),
-    }
-}
-
-fn ipv4(text: &str) -> PyResult<Ipv4Addr> {
-    text.parse().map_err(|_| PyValueError::new_err(format!("{text} is not an IPv4 address")))
-}
-
 /// Returns the answers, with the class and the findings: name and meaning of each.
-fn to_python<'py>(py: Python<'py>, answers: &Answers) -> PyResult<Bound<'py, PyAny>> {
+pub fn to_python<'py>(py: Python<'py>, answers: &Answers) -> PyResult<Bound<'py, PyAny>> {
     let all = json::to_python(py, answers)?;
     let dict = all.cast::<PyDict>()?;
     dict.set_item("class", answers.class())?;

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ecnlab.base.systems import require_linux
 from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, examples
 
@@ -24,6 +25,7 @@ def linux() -> None:
 """)
 def build(source: Path | None, jobs: int) -> None:
     """Build the kernel once and boot it as a check. No root needed; takes about six CPU minutes."""
+    require_linux("the build of the kernel")
     from ecnlab.linux.build import build as build_kernel
 
     kernel = build_kernel(source, jobs, console.now_and_then())

@@ -12,6 +12,7 @@ from ecnlab._core import Cancel, Scenario
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lawcode import guarded
 from ecnlab.base.lazy_imports import futures, pl
+from ecnlab.base.systems import require_linux
 from ecnlab.base.threads import as_finished
 from ecnlab.scenario.files import read_scenario
 
@@ -55,6 +56,7 @@ def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
     Packets pass a temporary TUN device of this network namespace, which requires CAP_NET_ADMIN. Packets for another
     machine leave this one only if it forwards them. Raises EcnlabError, OSError.
     """
+    require_linux("a probe of a real server", "probe a scenario")
     address = _address(host)
     text = request.replace("{host}", host or NEAR).encode()
     cancel = Cancel()

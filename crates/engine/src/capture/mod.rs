@@ -1,10 +1,11 @@
 //! Captures: passes packets to a sink at the tapped interfaces of a run.
 //!
 //! The engine writes no files itself. The caller supplies a [`Sink`]; [`Files`] is a sink that converts packets to
-//! bytes ([`bytes`]) for the caller's writers.
+//! bytes ([`bytes`]) for the caller's writers. [`write_captures`] writes capture files from the log of a virtual-time kernel.
 
 pub mod bytes;
 mod files;
+mod guest;
 mod taps;
 
 use ecnlab_aqm::DropReason;
@@ -13,6 +14,7 @@ use ecnlab_base::Time;
 use crate::packet::{Cargo, Packet};
 
 pub use files::{EPOCH_NS, Files, Settings};
+pub use guest::write_captures;
 pub(crate) use taps::Taps;
 
 /// A capture: packets of several interfaces in one stream, in order of time.

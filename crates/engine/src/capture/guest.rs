@@ -2,8 +2,9 @@
 
 use std::io::{self, BufReader, Read, Write};
 
-use ecnlab_engine::capture::{Capture, EPOCH_NS, Interface, Settings};
 use ecnlab_wire::pcap::{Direction, Packet, Writer};
+
+use super::{Capture, EPOCH_NS, Interface, Settings};
 
 /// Bytes before each packet: time, link, length, stored length, capture point (`python/ecnlab/linux/guest/taps.c`).
 const HEAD: usize = 24;
