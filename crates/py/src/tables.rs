@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 /// Most rows of a column that becomes a list. A run with only such columns does not import NumPy, which takes longer than
 /// a small run.
-const SHORT: usize = 256;
+const SHORT: usize = 2048;
 
 /// `{table: {column: values}}`. The values of a long column are an array, or `(codes, names)` for text; those of a short
 /// column are its Polars type and a list, in which `None` replaces NaN.
