@@ -25,8 +25,11 @@ OUT = ROOT / "build" / "wheels"
 FOLDERS = ("examples", "papers", "schema")
 """Folders of the root that become package data."""
 
-ZIG = ("--zig", "--compatibility", "manylinux_2_17")
-"""zig links against the symbols of an old glibc: the wheel runs on Linux distributions from 2014 on."""
+ZIG = ("--zig",)
+"""zig links for other platforms, too."""
+
+OLD_GLIBC = ("--compatibility", "manylinux_2_17")
+"""On Linux zig links against the symbols of an old glibc: the wheel runs on distributions from 2014 on."""
 
 
 def main() -> None:
@@ -48,7 +51,9 @@ def main() -> None:
             # `--strip` would compile all of another profile again.
             strip = ("--strip",) if asked.profile == "release" else ()
             target = ("--target", asked.target) if asked.target else ()
-            maturin("build", "--profile", asked.profile, *strip, *target, *(() if asked.no_zig else ZIG))
+            maturin(
+                "build", "--profile", asked.profile, *strip, *target, *(() if asked.no_zig else linker(asked.target))
+            )
             if not asked.no_sdist:
                 maturin("sdist")
     except subprocess.CalledProcessError as failed:
@@ -74,6 +79,11 @@ def package_data() -> Iterator[None]:
         yield
     finally:
         shutil.rmtree(DATA, ignore_errors=True)
+
+
+def linker(target: str | None) -> tuple[str, ...]:
+    """Options of maturin that link with zig for ``target``, Rust's name of a platform, or for this machine."""
+    return (*ZIG, *OLD_GLIBC) if target is None or "linux" in target else ZIG
 
 
 def maturin(*words: str) -> None:
