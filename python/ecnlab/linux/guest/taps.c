@@ -27,7 +27,7 @@ enum {
     MOST_CHUNKS = 320 /* of the guest's 512 MB */
 };
 
-/* What stands before each packet's bytes in /out/packets (crates/engine/src/capture/guest.rs). Before all stands the time, by the same
+/* What stands before each packet's bytes in /out/packets (crates/live/src/guest.rs). Before all stands the time, by the same
  * clock, at which the run began. */
 struct record {
     uint64_t time; /* CLOCK_REALTIME, ns */
