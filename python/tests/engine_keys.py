@@ -124,6 +124,9 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "link.x.duplex": [
         {"link.x": {**PIPE, "duplex": False}, "link.back": {**PIPE, "from": "b", "to": "a", "duplex": False}}
     ],
+    "link.x.rate": [{"link.x.rate": "5 Mbps"}, {"link.x.rate": {"square": ["5 Mbps", "9 Mbps"], "every": "2 s"}}],
+    "link.x.delay": [{"link.x.delay": "5 ms"}, {"link.x.delay": {"square": ["5 ms", "9 ms"], "every": "2 s"}}],
+    "link.x.outages": [{"link.x.outages": {"times": [["1 s", "1 s"]]}}],
     "link.x.reverse": [{"link.x.reverse": {"rate": "5 Mbps"}}],
     "capture.x.link": [{"capture.x.link": "side"}],
     "box.x.rewrite": [{"box.x.rewrite": {"ce": "not-ect"}}],
@@ -295,6 +298,8 @@ def _values(about: Mapping[str, Any]) -> Iterator[object]:
         yield {key: next(_values(about["properties"][key])) for key in about.get("required", ())}
     elif kind == "object":
         yield {name: next(_values(about["additionalProperties"])) for name in NAMES[:1]}
+    elif kind == "array" and isinstance(about["items"], list):
+        yield [next(_values(item)) for item in about["items"]]
     elif kind == "array":
         yield [next(_values(about["items"])) for _ in range(about.get("minItems", 1))]
     elif kind == "string" and "pattern" in about:

@@ -4,16 +4,22 @@
 pub mod coverage;
 pub mod dist;
 pub mod facts;
+pub mod level;
 pub mod rng;
+pub mod steps;
 pub mod time;
+pub mod traces;
 pub mod units;
 mod userlaw;
+pub mod varying;
 
 pub use dist::{Dist, Tail};
 pub use rng::Rng;
+pub use steps::Steps;
 pub use time::{Dur, Time};
 pub use units::{Bytes, Length, ParseUnitError, Rate};
 pub use userlaw::UserLaw;
+pub use varying::Varying;
 
 /// Names the branch of a law that it stands in, so that a test must reach it (see [`coverage`]). Without the feature
 /// `coverage-marks` it expands to nothing.

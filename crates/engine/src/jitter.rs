@@ -1,6 +1,6 @@
 //! Jitter: a random delay per packet in addition to the link's delay.
 
-use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_base::{Dur, Rng};
 
 use crate::plan::Jitter;
 
@@ -12,14 +12,12 @@ const LONGEST: Dur = Dur::from_s(86_400);
 pub struct Jolts {
     plan: Jitter,
     rng: Rng,
-    /// Latest arrival time so far.
-    latest: Time,
 }
 
 impl Jolts {
     /// Creates the jitter of `plan`.
     pub fn new(plan: Jitter, rng: Rng) -> Jolts {
-        Jolts { plan, rng, latest: Time::ZERO }
+        Jolts { plan, rng }
     }
 
     /// Draws the delay of the next packet: once for each that leaves the queue, including lost ones.
@@ -27,12 +25,8 @@ impl Jolts {
         self.plan.delay.draw(&mut self.rng).min(LONGEST)
     }
 
-    /// Returns the arrival time of a packet that would arrive at `at` without the order constraint.
-    pub fn arrival(&mut self, at: Time) -> Time {
-        if self.plan.reorder {
-            return at;
-        }
-        self.latest = self.latest.max(at);
-        self.latest
+    /// Returns whether packets may overtake each other.
+    pub fn reorders(&self) -> bool {
+        self.plan.reorder
     }
 }

@@ -31,6 +31,7 @@ mod stop;
 mod table;
 mod transactions;
 mod tunnel;
+mod unsteady;
 mod window;
 mod wire;
 
@@ -46,7 +47,9 @@ pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
 pub use paths::Paths;
-pub use plan::{BoxPlan, Bursts, Egress, Errors, FlowPlan, Ingress, Jitter, LinkPlan, Plan, Setup, Shaper, TunnelPlan};
+pub use plan::{
+    BoxPlan, Bursts, Changes, Egress, Errors, FlowPlan, Ingress, Jitter, LinkPlan, Plan, Setup, Shaper, TunnelPlan,
+};
 pub use routes::{ARRIVED, Routes};
 pub use table::{Blocks, Column, Table};
 pub use tunnel::TunnelCounters;

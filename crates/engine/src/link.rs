@@ -13,10 +13,10 @@ use ecnlab_wire::Ecn;
 
 use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
 use crate::faults::Faults;
-use crate::jitter::Jolts;
 use crate::packet::Packet;
 use crate::plan::{LinkPlan, Plan};
 use crate::tunnel::{Tunnel, TunnelCounters};
+use crate::unsteady::Unsteady;
 use crate::wire::Wire;
 
 /// Counts of the packets that left the queue.
@@ -85,7 +85,7 @@ pub struct Link {
     pub boxed: bool,
 }
 
-/// State accessed only by packets that wait, and by links with a shaper, jitter or errors.
+/// State accessed only by packets that wait, and by links with a shaper, errors or unsteady parts.
 struct Slow {
     /// The row of the node at the near end.
     row_behind: u32,
@@ -100,7 +100,7 @@ struct Slow {
     /// A shaper of the link or the queue may delay packets while the transmitter is free.
     shaped: bool,
     faults: Option<Faults>,
-    jitter: Option<Jolts>,
+    unsteady: Option<Box<Unsteady>>,
     lost: Tally,
     boxes: Boxes,
     tunnel: Option<Tunnel>,
@@ -133,7 +133,7 @@ impl Link {
             earlier: Transmitter::default(),
             shaper: plan.shaper.map(|shaper| Bucket::new(shaper.rate, shaper.burst)),
             faults: Faults::new(&plan.errors, stream),
-            jitter: plan.jitter.map(|jitter| Jolts::new(jitter, stream("jitter"))),
+            unsteady: Unsteady::new(plan, stream).map(Box::new),
             lost: Tally::default(),
             boxes: Boxes::default(),
             tunnel: plan.tunnel.as_ref().map(Tunnel::new),
@@ -152,7 +152,7 @@ impl Link {
             open: slow.queue.is_open()
                 && slow.shaper.is_none()
                 && slow.faults.is_none()
-                && slow.jitter.is_none()
+                && slow.unsteady.is_none()
                 && slow.tunnel.is_none(),
             overtakes: plan.jitter.is_some_and(|jitter| jitter.reorder),
             boxed: false,
@@ -284,27 +284,46 @@ impl Link {
         if let Some(bucket) = &mut self.slow.shaper {
             bucket.spend(start, packet.wire_len());
         }
-        let jolt = self.slow.jitter.as_mut().map(Jolts::draw);
+        let jolt = self.slow.unsteady.as_mut().map(|unsteady| unsteady.draw());
         if let Some(faults) = &mut self.slow.faults
             && !faults.lets_through(&mut packet)
         {
-            self.occupy(packet.wire_len(), start);
-            self.slow.lost += Tally { packets: 1, bytes: packet.wire_len().into() };
-            return watch.lost(&packet);
+            self.occupy_unsteadily(packet.wire_len(), start);
+            return self.lose(&packet, watch);
         }
         match jolt {
-            Some(jolt) => self.transmit_jolted(packet, start, jolt),
+            Some(jolt) => self.transmit_unsteadily(packet, start, jolt, watch),
             None => self.transmit(packet, start),
         }
     }
 
-    /// [`Link::transmit`] of a packet with the extra delay `jolt`.
+    /// [`Link::transmit`] on an unsteady link, with the extra delay `jolt`.
     #[cold]
-    fn transmit_jolted(&mut self, packet: Packet, start: Time, jolt: Dur) {
-        self.occupy(packet.wire_len(), start);
-        let alone = self.free_at + self.delay + jolt;
-        let at = self.slow.jitter.as_mut().map_or(alone, |jitter| jitter.arrival(alone));
+    fn transmit_unsteadily(&mut self, packet: Packet, start: Time, jolt: Dur, watch: &mut impl WatchWire) {
+        self.occupy_unsteadily(packet.wire_len(), start);
+        let (end, delay) = (self.free_at, self.delay);
+        let Some(unsteady) = &mut self.slow.unsteady else { return };
+        if unsteady.loses(start, end) {
+            return self.lose(&packet, watch);
+        }
+        let at = unsteady.arrival(end, delay, jolt);
         self.wire.insert(at, packet);
+    }
+
+    /// [`Link::occupy`] on a link whose rate may change.
+    #[cold]
+    fn occupy_unsteadily(&mut self, len: u32, start: Time) {
+        match self.slow.unsteady.as_mut().and_then(|unsteady| unsteady.end(start, len)) {
+            Some(end) => self.free_at = end,
+            None => self.occupy(len, start),
+        }
+    }
+
+    /// Counts a packet that the wire loses.
+    #[cold]
+    fn lose(&mut self, packet: &Packet, watch: &mut impl WatchWire) {
+        self.slow.lost += Tally { packets: 1, bytes: packet.wire_len().into() };
+        watch.lost(packet);
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_base::{Bytes, Dist, Dur, Rate, Time};
+use ecnlab_base::{Bytes, Dist, Dur, Rate, Steps, Time};
 use ecnlab_wire::{Dscp, Ecn, Flags};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
@@ -51,10 +51,13 @@ pub struct LinkPlan {
     pub from: usize,
     /// Destination node.
     pub to: usize,
-    /// Transmission rate; `None` for a delay box, which has no serialisation (NIST Net).
+    /// Transmission rate; `None` for a delay box, which has no serialisation (NIST Net). The highest of a rate that
+    /// changes, for which the queue is configured.
     pub rate: Option<Rate>,
-    /// Propagation delay.
+    /// Propagation delay; the longest of one that changes.
     pub delay: Dur,
+    /// What changes during the run.
+    pub changes: Changes,
     /// The queue.
     pub queue: aqm::Config,
     /// A slower shaper inside the link.
@@ -85,6 +88,24 @@ impl LinkPlan {
     pub fn drain_rate(&self) -> Option<Rate> {
         self.queue.rate().or(self.pipe_rate())
     }
+
+    /// Mean of [`LinkPlan::drain_rate`] from `from` to `to`, in bits per second, with the changes of the link's rate; not a
+    /// number without a rate.
+    pub fn mean_rate_bps(&self, from: Time, to: Time) -> f64 {
+        let Some(fixed) = self.drain_rate() else { return f64::NAN };
+        self.changes.rate.as_ref().map_or(fixed.bps() as f64, |steps| steps.mean(from, to, fixed.bps()))
+    }
+}
+
+/// Changes of a link over time. Default: none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// The rate in bits per second, zero during outages, in place of [`LinkPlan::rate`].
+    pub rate: Option<Steps>,
+    /// The delay in picoseconds, in place of [`LinkPlan::delay`]. A packet never arrives before the one sent before it.
+    pub delay: Option<Steps>,
+    /// Times from and to which packets in transmission are lost, in order and without overlap.
+    pub lost: Arc<[(Time, Time)]>,
 }
 
 /// A token bucket, such as RFC 2884's CBQ class of 1.5 Mbit/s on a 10 Mbit/s Ethernet.

@@ -61,6 +61,8 @@ impl Snapshot {
 
 /// Differences between two snapshots.
 pub struct Window {
+    from: Time,
+    to: Time,
     span: Dur,
     flows: Vec<Totals>,
     links: Vec<LinkReading>,
@@ -101,6 +103,8 @@ impl Window {
             }
         });
         Window {
+            from: a.at,
+            to: b.at,
             span: b.at.since(a.at),
             flows: a.flows.iter().zip(&b.flows).map(|(early, late)| late.since(early)).collect(),
             links: links.collect(),
@@ -214,7 +218,7 @@ impl Window {
         t.text("from", plan.links.iter().map(|l| l.from as u32), &plan.nodes);
         t.text("to", plan.links.iter().map(|l| l.to as u32), &plan.nodes);
         // The rate available to data: the shaper's if there is one.
-        let rates: Vec<f64> = plan.links.iter().map(|l| l.drain_rate().map_or(f64::NAN, |r| r.bps() as f64)).collect();
+        let rates: Vec<f64> = plan.links.iter().map(|l| l.mean_rate_bps(self.from, self.to)).collect();
         t.f64("rate_bps", rates.iter().copied());
         t.f64("delay_s", plan.links.iter().map(|l| l.delay.as_secs()));
         t.u64("entered", self.links.iter().map(|l| l.queue.total().all().arrived.packets));

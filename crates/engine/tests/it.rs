@@ -16,4 +16,5 @@ mod stop;
 mod tcp;
 mod tunnels;
 mod udp;
+mod unsteady;
 mod wire;

@@ -3,7 +3,7 @@
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, Full, codel, droptail, fq_codel, tbf};
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_engine::{Errors, Label, Link, LinkPlan, Packet, Shaper};
+use ecnlab_engine::{Changes, Errors, Label, Link, LinkPlan, Packet, Shaper};
 use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
@@ -18,6 +18,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         queue: Config::new(Params::DropTail(droptail::Params {}), common),
         shaper: None,
         jitter: None,
+        changes: Changes::default(),
         errors: Errors::default(),
         boxes: Vec::new(),
         tunnel: None,

@@ -19,6 +19,7 @@ mod scenario;
 mod student;
 mod tables;
 mod trace;
+mod traces;
 mod userlaws;
 
 use pyo3::prelude::*;

@@ -2,6 +2,7 @@
 
 mod boxes;
 mod captures;
+mod changes;
 mod tunnels;
 mod wire;
 
@@ -128,7 +129,7 @@ fn check_link(link: &Link, path: &Path, tables: &Tables, layout: &Layout, found:
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");
     if let Some(shaper) = &link.shaper {
         let at = path.key("shaper").key("rate");
-        let slower = link.rate.0.is_none_or(|rate| shaper.rate < rate);
+        let slower = link.rate.most().is_none_or(|rate| shaper.rate < rate);
         found.unless(slower, &at, format!("`{at}`, {}, is not below the link's own rate", shaper.rate), "");
         let at = path.key("shaper").key("burst");
         found.unless(
@@ -138,7 +139,7 @@ fn check_link(link: &Link, path: &Path, tables: &Tables, layout: &Layout, found:
             "write at least a packet, such as \"1500 B\"",
         );
     }
-    let rate = link.shaper.as_ref().map(|shaper| shaper.rate).or(link.rate.0);
+    let rate = link.shaper.as_ref().map(|shaper| shaper.rate).or(link.rate.most());
     if let (Some(queue), Some(rate)) = (tables.queues.get(&link.queue), rate)
         && queue.check().is_ok()
         && let Err(e) = queue.check_before(rate)
@@ -146,6 +147,7 @@ fn check_link(link: &Link, path: &Path, tables: &Tables, layout: &Layout, found:
         refuse_queue(&link.queue, &e, found);
     }
     wire::check(link.jitter.as_ref(), link.burst_loss.as_ref(), path, found);
+    changes::check(link, path, tables.head.duration, found);
     for (key, list) in [("drop", &link.drop), ("mark", &link.mark)] {
         check_ordinals(list, &path.key(key), found);
     }

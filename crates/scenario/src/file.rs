@@ -9,7 +9,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::boxes::HostileBox;
-use crate::quantity::LinkRate;
+use crate::outages::Outages;
+use crate::quantity::{LinkDelay, LinkRate};
 use crate::tunnel::Tunnel;
 use crate::wire::{BurstLoss, Jitter};
 
@@ -117,10 +118,11 @@ pub(crate) struct Link {
     /// Add a direction from `to` to `from`, described by `reverse`. Default true.
     #[serde(default = "yes")]
     pub duplex: bool,
-    /// Transmission rate; "unlimited" for a link that only delays.
+    /// Transmission rate; "unlimited" for a link that only delays; or a rate that changes.
     pub rate: LinkRate,
-    /// Propagation delay, or a bounded distribution from which one is drawn for each link and run.
-    pub delay: Dist<Dur>,
+    /// Propagation delay, or a bounded distribution from which one is drawn for each link and run; or a delay that
+    /// changes.
+    pub delay: LinkDelay,
     /// Name of the `[queue.NAME]` in front of the link. Default `default`.
     #[serde(default = "default_queue")]
     pub queue: String,
@@ -131,6 +133,9 @@ pub(crate) struct Link {
     /// A delay in addition to `delay`, drawn for each packet. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
+    /// Times at which the link carries no packets. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Outages>,
     /// Probability that a packet is lost on the wire, independent of other packets. Default 0.
     #[serde(default)]
     pub loss: f64,
@@ -158,7 +163,7 @@ pub(crate) struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
     /// The direction from `to` to `from`. Defaults: rate and delay of this direction, the default queue, no losses, marks,
-    /// jitter, boxes or tunnel.
+    /// jitter, outages, boxes or tunnel.
     #[serde(default, rename = "reverse", skip_serializing)]
     #[schemars(with = "Option<serde_json::Value>")]
     _reverse: Option<Table>,

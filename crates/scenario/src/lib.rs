@@ -14,9 +14,9 @@
 //! | errors | `diagnostic` |
 //! | the file as a tree | `tree` |
 //! | reading of a tree | `de`, `findings`, `names`, `profile` |
-//! | types of tables | `quantity`, `boxes`, `tunnel`, `wire`, then `file` |
+//! | types of tables | `quantity`, `boxes`, `outages`, `tunnel`, `wire`, then `file`, then `changes` |
 //! | all tables of a scenario | `queue`, then `tables` |
-//! | user-defined laws; arrays laid out | `userlaws`, `layout` |
+//! | user-defined laws; traces; arrays laid out | `userlaws`, `traces`, `layout` |
 //! | checks | `check`, `memory` |
 //! | the grid of an experiment | `grid`, `metric` |
 //! | the scenario | `scenario` |
@@ -25,6 +25,7 @@
 
 mod boxes;
 mod capture;
+mod changes;
 mod check;
 mod de;
 mod diagnostic;
@@ -36,6 +37,7 @@ mod layout;
 mod memory;
 mod metric;
 mod names;
+mod outages;
 mod paste;
 mod path;
 mod plan;
@@ -51,6 +53,7 @@ mod stored;
 mod synonyms;
 mod tables;
 mod text;
+mod traces;
 mod tree;
 mod tunnel;
 mod userlaws;

@@ -181,7 +181,7 @@ fn count_of(flow: &Flow, tables: &Tables) -> f64 {
 }
 
 fn packets_per_second(link: &Link) -> f64 {
-    link.rate.0.map_or(f64::INFINITY, |rate| rate.bps() as f64 / 8.0 / PACKET)
+    link.rate.most().map_or(f64::INFINITY, |rate| rate.bps() as f64 / 8.0 / PACKET)
 }
 
 /// Maximum packets in flight of a flow.

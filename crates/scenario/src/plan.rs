@@ -6,6 +6,7 @@ use ecnlab_traffic::{self as traffic, Object};
 use serde::Serialize;
 
 use crate::Scenario;
+use crate::changes;
 use crate::file::Link;
 use crate::layout::{Instance, Way};
 
@@ -142,8 +143,9 @@ impl Scenario {
             name: way.name.clone(),
             from: way.from,
             to: way.to,
-            rate: link.rate.0,
+            rate: link.rate.most(),
             delay: link.delay.draw(&mut Rng::named(seed, &format!("delay.{stream}"))),
+            changes: changes::of(link, &way.name, seed, tables.head.duration),
             queue: tables.queues[&link.queue].clone(),
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
             jitter: link.jitter.as_ref().map(Into::into),

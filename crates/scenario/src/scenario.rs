@@ -18,6 +18,7 @@ use crate::names;
 use crate::path::{Part, Path};
 use crate::queue::merged;
 use crate::tables::{self, SECTIONS, Tables};
+use crate::traces;
 use crate::tree::{Entry, Node};
 use crate::userlaws::{self, Supplier};
 
@@ -81,6 +82,7 @@ impl Scenario {
         let mut tables = Tables::read(&tree)?;
         if let Some(supplier) = &supplier {
             userlaws::supply(&mut tables, &tree, supplier.as_ref())?;
+            traces::supply(&mut tables, &tree, supplier.as_ref())?;
             memory::check(&tables, &tree, supplier.as_ref())?;
         }
         let layout = check(&tables, &tree)?;

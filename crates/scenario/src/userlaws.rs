@@ -39,13 +39,18 @@ pub struct Available {
     pub stated: bool,
 }
 
-/// Environment of a scenario: loads laws from files, and knows the available memory. Without a supplier laws remain
-/// names, which no engine runs, and memory is unlimited.
+/// Environment of a scenario: loads laws and traces from files, and knows the available memory. Without a supplier laws and traces
+/// remain names, which no engine runs, and memory is unlimited.
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// Loads a window law.
     fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::cc::Supply>;
     /// Loads a law for one FIFO.
     fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::userlaw::Supply>;
+    /// Reads the trace `file`, which the scenario in the file `scenario` names: its text and the SHA-256 of that in
+    /// hexadecimal; or an error message, `problem; remedy`.
+    fn trace(&self, _scenario: &str, file: &str) -> Result<(String, String), String> {
+        Err(format!("the file `{file}` cannot be read here; write the steps in the scenario"))
+    }
     /// Returns the memory that a run may use, or an error in the user's limit, `problem; remedy`. `None` is unlimited.
     fn memory(&self) -> Result<Option<Available>, String> {
         Ok(None)

@@ -2,6 +2,7 @@
 
 mod bad_experiments;
 mod bad_input;
+mod changes;
 mod coexist;
 mod common;
 mod docs;

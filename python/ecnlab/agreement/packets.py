@@ -15,7 +15,7 @@ from ecnlab._core import Scenario, replay_packets
 from ecnlab.agreement.arrivals import Arrival, drawn
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lawcode import guarded
-from ecnlab.base.quantities import number
+from ecnlab.base.quantities import changes, number
 from ecnlab.base.types import Instead
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.twin import Twin
@@ -158,6 +158,9 @@ def _question(
 ) -> Question:
     if "rate" not in table:
         found.refuse(f"{path}.queue", f"`{path}`: packets queue only in front of a link with a rate", "write `rate`")
+    if changes(table["rate"]):
+        message = f"`{path}.rate`: the kernel's queue is in front of a link of fixed rate"
+        found.refuse(f"{path}.rate", message, "give it one rate")
     if "shaper" in table:
         help_ = 'leave it out, or write a queue with discipline = "tbf"'
         found.refuse(

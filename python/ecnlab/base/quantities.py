@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 RATES: Final = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
@@ -27,6 +28,27 @@ def quantity(text: str) -> float:
         return math.inf
     value, unit = text.split()
     return float(value) * (TIMES[unit] / 1e12 if unit in TIMES else COUNTS[unit])
+
+
+def highest(value: Any) -> float:
+    """The rate or delay of a link in bits per second or seconds; the highest of one that changes."""
+    if isinstance(value, str):
+        return quantity(value)
+    if isinstance(value, Mapping):
+        if "highest" in value:
+            return quantity(value["highest"])
+        (levels,) = (value[kind] for kind in ("square", "sine", "walk", "steps") if kind in value)
+        return max(map(quantity, levels)) if "steps" not in value else highest(levels)
+    return max(quantity(level) for _, level in value)
+
+
+def changes(value: Any) -> bool:
+    """Return whether the rate or delay ``value`` of a link changes during a run."""
+    return not isinstance(value, str) and not (isinstance(value, Mapping) and {*value} & DISTRIBUTIONS)
+
+
+DISTRIBUTIONS: Final = frozenset({"uniform", "exponential", "pareto", "pareto2"})
+"""Kinds of distributions, from which a value is drawn once for each run."""
 
 
 def number(text: str) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 
 from ecnlab._core import Scenario, trace_behaviour
-from ecnlab.base.quantities import quantity
+from ecnlab.base.quantities import highest, quantity
 from ecnlab.base.types import Engine
 from ecnlab.engines.frames import frame
 from ecnlab.engines.protocol import PACKETS
@@ -72,7 +72,7 @@ def measure(scenario: Scenario, seed: int, engine: Engine) -> pl.DataFrame:
     duration = min(quantity(spec["duration"]), warmup + LONGEST_S)
     captures = {f"capture.{name}": {kind: place} for (kind, place), name in names.items()}
     asked = scenario.with_overrides({"duration": f"{duration} s", **captures})
-    gap = int(FULL_PACKET * 4e9 / min(quantity(spec["link"][link]["rate"]) for link in links)) if links else 0
+    gap = int(FULL_PACKET * 4e9 / min(highest(spec["link"][link]["rate"]) for link in links)) if links else 0
     start = EPOCH_NS + int(warmup * 1e9)
     with tempfile.TemporaryDirectory(prefix="ecnlab-") as folder:
         found = run(asked, seed, engine=engine, captures=folder)
@@ -92,7 +92,7 @@ def measure(scenario: Scenario, seed: int, engine: Engine) -> pl.DataFrame:
 
 def bottlenecks(spec: Mapping[str, Any]) -> list[str]:
     """The links with the lowest rate."""
-    rates = {name: quantity(link["rate"]) for name, link in spec["link"].items()}
+    rates = {name: highest(link["rate"]) for name, link in spec["link"].items()}
     return sorted(name for name, rate in rates.items() if rate == min(rates.values()))
 
 

@@ -15,13 +15,14 @@ Addresses of neighbours are static: there is no ARP, and no packet except those 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ecnlab import laws
-from ecnlab.base.quantities import number
+from ecnlab.base.quantities import changes, highest, number
 from ecnlab.base.types import Drawn, DrawnLink
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import bucket
@@ -76,8 +77,9 @@ class Link:
 
     @property
     def rate_bps(self) -> int | None:
-        """Rate of the wire, None if it has none."""
-        return None if self.table["rate"] == "unlimited" else number(self.table["rate"])
+        """Rate of the wire, None if it has none; the highest of one that changes."""
+        rate = highest(self.table["rate"])
+        return None if rate == math.inf else round(rate)
 
     @property
     def drain_bps(self) -> int | None:
@@ -158,6 +160,10 @@ def check(links: list[Link], found: Findings) -> None:
             if key in link.table:
                 remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`, which have ecnlab's own links"
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: netem implements it differently", remedy)
+        for key in ("rate", "delay", "outages"):
+            if changes(link.table.get(key, "0 s")):
+                remedy = "leave the change out, or run the scenario in the simulator or with `--clock wall`"
+                found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel's links do not change", remedy)
         if link.table.get("boxes"):
             remedy = "leave it out, or run the scenario in the simulator, or with `--clock wall`"
             found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's links have no boxes", remedy)

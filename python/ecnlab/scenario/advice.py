@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ecnlab import laws
 from ecnlab._core import Experiment, Scenario
-from ecnlab.base.quantities import TIMES, quantity
+from ecnlab.base.quantities import TIMES, highest, quantity
 from ecnlab.base.types import Diagnostic
 from ecnlab.scenario.metrics import NAMED, REMEDIES
 
@@ -122,7 +122,7 @@ def _inner(at: Passage) -> Iterator[Passage]:
 def _rate(table: Table) -> float:
     """The rate of a link, or of a queue that has one of its own."""
     rates = [table.get("rate", "unlimited"), table.get("shaper", {}).get("rate", "unlimited")]
-    return min(quantity(rate) for rate in rates)
+    return min(highest(rate) for rate in rates)
 
 
 def _packet(flow: Table, spec: Table) -> float:

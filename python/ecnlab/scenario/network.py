@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ecnlab.base.quantities import quantity, written
+from ecnlab.base.quantities import highest
 from ecnlab.report import Topology
 from ecnlab.report.topology import Wire
 from ecnlab.scenario.words import bits, delay, queue_line
@@ -61,7 +61,7 @@ def _named(end: str, counts: Mapping[str, int]) -> str:
 
 
 def _rate(link: Mapping[str, Any]) -> float:
-    return quantity(link.get("shaper", link)["rate"])
+    return highest(link.get("shaper", link)["rate"])
 
 
 def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
@@ -75,6 +75,6 @@ def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
 
 def _cells(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
     """Return the table cells of a link."""
-    shaped = f" (of {written(link['rate'])})" if "shaper" in link else ""
+    shaped = f" (of {bits({'rate': link['rate']})})" if "shaper" in link else ""
     back = queue_line(queues[link["reverse"]["queue"]]) if link["duplex"] else "none"
     return [bits(link) + shaped, delay(link["delay"]), queue_line(queues[link["queue"]]), back]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail, red};
 use ecnlab_base::{Bytes, Dist, Dur, Length, Time};
-use ecnlab_engine::{Column, Errors, FlowPlan, LinkPlan, Output, Plan};
+use ecnlab_engine::{Changes, Column, Errors, FlowPlan, LinkPlan, Output, Plan};
 use ecnlab_traffic as traffic;
 
 /// A drop-tail queue of `limit` packets.
@@ -33,6 +33,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         queue: queue.clone(),
         shaper: None,
         jitter: None,
+        changes: Changes::default(),
         errors: Errors::default(),
         boxes: Vec::new(),
         tunnel: None,

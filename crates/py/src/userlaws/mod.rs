@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ecnlab_scenario::{Asked, Available, Found, Supplier};
 use pyo3::prelude::*;
 
-use crate::memory;
+use crate::{memory, traces};
 use file::{Law, Source, in_scope, path_of};
 use methods::Method;
 pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
@@ -56,6 +56,10 @@ impl Supplier for Files {
         let (law, tick) = self.law(asked, queue::METHODS, queue::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(queue::Maker { law, tick }), sha256))
+    }
+
+    fn trace(&self, scenario: &str, file: &str) -> Result<(String, String), String> {
+        traces::read(&path_of(scenario, file))
     }
 
     fn memory(&self) -> Result<Option<Available>, String> {

@@ -26,6 +26,7 @@ pub(super) fn values(schema: &Json) -> String {
     match schema["type"].as_str() {
         Some("boolean") => "`true`, `false`".to_owned(),
         Some("integer") => "whole number".to_owned(),
+        Some("array") if schema["items"]["type"] == "array" => "list of pairs".to_owned(),
         Some("array") => format!("list: {}", values(&schema["items"])).trim_end_matches([':', ' ']).to_owned(),
         Some("object") => object(schema),
         Some(plain) => plain.to_owned(),
@@ -33,11 +34,12 @@ pub(super) fn values(schema: &Json) -> String {
     }
 }
 
-/// A table with the keys of a distribution is described as a distribution.
+/// A table with the keys of a distribution is described as a distribution, one with those of a change as changes.
 fn object(schema: &Json) -> String {
     let keys: Vec<&String> = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key).collect();
     match keys.as_slice() {
         [one] if ["uniform", "exponential", "pareto", "pareto2"].contains(&one.as_str()) => "distribution".to_owned(),
+        _ if keys.iter().any(|key| *key == "mahimahi") => "changes".to_owned(),
         _ => "table".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecnlab import laws
-from ecnlab.base.quantities import quantity
+from ecnlab.base.quantities import changes, quantity
 from ecnlab.laws.model_coverage import covered, expected
 
 HEADERS_BYTES = 40.0
@@ -116,12 +116,12 @@ def _links(spec: Table) -> Iterator[Link]:
     """Every direction of every link, in the order of their names."""
     for name, table in sorted(spec["link"].items()):
         start, end = _node(table["from"]), _node(table["to"])
-        delay = _delay(table["delay"])
-        yield Link(name, start, end, _rate(table), delay, table["queue"], table)
+        delay = _delay(table["delay"], name)
+        yield Link(name, start, end, _rate(table, name), delay, table["queue"], table)
         if table["duplex"]:
             back = table["reverse"]
-            returns = _delay(back["delay"]) if "delay" in back else delay
-            yield Link(f"{name}~reverse", end, start, _rate(back), returns, back["queue"], back)
+            returns = _delay(back["delay"], name) if "delay" in back else delay
+            yield Link(f"{name}~reverse", end, start, _rate(back, name), returns, back["queue"], back)
 
 
 def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
@@ -163,7 +163,7 @@ def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
         for link in (*each.path, *each.back):
             for key in ("loss", "drop", "mark", "drop_segments", "mark_segments", "boxes", "tunnel"):
                 covered(not link.settings.get(key), f"link {link.name} has {key}", "leave it out")
-            for key in ("jitter", "burst_loss"):
+            for key in ("jitter", "burst_loss", "outages"):
                 covered(key not in link.settings, f"link {link.name} has {key}", "leave it out")
         for link in each.path:
             faster = link is slowest or link.rate_bps > slowest.rate_bps
@@ -177,13 +177,15 @@ def _node(text: str) -> str:
     return text.partition("[")[0]
 
 
-def _rate(table: Table) -> float:
+def _rate(table: Table, name: str) -> float:
+    covered(not changes(table["rate"]), f"the rate of link {name} changes", "give it one rate")
     rates = [table["rate"], *([table["shaper"]["rate"]] if "shaper" in table else [])]
     return min(quantity(rate) for rate in rates)
 
 
-def _delay(delay: str | Table) -> float:
+def _delay(delay: Any, name: str) -> float:
     """Return a delay, or the mean of a random one; links have only uniform ones, which are bounded."""
+    covered(not changes(delay), f"the delay of link {name} changes", "give it one delay")
     if isinstance(delay, str):
         return quantity(delay)
     low, high = (quantity(text) for text in delay["uniform"])

@@ -1,0 +1,85 @@
+//! What changes in a link during a run: the steps of its rate and delay, with its outages.
+
+use std::sync::Arc;
+
+use ecnlab_base::{Dur, Rng, Steps, Time};
+use ecnlab_engine as engine;
+
+use crate::file::Link;
+use crate::outages::Fate;
+
+/// What changes in the direction `link`, called `name`, in a run with `seed` of length `duration`.
+pub(crate) fn of(link: &Link, name: &str, seed: u64, duration: Dur) -> engine::Changes {
+    let stream = |of: &str| Rng::named(seed, &format!("{of}.{name}"));
+    let outages = link.outages.as_ref().map(|o| (o.draw(duration, &mut stream("outages")), o.packets));
+    let rate = link.rate.varying().map(|rate| rate.steps(duration, &mut stream("rate")));
+    let (held, lost) = match outages {
+        Some((times, Fate::Held)) => (times, Vec::new()),
+        Some((times, Fate::Lost)) => (Vec::new(), times),
+        None => (Vec::new(), Vec::new()),
+    };
+    let fixed = || link.rate.most().map(|rate| Steps::new(vec![(Time::ZERO, rate.bps())], None));
+    let rate = if held.is_empty() { rate } else { rate.or_else(fixed).map(|rate| stopped(&rate, &held, duration)) };
+    let delay = link.delay.varying().map(|delay| delay.steps(duration, &mut stream("changing-delay")));
+    engine::Changes { rate, delay, lost: Arc::from(lost) }
+}
+
+/// `rate` up to the end of the run, but zero in the times `held`.
+fn stopped(rate: &Steps, held: &[(Time, Time)], duration: Dur) -> Steps {
+    let end = Time::ZERO + duration;
+    let mut steps = Vec::new();
+    let mut outages = held.iter().peekable();
+    let mut put = |at: Time, bps: u64| {
+        if steps.last().is_some_and(|(last, _)| *last == at) {
+            steps.pop();
+        }
+        if steps.last().is_none_or(|(_, last)| *last != bps) {
+            steps.push((at, bps));
+        }
+    };
+    let all = rate.until(end);
+    for (i, &(start, bps)) in all.iter().enumerate() {
+        let next = all.get(i + 1).map_or(Time::NEVER, |step| step.0);
+        put(start, bps);
+        while let Some(&&(from, to)) = outages.peek() {
+            if from >= next {
+                break;
+            }
+            put(from.max(start), 0);
+            if to > next {
+                break;
+            }
+            if to < next {
+                put(to, bps);
+            }
+            outages.next();
+        }
+    }
+    Steps::new(steps, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(x: u64) -> Time {
+        Time::ZERO + Dur::from_s(x)
+    }
+
+    #[test]
+    fn a_held_outage_is_a_rate_of_zero() {
+        let rate = Steps::new(vec![(s(0), 50), (s(10), 5)], None);
+        let stop = |held: &[(Time, Time)]| stopped(&rate, held, Dur::from_s(60)).until(s(60));
+        assert_eq!(stop(&[(s(2), s(3))]), [(s(0), 50), (s(2), 0), (s(3), 50), (s(10), 5)]);
+        // Over a step, at its start, up to its start, from the start of the run, and after the last step.
+        assert_eq!(stop(&[(s(8), s(12))]), [(s(0), 50), (s(8), 0), (s(12), 5)]);
+        assert_eq!(stop(&[(s(10), s(12))]), [(s(0), 50), (s(10), 0), (s(12), 5)]);
+        assert_eq!(stop(&[(s(8), s(10))]), [(s(0), 50), (s(8), 0), (s(10), 5)]);
+        assert_eq!(stop(&[(s(0), s(1)), (s(20), s(21))]), [(s(0), 0), (s(1), 50), (s(10), 5), (s(20), 0), (s(21), 5)]);
+        // Two in one step.
+        assert_eq!(
+            stop(&[(s(1), s(2)), (s(3), s(4))]),
+            [(s(0), 50), (s(1), 0), (s(2), 50), (s(3), 0), (s(4), 50), (s(10), 5)]
+        );
+    }
+}
