@@ -139,6 +139,16 @@ def test_a_law_in_python_goes_with_its_runs(shared, tmp_path):
     assert_same_bytes(here.folder / "tables", there.folder / "tables")
 
 
+def test_a_trace_goes_with_its_runs(shared, tmp_path):
+    (tmp_path / "fade.csv").write_text("time_s,rate_mbps\n0,2\n1,1\n")
+    rate = next(line for line in SCENARIO.splitlines() if line.startswith("rate"))
+    (tmp_path / "pipe.toml").write_text(SCENARIO.replace(rate, 'rate = { csv = "fade.csv", every = "2 s" }', 1))
+    (tmp_path / "gain.toml").write_text(EXPERIMENT)
+    here = ecnlab.sweep(tmp_path / "gain.toml", tmp_path / "here", replicates=1)
+    there = ecnlab.sweep(tmp_path / "gain.toml", tmp_path / "there", replicates=1, cluster=shared.address)
+    assert_same_bytes(here.folder / "tables", there.folder / "tables")
+
+
 def test_an_error_of_a_law_is_that_of_a_local_sweep(shared, tmp_path):
     experiment = with_law(tmp_path, mistake="/ (window.cwnd < 5 * window.mss)")
     said = []
@@ -152,7 +162,7 @@ def test_an_error_of_a_law_is_that_of_a_local_sweep(shared, tmp_path):
 def test_a_law_that_changes_during_the_sweep_is_refused(shared, tmp_path):
     experiment = ecnlab.scenario.read_experiment(with_law(tmp_path))
     (tmp_path / "laws" / "own.py").write_text(LAW.format(mistake="* 2"))
-    with pytest.raises(ecnlab.EcnlabError, match=r"own\.py: the law has changed"):
+    with pytest.raises(ecnlab.EcnlabError, match=r"own\.py: the file has changed"):
         ecnlab.sweep(experiment, tmp_path / "out", cluster=shared.address)
 
 

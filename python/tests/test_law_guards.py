@@ -164,13 +164,13 @@ def test_a_law_edited_during_a_sweep_is_reported_as_changed(cli, tmp_path):
     (tmp_path / "e.toml").write_text(EXPERIMENT)
     done = cli("sweep", "e.toml", "--workers", "1")
     assert done.returncode == 2, done.stderr
-    assert "law.py: the law has changed since the sweep or run began" in done.stderr and "defect" not in done.stderr
+    assert "law.py: the file has changed since the sweep or run began" in done.stderr and "defect" not in done.stderr
 
 
 def test_a_law_edited_before_its_run_is_reported_as_changed(tmp_path):
     question = read_scenario(scenario(tmp_path, window=WINDOW))
     scenario(tmp_path, window=f"{WINDOW}# edited\n")
-    with pytest.raises(EcnlabError, match=r"law\.py: the law has changed since"):
+    with pytest.raises(EcnlabError, match=r"law\.py: the file has changed since"):
         ecnlab.run(question)
 
 

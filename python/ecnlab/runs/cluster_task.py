@@ -1,7 +1,7 @@
 """The request that a client sends to a Dask worker for one run, and the function that answers it there.
 
-A request has all that a run needs: the scenario's text, the files of its laws by content with their SHA-256, and the
-version and binary that the worker must have.
+A request has all that a run needs: the scenario's text, the files of its laws and traces by content with their SHA-256, and
+the version and binary that the worker must have.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ecnlab import _core
 from ecnlab._core import Scenario
 from ecnlab.base import provenance
 from ecnlab.base.errors import EcnlabError
-from ecnlab.runs import isolated
+from ecnlab.runs import scenario_files
 
 
 def request(scenario: Scenario, task: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request for the run of ``scenario`` that ``task`` describes (see `sweep_doing.task_of`).
 
-    Raises EcnlabError if a law's file has changed since the scenario was read, or has an absolute path; OSError.
+    Raises EcnlabError if a file has changed since the scenario was read, or has an absolute path; OSError.
     """
     return {
         **task,
@@ -31,23 +31,23 @@ def request(scenario: Scenario, task: Mapping[str, Any]) -> dict[str, Any]:
         "path": scenario.path,
         "text": scenario.to_toml(),
         "hash": scenario.hash,
-        "laws": _laws(scenario),
+        "files": _files(scenario),
         "captures": scenario.captures,
     }
 
 
-def _laws(scenario: Scenario) -> dict[str, tuple[str, bytes]]:
-    """The files of the laws of ``scenario`` by their paths relative to its folder: SHA-256 and content."""
+def _files(scenario: Scenario) -> dict[str, tuple[str, bytes]]:
+    """The files that ``scenario`` names by their paths relative to its folder: SHA-256 and content."""
     folder, found = Path(scenario.path).parent, {}
-    for name, digest in isolated.law_names(scenario).items():
+    for name, digest in scenario_files.named(scenario).items():
         if Path(name).is_absolute():
             raise EcnlabError(
-                f"{scenario.path}: the law {name} has an absolute path, which the workers of a cluster do not have: "
+                f"{scenario.path}: the file {name} has an absolute path, which the workers of a cluster do not have: "
                 f"write it relative to the folder of the scenario"
             )
         data = (folder / name).read_bytes()
         if hashlib.sha256(data).hexdigest() != digest:
-            isolated.refuse_changed({str(folder / name): digest})
+            scenario_files.refuse_changed({str(folder / name): digest})
         found[name] = (digest, data)
     return found
 

@@ -36,12 +36,12 @@ def do(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lay_out(scratch: Path, asked: Mapping[str, Any]) -> Path:
-    """Write the files of the laws of ``asked`` into ``scratch``; return the path of the scenario, which is not written."""
-    folder = scratch.joinpath("files", *["below"] * depth(asked["laws"]))
+    """Write the files of ``asked`` into ``scratch``; return the path of the scenario, which is not written."""
+    folder = scratch.joinpath("files", *["below"] * depth(asked["files"]))
     folder.mkdir(parents=True)
-    for name, (digest, data) in asked["laws"].items():
+    for name, (digest, data) in asked["files"].items():
         if hashlib.sha256(data).hexdigest() != digest:
-            raise RuntimeError(f"the law {name} has changed on its way to the worker")
+            raise RuntimeError(f"the file {name} has changed on its way to the worker")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return folder / Path(asked["path"]).name

@@ -5,13 +5,11 @@ An interrupt ends the process, in any state of the law.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab._core import Scenario
-from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.streamed_tables import Growing
 
@@ -20,46 +18,6 @@ if TYPE_CHECKING:
 
 _HELD: Final = ".arrow"
 """Suffix of the table files passed on by the process."""
-
-
-def laws(scenario: Scenario) -> dict[str, str]:
-    """The files of the user-defined laws of ``scenario``, each with its SHA-256."""
-    folder = Path(scenario.path).parent
-    return {str(folder / name): digest for name, digest in law_names(scenario).items()}
-
-
-def law_names(scenario: Scenario) -> dict[str, str]:
-    """The same, as the scenario names them: relative to its folder, unless absolute."""
-    if ".py:" not in scenario.to_toml():
-        return {}
-    found = _named({key: scenario.resolved[key] for key in ("tcp", "queue")})
-    return {law["python"].rpartition(":")[0]: law["sha256"] for law in found}
-
-
-def _named(value: object) -> Iterator[Mapping[str, Any]]:
-    """The tables in ``value`` that name a law."""
-    if isinstance(value, Mapping):
-        if {"python", "sha256"} <= value.keys():
-            yield value
-        value = value.values()
-    elif not isinstance(value, list):
-        return
-    for inner in value:
-        yield from _named(inner)
-
-
-def refuse_changed(laws: Mapping[str, str]) -> None:
-    """Raise EcnlabError if a file of ``laws`` differs from the one that the parent process has read."""
-    for path, digest in laws.items():
-        try:
-            now = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        except OSError:
-            now = ""
-        if now != digest:
-            raise EcnlabError(
-                f"{path}: the law has changed since the sweep or run began; restore the file and run the same command "
-                f"again, or start over in another folder (`--out`)"
-            )
 
 
 def write(answerer: Packets, scenario: Scenario, task: Mapping[str, Any]) -> dict[str, list[str]]:

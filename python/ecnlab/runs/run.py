@@ -29,7 +29,8 @@ from ecnlab.folder.streamed_tables import Growing
 from ecnlab.folder.tables import describe, describe_stored, missing_table, read_table, write_table
 from ecnlab.folder.verified import Files, StoredTables, digests_of
 from ecnlab.runs.engine_by_name import answerer_of
-from ecnlab.runs.isolated import laws, read
+from ecnlab.runs.isolated import read
+from ecnlab.runs.scenario_files import laws
 from ecnlab.runs.workers import worker
 from ecnlab.scenario.files import read_scenario
 

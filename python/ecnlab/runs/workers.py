@@ -23,7 +23,7 @@ from ecnlab.engines.protocol import Answerer
 from ecnlab.folder import digests
 from ecnlab.folder.finished_runs import write_part
 from ecnlab.folder.streamed_tables import Growing
-from ecnlab.runs import isolated
+from ecnlab.runs import isolated, scenario_files
 
 _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ecnlab.runs.workers import main; main()"
 
@@ -65,9 +65,10 @@ class Worker:
         Raises RunError also if the process dies: LawError if a user-defined law may have ended it.
         """
         process = self._running()
-        laws = isolated.laws(scenario)
+        laws = scenario_files.from_here(scenario, scenario_files.laws(scenario))
+        files = laws | scenario_files.from_here(scenario, scenario_files.traces(scenario))
         asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
-        line = json.dumps({**task, **asked, "laws": laws})
+        line = json.dumps({**task, **asked, "files": files})
         answer = ""
         try:
             assert process.stdin and process.stdout
@@ -214,10 +215,10 @@ def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
 def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
     try:
         os.chdir(task["cwd"])  # paths are relative to the folder of the parent process
-        isolated.refuse_changed(task["laws"])
+        scenario_files.refuse_changed(task["files"])
         scenario = Scenario(task["path"], task["text"])
         if scenario.hash != task["hash"]:
-            isolated.refuse_changed(task["laws"])
+            scenario_files.refuse_changed(task["files"])
             return {
                 "error": "RunError",
                 "message": "the worker received a different scenario: a defect of ecnlab",

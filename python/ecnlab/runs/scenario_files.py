@@ -1,0 +1,69 @@
+"""The files that a scenario names: user-defined laws and traces, each with the SHA-256 that it was read with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab._core import Scenario
+from ecnlab.base.errors import EcnlabError
+
+TRACES: Final = ("csv", "mahimahi")
+"""Keys of a link's rate or delay that name a trace."""
+
+CHANGED: Final = (
+    "{path}: the file has changed since the sweep or run began; restore it and run the same command again, or start over "
+    "in another folder (`--out`)"
+)
+
+
+def laws(scenario: Scenario) -> dict[str, str]:
+    """The files of the laws of ``scenario`` with their digests, as it names them: relative to its folder, unless absolute."""
+    if ".py:" not in scenario.to_toml():
+        return {}
+    found = _tables({key: scenario.resolved[key] for key in ("tcp", "queue")}, ("python",))
+    return {table["python"].rpartition(":")[0]: table["sha256"] for table in found}
+
+
+def traces(scenario: Scenario) -> dict[str, str]:
+    """The same of its traces."""
+    if not any(key in scenario.to_toml() for key in TRACES):
+        return {}
+    found = _tables(scenario.resolved["link"], TRACES)
+    return {table.get("csv") or table["mahimahi"]: table["sha256"] for table in found}
+
+
+def named(scenario: Scenario) -> dict[str, str]:
+    """The same of its laws and traces."""
+    return laws(scenario) | traces(scenario)
+
+
+def from_here(scenario: Scenario, names: Mapping[str, str]) -> dict[str, str]:
+    """``names`` of files of ``scenario``, as paths from the working directory."""
+    folder = Path(scenario.path).parent
+    return {str(folder / name): digest for name, digest in names.items()}
+
+
+def refuse_changed(files: Mapping[str, str]) -> None:
+    """Raise EcnlabError if a file differs from the one that the parent process has read."""
+    for path, digest in files.items():
+        try:
+            now = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except OSError:
+            now = ""
+        if now != digest:
+            raise EcnlabError(CHANGED.format(path=path))
+
+
+def _tables(value: object, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+    """The tables in ``value`` that name a file in one of ``keys``."""
+    if isinstance(value, Mapping):
+        if "sha256" in value and any(key in value for key in keys):
+            yield value
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for inner in value:
+        yield from _tables(inner, keys)
