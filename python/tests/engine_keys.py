@@ -126,6 +126,7 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     ],
     "link.x.rate": [{"link.x.rate": "5 Mbps"}, {"link.x.rate": {"square": ["5 Mbps", "9 Mbps"], "every": "2 s"}}],
     "link.x.delay": [{"link.x.delay": "5 ms"}, {"link.x.delay": {"square": ["5 ms", "9 ms"], "every": "2 s"}}],
+    "link.x.aggregation": [{"link.x.aggregation": {"time": "4 ms"}}],
     "link.x.outages": [{"link.x.outages": {"times": [["1 s", "1 s"]]}}],
     "link.x.reverse": [{"link.x.reverse": {"rate": "5 Mbps"}}],
     "capture.x.link": [{"capture.x.link": "side"}],

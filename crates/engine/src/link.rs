@@ -97,8 +97,10 @@ struct Slow {
     rate: Option<Rate>,
     earlier: Transmitter,
     shaper: Option<Bucket>,
-    /// A shaper of the link or the queue may delay packets while the transmitter is free.
+    /// A shaper of the link or the queue, or slots of bursts, may delay packets while the transmitter is free.
     shaped: bool,
+    /// Packets leave in bursts.
+    aggregates: bool,
     faults: Option<Faults>,
     unsteady: Option<Box<Unsteady>>,
     lost: Tally,
@@ -126,7 +128,8 @@ impl Link {
         let slow = Slow {
             row_behind: 0,
             from: plan.from as u32,
-            shaped: plan.shaper.is_some() || queue.is_shaped(),
+            shaped: plan.shaper.is_some() || queue.is_shaped() || plan.changes.aggregation.is_some(),
+            aggregates: plan.changes.aggregation.is_some(),
             queue,
             clock: Time::ZERO,
             rate: plan.rate,
@@ -270,7 +273,9 @@ impl Link {
             }
             self.slow.clock = start;
             watch.at(start);
-            if let Some(packet) = self.slow.queue.dequeue(start, watch) {
+            if self.slow.aggregates {
+                self.send_burst(start, watch);
+            } else if let Some(packet) = self.slow.queue.dequeue(start, watch) {
                 self.send(packet, start, watch);
             }
             self.waiting = self.slow.queue.packets() as u32;
@@ -317,6 +322,41 @@ impl Link {
             Some(end) => self.free_at = end,
             None => self.occupy(len, start),
         }
+    }
+
+    /// Moves the packets of a burst that begins at `start` from the queue to the wire.
+    #[cold]
+    fn send_burst(&mut self, start: Time, watch: &mut impl WatchWire) {
+        let Some(mut unsteady) = self.slow.unsteady.take() else { return };
+        let from = start + unsteady.access();
+        let (mut bytes, mut packets, mut last) = (0, Vec::new(), 0);
+        while self.slow.queue.packets() > 0 {
+            let next = self.slow.queue.head_len().unwrap_or(last);
+            if bytes > 0 && !unsteady.fits(from, bytes + u64::from(next)) {
+                break;
+            }
+            let Some(mut packet) = self.slow.queue.dequeue(start, watch) else { break };
+            last = packet.wire_len();
+            bytes += u64::from(last);
+            if self.slow.faults.as_mut().is_none_or(|faults| faults.lets_through(&mut packet)) {
+                packets.push(packet);
+            } else {
+                self.lose(&packet, watch);
+            }
+        }
+        if bytes > 0 {
+            let end = unsteady.burst_end(from, bytes);
+            let (lost, at) = (unsteady.loses(from, end), unsteady.arrival(end, self.delay, Dur::ZERO));
+            self.free_at = end;
+            for packet in packets {
+                if lost {
+                    self.lose(&packet, watch);
+                } else {
+                    self.wire.insert(at, packet);
+                }
+            }
+        }
+        self.slow.unsteady = Some(unsteady);
     }
 
     /// Counts a packet that the wire loses.
@@ -387,6 +427,7 @@ impl Link {
     #[inline(never)]
     fn next_shaped(&self, free: Time) -> Time {
         let free = free.max(self.slow.queue.ready());
+        let free = self.slow.unsteady.as_ref().map_or(free, |unsteady| unsteady.slot(free));
         let Some(bucket) = &self.slow.shaper else { return free };
         self.slow.queue.head_len().map_or(free, |len| bucket.ready(len).max(free))
     }

@@ -106,6 +106,22 @@ pub struct Changes {
     pub delay: Option<Steps>,
     /// Times from and to which packets in transmission are lost, in order and without overlap.
     pub lost: Arc<[(Time, Time)]>,
+    /// Packets leave in bursts. The link has no jitter and no shaper then.
+    pub aggregation: Option<Aggregation>,
+}
+
+/// Bursts of packets that leave the queue at one time and arrive at one time, as in the transmission opportunities of
+/// Wi-Fi and the slots of cellular links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aggregation {
+    /// Maximum transmission time of a burst of more than one packet.
+    pub time: Option<Dur>,
+    /// Maximum bytes of a burst of more than one packet.
+    pub bytes: Option<Bytes>,
+    /// Bursts begin at multiples of this time only.
+    pub every: Option<Dur>,
+    /// Time from the choice of a burst's packets to their transmission, drawn for each burst.
+    pub access: Dist<Dur>,
 }
 
 /// A token bucket, such as RFC 2884's CBQ class of 1.5 Mbit/s on a 10 Mbit/s Ethernet.

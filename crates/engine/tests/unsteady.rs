@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{droptail, flow, ftp, number, path, tcp};
-use ecnlab_base::{Dur, Steps, Time};
-use ecnlab_engine::{Changes, Label, Link, LinkPlan, Output, Packet, Plan, run};
+use ecnlab_base::{Bytes, Dist, Dur, Steps, Time};
+use ecnlab_engine::{Aggregation, Changes, Label, Link, LinkPlan, Output, Packet, Plan, run};
 use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
@@ -113,6 +113,50 @@ fn a_fast_link_follows_a_rate_of_many_steps() {
     assert_eq!(got.last(), Some(&ms(420)));
 }
 
+fn bursts(aggregation: Aggregation) -> LinkPlan {
+    link(Changes { aggregation: Some(aggregation), ..Changes::default() })
+}
+
+const WHOLE: Aggregation = Aggregation { time: None, bytes: None, every: None, access: Dist::Constant(Dur::ZERO) };
+
+#[test]
+fn packets_of_a_burst_leave_and_arrive_together() {
+    // The first packet goes alone, for it is alone in the queue. The others wait until 8 ms.
+    let five = vec![(ms(0), 1000); 5];
+    // All four: 32 ms.
+    assert_eq!(deliveries(&bursts(WHOLE), &five), [28, 60, 60, 60, 60].map(ms));
+    // 2500 B in 20 ms: two packets.
+    let time = Aggregation { time: Some(Dur::from_ms(20)), ..WHOLE };
+    assert_eq!(deliveries(&bursts(time), &five), [28, 44, 44, 60, 60].map(ms));
+    // Three packets are 3000 B.
+    let bytes = Aggregation { bytes: Some(Bytes(3000)), ..WHOLE };
+    assert_eq!(deliveries(&bursts(bytes), &five), [28, 52, 52, 52, 60].map(ms));
+    // A packet of more than the limit goes alone.
+    let few = Aggregation { bytes: Some(Bytes(500)), ..WHOLE };
+    assert_eq!(deliveries(&bursts(few), &five[..2]), [28, 36].map(ms));
+}
+
+#[test]
+fn bursts_begin_in_their_slots_and_after_their_access_time() {
+    let five = vec![(ms(1), 1000); 5];
+    // Slots of 20 ms with room for two packets: at 20, 40 and 60 ms.
+    let slots = Aggregation { every: Some(Dur::from_ms(20)), ..WHOLE };
+    assert_eq!(deliveries(&bursts(slots), &five), [56, 56, 76, 76, 88].map(ms));
+    // 3 ms before each burst: from 4 to 12 ms, from 15 to 47 ms.
+    let access = Aggregation { access: Dist::Constant(Dur::from_ms(3)), ..WHOLE };
+    assert_eq!(deliveries(&bursts(access), &five), [32, 67, 67, 67, 67].map(ms));
+}
+
+#[test]
+fn a_burst_follows_the_rate_and_is_lost_as_a_whole() {
+    let five = vec![(ms(0), 1000); 5];
+    // From 8 ms on: 1 Mbit/s for 8 ms, then 0.5 Mbit/s: 1000 B in 8 ms, 3000 B in 48 ms.
+    let slower = Changes { aggregation: Some(WHOLE), ..rates(&[(0, 1000), (16, 500)]) };
+    assert_eq!(deliveries(&link(slower), &five), [28, 84, 84, 84, 84].map(ms));
+    let lost = Changes { aggregation: Some(WHOLE), lost: [(ms(39), ms(40))].into(), ..Changes::default() };
+    assert_eq!(deliveries(&link(lost), &five), [ms(28)]);
+}
+
 proptest! {
     #[test]
     fn steps_of_one_rate_are_that_rate(
@@ -147,6 +191,16 @@ fn utilisation_is_of_the_mean_rate_in_the_measured_window() {
     assert_eq!(number(&out, "links", "rate_bps", PIPE), 1.5e6);
     let used = number(&out, "links", "utilisation", PIPE);
     assert!((0.95..=1.0).contains(&used), "{used}");
+}
+
+#[test]
+fn bursts_carry_as_much_as_single_packets() {
+    let aggregation =
+        Aggregation { time: Some(Dur::from_ms(40)), access: Dist::Uniform(Dur::ZERO, Dur::from_ms(2)), ..WHOLE };
+    let out = transfer(Changes { aggregation: Some(aggregation), ..Changes::default() });
+    // At most six packets of 6 ms follow 1 ms of access on average: 36 of 37 ms.
+    let used = number(&out, "links", "utilisation", PIPE);
+    assert!((0.9..=36.5 / 37.0).contains(&used), "{used}");
 }
 
 #[test]

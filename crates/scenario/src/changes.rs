@@ -21,7 +21,7 @@ pub(crate) fn of(link: &Link, name: &str, seed: u64, duration: Dur) -> engine::C
     let fixed = || link.rate.most().map(|rate| Steps::new(vec![(Time::ZERO, rate.bps())], None));
     let rate = if held.is_empty() { rate } else { rate.or_else(fixed).map(|rate| stopped(&rate, &held, duration)) };
     let delay = link.delay.varying().map(|delay| delay.steps(duration, &mut stream("changing-delay")));
-    engine::Changes { rate, delay, lost: Arc::from(lost) }
+    engine::Changes { rate, delay, lost: Arc::from(lost), aggregation: link.aggregation.as_ref().map(Into::into) }
 }
 
 /// `rate` up to the end of the run, but zero in the times `held`.

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::aggregation::Aggregation;
 use crate::boxes::HostileBox;
 use crate::outages::Outages;
 use crate::quantity::{LinkDelay, LinkRate};
@@ -136,6 +137,9 @@ pub(crate) struct Link {
     /// Times at which the link carries no packets. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outages: Option<Outages>,
+    /// Packets leave and arrive in bursts. Default: one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<Aggregation>,
     /// Probability that a packet is lost on the wire, independent of other packets. Default 0.
     #[serde(default)]
     pub loss: f64,
@@ -163,7 +167,7 @@ pub(crate) struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
     /// The direction from `to` to `from`. Defaults: rate and delay of this direction, the default queue, no losses, marks,
-    /// jitter, outages, boxes or tunnel.
+    /// jitter, outages, bursts, boxes or tunnel.
     #[serde(default, rename = "reverse", skip_serializing)]
     #[schemars(with = "Option<serde_json::Value>")]
     _reverse: Option<Table>,

@@ -14,7 +14,7 @@
 //! | errors | `diagnostic` |
 //! | the file as a tree | `tree` |
 //! | reading of a tree | `de`, `findings`, `names`, `profile` |
-//! | types of tables | `quantity`, `boxes`, `outages`, `tunnel`, `wire`, then `file`, then `changes` |
+//! | types of tables | `quantity`, `aggregation`, `boxes`, `outages`, `tunnel`, `wire`, then `file`, then `changes` |
 //! | all tables of a scenario | `queue`, then `tables` |
 //! | user-defined laws; traces; arrays laid out | `userlaws`, `traces`, `layout` |
 //! | checks | `check`, `memory` |
@@ -23,6 +23,7 @@
 //! | outputs of a scenario | `plan`, `capture`, `volume`, `experiment` |
 //! | schema and documentation | `registry`, `schema`, `stored`, `reference` |
 
+mod aggregation;
 mod boxes;
 mod capture;
 mod changes;

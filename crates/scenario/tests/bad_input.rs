@@ -20,7 +20,7 @@ const CASES: &[Case] = &[
         "to = \"b\"\nrate",
         "to = \"b\"\ncolour = \"red\"\nrate",
         &["x.toml:6:1: unknown key `link.pipe.colour`; valid keys: from, to, count, duplex, rate, delay, queue, \
-           shaper, jitter, outages, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, tunnel, reverse"],
+           shaper, jitter, outages, aggregation, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, tunnel, reverse"],
     ),
     (
         "to = \"b\"\nrate",

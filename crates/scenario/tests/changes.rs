@@ -72,6 +72,7 @@ fn a_resolved_scenario_is_a_scenario_with_the_same_changes() {
         "rate = { sine = [\"1 Mbps\", \"9 Mbps\"], every = \"10 s\" }\ndelay = { uniform = [\"1 ms\", \"9 ms\"] }",
         "rate = \"9 Mbps\"\ndelay = { walk = [\"1 ms\", \"9 ms\"], step = \"1 s\", change = 0.5 }",
         "rate = \"9 Mbps\"\ndelay = \"1 ms\"\noutages = { times = [[\"10 s\", \"1 s\"]], packets = \"lost\" }",
+        "rate = \"9 Mbps\"\ndelay = \"1 ms\"\naggregation = { every = \"1 ms\", access = { uniform = [\"0 s\", \"1 ms\"] } }",
         "rate = \"9 Mbps\"\ndelay = \"1 ms\"\noutages = { up = { exponential = \"10 s\" }, down = \"1 s\" }",
     ] {
         let first = scenario(link);
@@ -112,6 +113,21 @@ fn what_cannot_be_is_refused_at_its_key_with_a_remedy() {
         (&format!("{fast}outages = {{ up = \"1 s\" }}"), "link.l.outages", "write both"),
         (&format!("{fast}outages = {{ up = \"1 s\", down = \"0 s\" }}"), "link.l.outages.down", "longer"),
         (&format!("{fast}outages = {{ up = \"1 us\", down = \"1 us\" }}"), "link.l.outages", "longer"),
+        (&format!("{fast}aggregation = {{}}"), "link.l.aggregation", "`every`"),
+        (&format!("{fast}aggregation = {{ time = \"0 s\" }}"), "link.l.aggregation.time", "longer"),
+        (&format!("{fast}aggregation = {{ bytes = \"0 B\" }}"), "link.l.aggregation.bytes", "at least a packet"),
+        (
+            &format!("{fast}aggregation = {{ time = \"4 ms\", access = {{ exponential = \"1 ms\" }} }}"),
+            "link.l.aggregation.access",
+            "uniform",
+        ),
+        (
+            &format!(
+                "{fast}aggregation = {{ time = \"4 ms\" }}\njitter = {{ delay = {{ exponential = \"1 ms\" }}, reorder = false }}"
+            ),
+            "`link.l.aggregation` and `link.l.jitter`",
+            "`access` varies",
+        ),
         (
             &format!("{fast}outages = {{ times = [[\"1 s\", \"2 s\"], [\"2 s\", \"1 s\"]] }}"),
             "link.l.outages.times",

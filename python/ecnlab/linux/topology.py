@@ -160,7 +160,7 @@ def check(links: list[Link], found: Findings) -> None:
             if key in link.table:
                 remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`, which have ecnlab's own links"
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: netem implements it differently", remedy)
-        for key in ("rate", "delay", "outages"):
+        for key in ("rate", "delay", "outages", "aggregation"):
             if changes(link.table.get(key, "0 s")):
                 remedy = "leave the change out, or run the scenario in the simulator or with `--clock wall`"
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel's links do not change", remedy)

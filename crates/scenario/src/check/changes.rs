@@ -2,8 +2,9 @@
 
 use ecnlab_base::level::Level;
 use ecnlab_base::varying::{MOST_STEPS, Varying};
-use ecnlab_base::{Dist, Dur};
+use ecnlab_base::{Bytes, Dist, Dur};
 
+use crate::aggregation::Aggregation;
 use crate::file::Link;
 use crate::findings::Findings;
 use crate::outages::{Fate, Outages};
@@ -29,6 +30,9 @@ pub(crate) fn check(link: &Link, path: &Path, duration: Dur, found: &mut Finding
             format!("`{at}` is a trace of Mahimahi"),
             "such traces are of rates only; use `csv`",
         );
+    }
+    if let Some(aggregation) = &link.aggregation {
+        check_bursts(aggregation, link, path, found);
     }
     let Some(outages) = &link.outages else { return };
     let at = path.key("outages");
@@ -59,6 +63,41 @@ fn check_steps<T: Level>(varying: &Varying<T>, at: &Path, duration: Dur, found: 
         message,
         format!("at most {MOST_STEPS} are possible: write a longer `step`"),
     );
+}
+
+/// `path` is the link's direction.
+fn check_bursts(bursts: &Aggregation, link: &Link, path: &Path, found: &mut Findings<'_>) {
+    let at = path.key("aggregation");
+    if bursts.time.is_none() && bursts.bytes.is_none() && bursts.every.is_none() {
+        found.value(&at, format!("`{at}` has no limit"), "write `time`, `bytes` or `every`");
+    }
+    for (key, time) in [("time", bursts.time), ("every", bursts.every)] {
+        let at = at.key(key);
+        found.unless(time.is_none_or(|time| !time.is_zero()), &at, format!("`{at}` is 0 s"), "write a longer time");
+    }
+    let bytes = at.key("bytes");
+    found.unless(
+        bursts.bytes != Some(Bytes(0)),
+        &bytes,
+        format!("`{bytes}` is 0 B"),
+        "write at least a packet, such as \"1500 B\"",
+    );
+    let access = at.key("access");
+    match bursts.access.max() {
+        Some(max) => found.unless(
+            max <= Dur::from_s(86_400),
+            &access,
+            format!("`{access}` can exceed 24 h"),
+            "write at most 24 h",
+        ),
+        None => {
+            found.value(&access, format!("`{access}` has no upper limit"), "write { uniform = [\"0 s\", \"2 ms\"] }")
+        }
+    }
+    for (key, given) in [("jitter", link.jitter.is_some()), ("shaper", link.shaper.is_some())] {
+        let message = format!("`{at}` and `{path}.{key}` cannot both hold");
+        found.unless(!given, &at, message, "leave one of them out; `access` varies the times of bursts");
+    }
 }
 
 fn check_times(outages: &Outages, at: &Path, found: &mut Findings<'_>) {

@@ -16,7 +16,7 @@ const SCENARIO: &str = "docs/scenario.md";
 const TRAFFIC: &str = "docs/traffic.md";
 
 /// Sections with their pages and the definitions of their keys.
-const SECTIONS: [(&str, &str, &str); 13] = [
+const SECTIONS: [(&str, &str, &str); 14] = [
     (SCENARIO, "node", "Node"),
     (SCENARIO, "link", "Link"),
     (SCENARIO, "shaper", "Shaper"),
@@ -29,6 +29,7 @@ const SECTIONS: [(&str, &str, &str); 13] = [
     (SCENARIO, "metrics", "Metric"),
     ("docs/captures.md", "capture", "Capture"),
     ("docs/changing-links.md", "outages", "Outages"),
+    ("docs/changing-links.md", "aggregation", "Aggregation"),
     (TRAFFIC, "quench", "SquidParams"),
 ];
 

@@ -163,7 +163,7 @@ def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
         for link in (*each.path, *each.back):
             for key in ("loss", "drop", "mark", "drop_segments", "mark_segments", "boxes", "tunnel"):
                 covered(not link.settings.get(key), f"link {link.name} has {key}", "leave it out")
-            for key in ("jitter", "burst_loss", "outages"):
+            for key in ("jitter", "burst_loss", "outages", "aggregation"):
                 covered(key not in link.settings, f"link {link.name} has {key}", "leave it out")
         for link in each.path:
             faster = link is slowest or link.rate_bps > slowest.rate_bps
