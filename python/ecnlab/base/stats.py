@@ -334,6 +334,16 @@ def equivalent(measured: Interval, target: float, margin: float) -> bool:
     return target - margin <= measured.low and measured.high <= target + margin
 
 
+def below(measured: Interval, limit: float) -> Answer:
+    """Whether a quantity is below ``limit``: *yes* and *no* need the whole interval on one side."""
+    return "yes" if measured.high < limit else "no" if measured.low >= limit else "undecided"
+
+
+def above(measured: Interval, limit: float) -> Answer:
+    """Whether a quantity is above ``limit``, as `below`."""
+    return "yes" if measured.low > limit else "no" if measured.high <= limit else "undecided"
+
+
 def verdict(measured: Interval, printed: float, margin: float, neutral: float | None = 0.0) -> Verdict:
     """Compare a measurement with a printed number that came without an interval.
 

@@ -128,9 +128,9 @@ def outcome(claim: Claim, measured: Interval) -> Answer:
     """Return the verdict of ``measured`` on a claim that is not a trend, at one place."""
     match claim.test:
         case "below":
-            return "yes" if measured.high < claim.limit else "no" if measured.low >= claim.limit else "undecided"
+            return stats.below(measured, claim.limit)
         case "above":
-            return "yes" if measured.low > claim.limit else "no" if measured.high <= claim.limit else "undecided"
+            return stats.above(measured, claim.limit)
         case _:
             if stats.equivalent(measured, claim.target, claim.tolerance):
                 return "yes"

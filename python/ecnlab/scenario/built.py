@@ -51,7 +51,7 @@ def experiment(
     about |= {"grid": {name: _axis(axis) for name, axis in grid.items()}} if grid else {}
     about |= {"arm": {name: {"set": dict(values)} for name, values in arms.items()}} if arms else {}
     about["metrics"] = metrics
-    text = "\n".join(f"{_key(key)} = {_toml(value, key)}" for key, value in about.items())
+    text = "\n".join(f"{toml_key(key)} = {toml_value(value, key)}" for key, value in about.items())
     built = Experiment(str(path.with_name(f"experiment on {path.name}")), text)
     metric_checks.refuse(built)
     return built
@@ -64,12 +64,16 @@ def _axis(axis: Axis) -> dict[str, Any]:
     return {"path": key, "values": list(values)}
 
 
-def _toml(value: Any, key: str) -> str:
-    """Return ``value`` of ``key`` as TOML, tables inline."""
+def toml_value(value: Any, key: str) -> str:
+    """Return ``value`` of ``key`` as TOML, tables inline. Raises EcnlabError for a value that TOML does not have."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_toml(one, f'{key}.{name}')}" for name, one in value.items()) + " }"
+        return (
+            "{ "
+            + ", ".join(f"{toml_key(name)} = {toml_value(one, f'{key}.{name}')}" for name, one in value.items())
+            + " }"
+        )
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(one, key) for one in value) + "]"
+        return "[" + ", ".join(toml_value(one, key) for one in value) + "]"
     if not isinstance(value, PLAIN):
         kind = type(value).__name__
         raise EcnlabError(
@@ -80,5 +84,6 @@ def _toml(value: Any, key: str) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else repr(value)
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """``name`` as a quoted key of TOML."""
     return json.dumps(name, ensure_ascii=False)

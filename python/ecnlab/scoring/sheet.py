@@ -1,0 +1,201 @@
+"""The sheet of an AQM card: its scenarios and criteria, read from ``assets/rfc7928.toml``."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.quantities import quantity
+from ecnlab.scenario.files import read_text
+
+FILE: Final = Path(__file__).parent / "assets" / "rfc7928.toml"
+
+Size = Literal["quick", "full"]
+
+PACKET: Final = 1500
+"""Bytes of a full packet of Ethernet."""
+
+REFERENCE: Final = "reference"
+ITSELF: Final = "itself"
+"""Values of `Criterion.against` that are no case."""
+
+ONE_CASE: Final = ""
+"""The name of the only case of a scenario without cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A condition on one measure: at most or at least ``limit``."""
+
+    name: str
+    measure: str
+    against: str
+    """`REFERENCE`: the measure divided by that of the reference queue; `ITSELF`: the measure; else the case to divide by."""
+    bound: Literal["at_most", "at_least"]
+    limit: float
+    reason: str
+    case: str | None = None
+    """The case that it applies to; None: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One setting of a scenario: keys with the values they have, and the largest RTT."""
+
+    name: str
+    set: Mapping[str, Any] = field(default_factory=dict)
+    rtt: str = "100 ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario of the sheet."""
+
+    name: str
+    section: str
+    title: str
+    weight: str
+    about: str
+    duration: Mapping[str, str]
+    """Simulated time by size."""
+    warmup: str
+    tables: Mapping[str, Mapping[str, Any]]
+    """Its own tables ``flow`` and ``link``, by kind and name."""
+    cases: Sequence[Case]
+    criteria: Sequence[Criterion]
+    rate: str = "10 Mbps"
+    """The highest rate of the bottleneck, for the limits of the queues."""
+    needs: str = ""
+    """"ecn": the scenario applies only to a queue that marks."""
+    stands: Sequence[str] = ()
+    """Traffic that stands for another."""
+    jain: Sequence[str] = ()
+    """Groups whose flows the fairness index compares."""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of the groups of flows."""
+        return list(dict.fromkeys(flow.get("group", name) for name, flow in self.tables["flow"].items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The scenarios of a card, and what they share."""
+
+    source: str
+    against: str
+    """The queue discipline that the subject is compared with."""
+    replicates: Mapping[str, int]
+    congestion: Mapping[str, float]
+    base: Mapping[str, Any]
+    scenarios: Sequence[Scenario]
+
+    def only(self, names: Sequence[str]) -> Sheet:
+        """The sheet with the scenarios ``names``; with none, all. Raises EcnlabError for an unknown name."""
+        known = [one.name for one in self.scenarios]
+        for name in names:
+            if name not in known:
+                raise EcnlabError(f"--scenario: there is no {name!r}; {_nearest(name, known)}")
+        return replace(self, scenarios=[one for one in self.scenarios if one.name in names]) if names else self
+
+    def with_limits(self, limits: Mapping[str, Mapping[str, float]]) -> Sheet:
+        """The sheet with other limits of criteria, as `read_limits` returns them."""
+        return replace(self, scenarios=[_limited(one, limits) for one in self.scenarios])
+
+
+def limit_packets(rate: str, rtt: str) -> int:
+    """The limit of a queue: the product of ``rate`` and ``rtt`` in full packets (RFC 7928 §3.2)."""
+    return round(quantity(rate) * quantity(rtt) / (8 * PACKET))
+
+
+def flows(level: str, congestion: Mapping[str, float], packets: int) -> int:
+    """The number of flows for a ``level`` of congestion, or for the difference "LEVEL - LEVEL" of two.
+
+    RFC 7928 §8.2.2: N = round(factor S), where S is the BDP and the buffer in packets; the buffer has ``packets``, one BDP.
+    """
+    first, _, less = level.partition(" - ")
+    count = round(congestion[first] * 2 * packets)
+    return count - flows(less, congestion, packets) if less else count
+
+
+@cache
+def built_in() -> Sheet:
+    """The scenarios of RFC 7928."""
+    return _sheet(tomllib.loads(FILE.read_text(encoding="utf-8")))
+
+
+def _sheet(text: Mapping[str, Any]) -> Sheet:
+    criteria = {name: _criterion(name, one) for name, one in text["criterion"].items()}
+    scenarios = [_scenario(name, one, criteria) for name, one in text["scenario"].items()]
+    return Sheet(text["source"], text["against"], text["replicates"], text["congestion"], text["base"], scenarios)
+
+
+def _criterion(name: str, text: Mapping[str, Any]) -> Criterion:
+    bound: Literal["at_most", "at_least"] = "at_most" if "at_most" in text else "at_least"
+    limit = float(text[bound])
+    return Criterion(name, text["measure"], text["against"], bound, limit, text["reason"], text.get("case"))
+
+
+def _scenario(name: str, text: Mapping[str, Any], criteria: Mapping[str, Criterion]) -> Scenario:
+    cases = [Case(case, **settings) for case, settings in text.get("case", {ONE_CASE: {}}).items()]
+    tables = {kind: text.get(kind, {}) for kind in ("link", "flow")}
+    rest = {key: value for key, value in text.items() if key not in ("case", "criteria", "link", "flow")}
+    return Scenario(name, **rest, tables=tables, cases=cases, criteria=[criteria[one] for one in text["criteria"]])
+
+
+def read_limits(path: Path) -> dict[str, dict[str, float]]:
+    """Limits of criteria in a file of tables such as ``[criterion.delay]`` with ``at_most = 0.7``.
+
+    Raises EcnlabError, with file, key and remedy, for another key, bound or value; OSError.
+    """
+    known = {criterion.name: criterion for one in built_in().scenarios for criterion in one.criteria}
+    try:
+        text = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise EcnlabError(f"{path}: not TOML: {error}") from error
+    for key in text:
+        if key != "criterion":
+            raise EcnlabError(f"{path}: unknown key `{key}`: write tables [criterion.NAME]")
+    found: dict[str, dict[str, float]] = {}
+    tables = text.get("criterion", {})
+    if not isinstance(tables, dict):
+        raise EcnlabError(f"{path}: `criterion` is no table: write [criterion.NAME]")
+    for name, table in tables.items():
+        if name not in known:
+            raise EcnlabError(f"{path}: unknown key `criterion.{name}`; {_nearest(name, list(known))}")
+        found[name] = _bounds(path, name, table, known[name].bound)
+    return found
+
+
+def _bounds(path: Path, name: str, table: Any, bound: str) -> dict[str, float]:
+    if not isinstance(table, dict) or not table:
+        raise EcnlabError(f"{path}: `criterion.{name}` has no limit: write `{bound} = NUMBER`")
+    for key, value in table.items():
+        if key != bound:
+            raise EcnlabError(f"{path}: unknown key `criterion.{name}.{key}`: the limit of this criterion is `{bound}`")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise EcnlabError(f"{path}: `criterion.{name}.{key}` is {value!r}: write a number of at least 0")
+    return {bound: float(table[bound])}
+
+
+def _limited(scenario: Scenario, limits: Mapping[str, Mapping[str, float]]) -> Scenario:
+    criteria = [
+        replace(one, limit=limits[one.name][one.bound], reason="limit of the file given with --criteria")
+        if one.name in limits
+        else one
+        for one in scenario.criteria
+    ]
+    return replace(scenario, criteria=criteria)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
