@@ -49,8 +49,6 @@ def aqm(
     from ecnlab import scoring  # its libraries take a second to load
 
     sheet = scoring.built_in()
-    if criteria is not None:
-        sheet = sheet.with_limits(scoring.read_limits(criteria))
     subject = scoring.subject(queue)
     reference = scoring.discipline(against or sheet.against)
     folder = out or Path("results") / f"score-{subject.name}"
@@ -62,13 +60,15 @@ def aqm(
             sheet,
             size="full" if full else "quick",
             only=only,
+            criteria=criteria,
             workers=jobs,
             progress=begin,
         )
     scoring.write(card, folder)
+    page = scoring.write_page(card, folder)
     if as_json:
         console.write_json(card)
         return
     for line in card["summary"]:
         console.say(line)
-    console.complain(f"card: {folder / 'card.html'}")
+    console.complain(f"card: {page}")

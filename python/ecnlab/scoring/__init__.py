@@ -1,9 +1,10 @@
 """Cards: a queue discipline in the scenarios of an RFC, with verdicts by named criteria (``docs/score.md``)."""
 
 from ecnlab.scoring.card import read, write
+from ecnlab.scoring.page import write_page
 from ecnlab.scoring.running import score
-from ecnlab.scoring.sheet import built_in, read_limits
+from ecnlab.scoring.sheet import built_in
 from ecnlab.scoring.subject import built_in as discipline
 from ecnlab.scoring.subject import subject
 
-__all__ = ["built_in", "discipline", "read", "read_limits", "score", "subject", "write"]
+__all__ = ["built_in", "discipline", "read", "score", "subject", "write", "write_page"]

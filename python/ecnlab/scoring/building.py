@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab._core import Experiment
+from ecnlab.base.errors import FolderError
 from ecnlab.scenario.built import toml_key, toml_value
 from ecnlab.scenario.files import read_experiment
 from ecnlab.scoring.sheet import ONE_CASE, REFERENCE, Case, Scenario, Sheet, Size, flows, limit_packets
@@ -122,9 +123,15 @@ def experiment_file(scenario: Scenario) -> str:
 def write(
     folder: Path, sheet: Sheet, scenario: Scenario, subject: Subject, reference: Subject, size: Size
 ) -> Experiment:
-    """Write both files into ``folder`` and return the experiment. Raises SpecError if the queue cannot be used in it."""
+    """Write both files into ``folder`` and return the experiment.
+
+    Raises FolderError if ``folder`` has runs of another scenario of this name, SpecError if the queue cannot be used in it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     question = (sheet, scenario, subject, reference, size)
-    (folder / scenario_file(scenario)).write_text(scenario_text(*question), encoding="utf-8")
+    path, text = folder / scenario_file(scenario), scenario_text(*question)
+    if (folder / scenario.name).exists() and path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise FolderError(f"{folder} has runs of another queue or other parameters: choose another folder with --out")
+    path.write_text(text, encoding="utf-8")
     (folder / experiment_file(scenario)).write_text(experiment_text(*question), encoding="utf-8")
     return read_experiment(folder / experiment_file(scenario))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,9 @@ FILE: Final = "card.json"
 
 Card = dict[str, Any]
 """``docs/score.md`` lists its keys."""
+
+NOT_PARAMETERS: Final = ("limit", "quantiles")
+"""Keys of a queue that the card sets: the limit by the rule of the RFC, and the record of quantiles."""
 
 PLANE: Final = ("delay_mean_s", "goodput_bps")
 """Measures of the axes of goodput over delay (RFC 7928 §2.7)."""
@@ -69,9 +71,18 @@ def _about(scenario: Scenario) -> dict[str, Any]:
 
 
 def card(
-    sheet: Sheet, size: Size, subject: Subject, reference: Subject, entries: Sequence[dict[str, Any]], left_out: int
+    sheet: Sheet,
+    size: Size,
+    queues: Mapping[str, Subject],
+    resolved: Mapping[str, Mapping[str, Any]],
+    entries: Sequence[dict[str, Any]],
+    left_out: int,
+    criteria: str | None = None,
 ) -> Card:
-    """The card of ``entries``; ``left_out`` scenarios of the sheet were not asked for."""
+    """The card of ``entries``. ``queues`` and their tables with all defaults, ``resolved``, are by arm.
+
+    ``left_out`` scenarios of the sheet were not asked for; ``criteria`` is the file with other limits.
+    """
     found: Card = {
         "format": FORMAT,
         "kind": KIND,
@@ -80,23 +91,23 @@ def card(
         "size": size,
         "replicates": sheet.replicates[size],
         "left_out": left_out,
-        "subject": _queue(subject),
-        "reference": _queue(reference),
+        "criteria": criteria,
+        **{arm: _queue(queues[arm], resolved[arm]) for arm in ARMS},
         "verdicts": {kind: sum(one["verdict"] == kind for one in entries) for kind in VERDICTS},
         "scenarios": list(entries),
     }
     return {**found, "summary": summary(found)}
 
 
-def _queue(one: Subject) -> dict[str, Any]:
-    return {"name": one.name, "label": one.label, "source": one.source, "parameters": dict(one.parameters)}
-
-
-def command(card: Card, argument: str, folder: Path) -> str:
-    """The command that makes the card again."""
-    full = ["--full"] if card["size"] == "full" else []
-    against = ["--against", card["reference"]["name"]]
-    return shlex.join(["ecnlab", "score", "aqm", argument, *full, *against, "--out", str(folder)])
+def _queue(one: Subject, resolved: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "argument": one.argument,
+        "label": one.label,
+        "source": one.source,
+        "given": dict(one.parameters),
+        "parameters": {key: value for key, value in resolved.items() if key not in NOT_PARAMETERS},
+    }
 
 
 def write(card: Card, folder: Path) -> Path:

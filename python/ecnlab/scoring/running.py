@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ecnlab._core import Experiment
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.scoring import building, card, judging
 from ecnlab.scoring.card import Card
-from ecnlab.scoring.sheet import Scenario, Sheet, Size
+from ecnlab.scoring.sheet import REFERENCE, Scenario, Sheet, Size, read_limits
 from ecnlab.scoring.subject import Subject, marks
 
 RUNS: Final = "runs"
-"""Folder of the sweeps, in that of the card; the files of their experiments are beside them."""
 
 NO_MARKS: Final = "the queue does not mark: its discipline has no ECN, or `ecn` is false"
 
@@ -27,36 +27,51 @@ def score(
     *,
     size: Size = "quick",
     only: Sequence[str] = (),
+    criteria: Path | None = None,
     workers: int | None = None,
     progress: Callable[[str], Progress],
 ) -> Card:
     """Run the scenarios of ``sheet`` and return the card; runs that ``folder`` has are not repeated.
 
-    ``only`` names scenarios; none: all. ``progress`` is called with the name of a scenario, and returns what is told of its
-    runs. Raises SpecError if a queue cannot be used in a scenario, FolderError if ``folder`` has the runs of another queue, and
-    as `sweep` does.
+    ``only`` names scenarios; none: all. ``criteria`` is a file with other limits, as `read_limits` reads. ``progress`` is
+    called with the name of a scenario, and returns a function that is called after each of its runs. Raises SpecError if a
+    queue cannot be used in a scenario, FolderError if ``folder`` has the runs of another queue, and as `sweep` does.
     """
-    chosen = sheet.only(only)
+    limits = {} if criteria is None else read_limits(criteria)
+    chosen = sheet.with_limits(limits).only(only)
+    runs = runs_folder(folder, size)
+    queues = {building.SUBJECT: subject, REFERENCE: reference}
+    questions = [building.write(runs, chosen, one, subject, reference, size) for one in chosen.scenarios]
+    resolved = [question.run(0).scenario.resolved["queue"] for question in questions]
     entries = [
-        _entry(chosen, scenario, subject, reference, folder / f"{RUNS}-{size}", size, workers, progress)
-        for scenario in chosen.scenarios
+        _entry(scenario, question, tables[building.SUBJECT], runs, workers, progress)
+        for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
-    return card.card(chosen, size, subject, reference, entries, len(sheet.scenarios) - len(entries))
+    return card.card(
+        chosen,
+        size,
+        queues,
+        resolved[0],
+        entries,
+        len(sheet.scenarios) - len(entries),
+        None if criteria is None else str(criteria),
+    )
+
+
+def runs_folder(folder: Path, size: Size) -> Path:
+    """The folder of the sweeps of the card in ``folder``, with the files of their experiments."""
+    return folder / f"{RUNS}-{size}"
 
 
 def _entry(
-    sheet: Sheet,
     scenario: Scenario,
-    subject: Subject,
-    reference: Subject,
+    question: Experiment,
+    queue: Mapping[str, Any],
     folder: Path,
-    size: Size,
     workers: int | None,
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
-    question = building.write(folder, sheet, scenario, subject, reference, size)
-    resolved = question.run(0).scenario.resolved["queue"]
-    if scenario.needs == "ecn" and not marks(resolved[building.SUBJECT]):
+    if scenario.needs == "ecn" and not marks(queue):
         return card.not_applicable(scenario, NO_MARKS)
     result = sweep(question, folder / scenario.name, workers=workers, progress=progress(scenario.name))
-    return card.scored(scenario, judging.samples(result.metrics), sheet.replicates[size])
+    return card.scored(scenario, judging.samples(result.metrics), question.replicates)

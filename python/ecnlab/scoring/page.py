@@ -1,0 +1,231 @@
+"""The page of a card: ``card.html``, made of ``card.json`` alone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from ecnlab.base.readable import cell, number
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.plots.cloud import LEAST, ellipse
+from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
+from ecnlab.report.page import Block, Cell
+from ecnlab.report.tone import Tone
+from ecnlab.scoring.building import ARMS
+from ecnlab.scoring.card import PLANE, Card
+from ecnlab.scoring.running import runs_folder
+
+FILE: Final = "card.html"
+
+TONES: Final[Mapping[str, Tone]] = {
+    "meets": "yes",
+    "fails": "no",
+    "inconclusive": "open",
+    "not applicable": "plain",
+    "yes": "yes",
+    "no": "no",
+    "undecided": "open",
+}
+BOUNDS: Final = {"at_most": "at most", "at_least": "at least"}
+
+
+def write_page(card: Card, folder: Path) -> Path:
+    """Write the page of ``card`` into ``folder``, that of the card, and return its path. Raises OSError."""
+    path = folder / FILE
+    write_bytes(path, render(page(card, folder)).encode("utf-8", "surrogatepass"))
+    return path
+
+
+def page(card: Card, folder: Path) -> Page:
+    """The page of the card in ``folder``."""
+    verdicts, effect, exceptions = card["summary"]
+    made = card["ecnlab"]
+    left = f", {card['left_out']} scenarios left out" if card["left_out"] else ""
+    return Page(
+        title=f"{card['subject']['label']}: card of {card['source']}",
+        kicker=f"ecnlab {made['version']}, score aqm, {card['size']} size{left}",
+        answer=f"{verdicts}.",
+        lede=f"{effect[0].upper()}{effect[1:]}. {exceptions[0].upper()}{exceptions[1:]}.",
+        tallies=[_tally(card)],
+        findings=(),
+        sections=list(_sections(card, folder)),
+        footer="Every number is in card.json beside this page (docs/score.md).",
+        facts=[
+            ("queue", card["subject"]["label"]),
+            ("against", card["reference"]["label"]),
+            ("seeds per case", str(card["replicates"])),
+            ("ecnlab", f"{made['version']} ({made['commit'] or made['build']})"),
+        ],
+    )
+
+
+def _tally(card: Card) -> Tally:
+    counts = [(name, TONES[name], count) for name, count in card["verdicts"].items() if count]
+    return Tally(f"{len(card['scenarios'])} scenarios:", counts)
+
+
+def _sections(card: Card, folder: Path) -> Iterator[Section]:
+    yield Section("scenarios", "Scenarios", "One failed criterion decides, then an undecided one.", [_scenarios(card)])
+    intro = (
+        f"{card['source']} has no thresholds: these are ours, and `--criteria` changes them. A criterion holds or fails if its whole "
+        "95 % interval (Student's t over seeds) is on one side of the limit."
+    )
+    yield Section("criteria", "Criteria", intro, [_criteria(card)])
+    figures: list[Block] = [_scatter(card, one) for one in card["scenarios"] if one["points"]]
+    yield Section(
+        "plane", "Goodput over delay", "As in RFC 7928 §2.7: better is up and to the left.", figures, "narrow"
+    )
+    tables: list[Block] = [_measures(card, one) for one in card["scenarios"] if one["measures"]]
+    yield Section("measures", "Measures", "Means with 95 % intervals.", tables, folded=True)
+    parameters = "Chosen once, for all scenarios. Limits: rate x largest RTT, the same for both queues (RFC 7928 §3.2)."
+    yield Section("parameters", "Parameters", parameters, [*(_parameters(card[arm]) for arm in ARMS), _limits(card)])
+    yield Section(
+        "repeat", "Commands", "The first makes this card again, the others one scenario.", [_commands(card, folder)]
+    )
+
+
+def _scenarios(card: Card) -> Table:
+    rows = []
+    for one in card["scenarios"]:
+        said = [f"{row['name']}{_at(row)} {_times(row)}" for row in one["criteria"]]
+        rows.append(
+            [
+                Cell(f"§{one['section']}", anchor=one["name"]),
+                Cell(one["title"]),
+                one["weight"],
+                Cell(one["verdict"], tone=TONES[one["verdict"]]),
+                Cell("; ".join(said) or one["why_not"]),
+                Cell(" ".join([one["about"], *(f"Stand-in for {text}." for text in one["stands"])])),
+            ]
+        )
+    columns = ("section", "scenario", "weight", "verdict", "criteria", "traffic")
+    return Table(f"Scenarios of {card['source']}", columns, rows, cards=True)
+
+
+def _criteria(card: Card) -> Table:
+    rows = [
+        [
+            Cell(one["title"]),
+            Cell(f"{row['name']}{_at(row)}"),
+            Cell(f"{row['measure']}{_divided(card, row)}"),
+            Cell(f"{_times(row)}{_ends(row)}", numeric=True),
+            Cell(_limit(row), numeric=True),
+            Cell(row["outcome"], tone=TONES[row["outcome"]]),
+            Cell(row["reason"]),
+        ]
+        for one in card["scenarios"]
+        for row in one["criteria"]
+    ]
+    columns = ("scenario", "criterion", "measure", "measured", "limit", "holds", "reason")
+    return Table("Criteria", columns, rows, cards=True)
+
+
+def _at(row: Mapping[str, Any]) -> str:
+    return f" ({row['case']})" if row["case"] else ""
+
+
+def _divided(card: Card, row: Mapping[str, Any]) -> str:
+    others = {"reference": f" / {card['reference']['label']}'s", "itself": ""}
+    return others.get(row["against"], f" / that of {row['against']}")
+
+
+def _times(row: Mapping[str, Any]) -> str:
+    return "not defined" if row["mean"] is None else number(row["mean"])
+
+
+def _ends(row: Mapping[str, Any]) -> str:
+    known = row["low"] is not None and row["high"] is not None
+    return f" ({number(row['low'])} to {number(row['high'])})" if known else ""
+
+
+def _limit(row: Mapping[str, Any]) -> str:
+    return next(f"{words} {number(row[bound])}" for bound, words in BOUNDS.items() if bound in row)
+
+
+def _scatter(card: Card, one: Mapping[str, Any]) -> Scatter:
+    clouds: list[Cloud] = []
+    for case in one["limit_packets"]:
+        for arm in ARMS:
+            points = _plane(one["points"], case, arm)
+            if points:
+                name = ", ".join(filter(None, (card[arm]["label"], case)))
+                clouds.append(_cloud(name, points, len(clouds)))
+    caption = (
+        f"A dot for each seed, the marker at the medians; ellipses at one standard deviation, of {LEAST} seeds or more."
+    )
+    return Scatter(f"§{one['section']} {one['title']}", caption, clouds, "mean queueing delay, ms", "goodput, Mbit/s")
+
+
+def _plane(points: Sequence[Mapping[str, Any]], case: str, arm: str) -> list[tuple[float, float]]:
+    """Delay in ms and goodput in Mbit/s, of each seed in which both are defined."""
+    pairs = ([row[name] for name in PLANE] for row in points if (row["case"], row["queue"]) == (case, arm))
+    return [(1e3 * delay, 1e-6 * goodput) for delay, goodput in pairs if delay is not None and goodput is not None]
+
+
+def _cloud(name: str, points: Sequence[tuple[float, float]], style: int) -> Cloud:
+    middle = (median(x for x, _ in points), median(y for _, y in points))
+    return Cloud(name, points, middle, ellipse(points) if len(points) >= LEAST else (), style)
+
+
+def _measures(card: Card, one: Mapping[str, Any]) -> Table:
+    rows: dict[tuple[str, str], dict[str, Any]] = {(row["case"], row["measure"]): {} for row in one["measures"]}
+    for row in one["measures"]:
+        rows[row["case"], row["measure"]][row["queue"]] = row
+    cells = [
+        [Cell(case), Cell(measure), *(Cell(_value(measure, found[arm]), numeric=True) for arm in ARMS)]
+        for (case, measure), found in rows.items()
+    ]
+    labels = [card[arm]["label"] for arm in ARMS]
+    return Table(f"§{one['section']} {one['title']}", ("case", "measure", *labels), cells)
+
+
+def _value(measure: str, row: Mapping[str, Any]) -> str:
+    if row["mean"] is None:
+        return "not defined"
+    known = row["low"] is not None and row["high"] is not None
+    ends = f" ({cell(measure, row['low'])} to {cell(measure, row['high'])})" if known else ""
+    return f"{cell(measure, row['mean'])}{ends}"
+
+
+def _parameters(queue: Mapping[str, Any]) -> Table:
+    rows = [[Cell(key), Cell(str(value))] for key, value in _flat(queue["parameters"])]
+    return Table(f"{queue['label']}: {queue['source']}", ("key", "value"), rows)
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+def _limits(card: Card) -> Table:
+    rows = [
+        [Cell(one["title"]), Cell(case), Cell(f"{packets} packets", numeric=True)]
+        for one in card["scenarios"]
+        for case, packets in one["limit_packets"].items()
+    ]
+    return Table("Limits of both queues", ("scenario", "case", "limit"), rows, folded=True)
+
+
+def _commands(card: Card, folder: Path) -> Table:
+    runs = runs_folder(folder, card["size"])
+    rows = [["card", shlex.join(_words(card, folder))]]
+    for one in card["scenarios"]:
+        if one["measures"]:
+            words = ["ecnlab", "sweep", str(runs / one["experiment"]), "--out", str(runs / one["name"])]
+            rows.append([one["title"], shlex.join(words)])
+    return Table("Commands", ("result", "command"), rows, cards=True)
+
+
+def _words(card: Card, folder: Path) -> list[str]:
+    full = ["--full"] if card["size"] == "full" else []
+    only = [word for one in card["scenarios"] for word in ("--scenario", one["name"])] if card["left_out"] else []
+    against = ["--against", card["reference"]["name"]]
+    criteria = ["--criteria", card["criteria"]] if card["criteria"] else []
+    given = [*full, *against, *criteria, *only, "--out", str(folder)]
+    return ["ecnlab", "score", "aqm", card["subject"]["argument"], *given]
