@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ TONES: Final[Mapping[str, Tone]] = {
     "no": "no",
     "undecided": "open",
 }
+MARKS: Final = {"yes": "", "no": " (fails)", "undecided": " (inconclusive)"}
 BOUNDS: Final = {"at_most": "at most", "at_least": "at least"}
 
 
@@ -90,7 +92,7 @@ def _sections(card: Card, folder: Path) -> Iterator[Section]:
 def _scenarios(card: Card) -> Table:
     rows = []
     for one in card["scenarios"]:
-        said = [f"{row['name']}{_at(row)} {_times(row)}" for row in one["criteria"]]
+        said = [f"{row['name']}{_at(row)} {_times(row)}{MARKS[row['outcome']]}" for row in one["criteria"]]
         rows.append(
             [
                 Cell(f"§{one['section']}", anchor=one["name"]),
@@ -191,7 +193,10 @@ def _value(measure: str, row: Mapping[str, Any]) -> str:
 
 
 def _parameters(queue: Mapping[str, Any]) -> Table:
-    rows = [[Cell(key), Cell(str(value))] for key, value in _flat(queue["parameters"])]
+    rows = [
+        [Cell(key), Cell(value if isinstance(value, str) else json.dumps(value))]
+        for key, value in _flat(queue["parameters"])
+    ]
     return Table(f"{queue['label']}: {queue['source']}", ("key", "value"), rows)
 
 

@@ -73,7 +73,7 @@ def built_in(name: str) -> Subject:
         raise EcnlabError(f"there is no queue discipline {name!r}; {remedy} A file ends in .toml, or is FILE.py:CLASS")
     sketch = sketched.sketch(RATE, RTT, name, sketched.SKETCHES["default"]["senders"], "1 s")
     table = tomllib.loads(sketched.text(sketch))["queue"]["bottleneck"]
-    source = f"the defaults; required keys as `ecnlab new` writes them for {RATE} and {RTT}"
+    source = f"the defaults; required keys as ecnlab new writes them for {RATE} and {RTT}"
     return Subject(name, laws.label("queue", name), source, _without_limit(table), name, inner_limits=True)
 
 
