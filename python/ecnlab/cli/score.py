@@ -23,7 +23,7 @@ def score() -> None:
 @click.option("--against", help="The queue discipline to compare with. [default: that of RFC 7928, drop-tail]")
 @click.option("--criteria", type=File, help="File with other limits of criteria.")
 @click.option("--scenario", "only", multiple=True, help="Only this scenario. Can be repeated.")
-@click.option("--jobs", type=Workers, help="Number of runs at a time. [default: one per core]")
+@click.option("--jobs", "--workers", "jobs", type=Workers, help="Number of runs at a time. [default: one per core]")
 @no_python
 @as_json
 @examples("""
