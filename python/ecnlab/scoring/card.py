@@ -14,6 +14,7 @@ from ecnlab.scoring.building import ARMS, COUNTS, experiment_file
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
 from ecnlab.scoring.sheet import Scenario, Sheet, Size, limit_packets
 from ecnlab.scoring.subject import Subject
+from ecnlab.stages.words import counted
 
 FORMAT: Final = 1
 KIND: Final = "score aqm"
@@ -136,7 +137,7 @@ def summary(card: Card) -> list[str]:
 def _verdicts(card: Card) -> str:
     counts: Mapping[Verdict, int] = card["verdicts"]
     said = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
-    return f"{card['subject']['label']} in {len(card['scenarios'])} scenarios of {card['source']}: {said}"
+    return f"{card['subject']['label']} in {counted(len(card['scenarios']), 'scenario')} of {card['source']}: {said}"
 
 
 def _effect(card: Card) -> str:

@@ -18,6 +18,7 @@ from ecnlab.report.tone import Tone
 from ecnlab.scoring.building import ARMS
 from ecnlab.scoring.card import PLANE, Card
 from ecnlab.scoring.running import runs_folder
+from ecnlab.stages.words import counted
 
 FILE: Final = "card.html"
 
@@ -66,7 +67,7 @@ def page(card: Card, folder: Path) -> Page:
 
 def _tally(card: Card) -> Tally:
     counts = [(name, TONES[name], count) for name, count in card["verdicts"].items() if count]
-    return Tally(f"{len(card['scenarios'])} scenarios:", counts)
+    return Tally(f"{counted(len(card['scenarios']), 'scenario')}:", counts)
 
 
 def _sections(card: Card, folder: Path) -> Iterator[Section]:
