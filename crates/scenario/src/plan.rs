@@ -1,7 +1,7 @@
 //! Conversion of a scenario to the engine's input, including all random choices of the set-up.
 
-use ecnlab_base::{Dist, Dur, Rng, Time};
-use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper, source_stream};
+use ecnlab_base::{Dist, Dur, Rng, Steps, Time};
+use ecnlab_engine::{Changes, Errors, FlowPlan, LinkPlan, Plan, Shaper, source_stream};
 use ecnlab_traffic::{self as traffic, Object};
 use serde::Serialize;
 
@@ -35,8 +35,40 @@ pub struct DrawnLink {
     pub from: usize,
     /// Index of the destination node.
     pub to: usize,
-    /// Propagation delay in picoseconds.
+    /// Propagation delay in picoseconds; the longest of one that changes.
     pub delay_ps: u64,
+    /// Changes up to the end of the run, of a link that has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<DrawnChanges>,
+}
+
+/// Changes of a direction of a link. Only those that the link has are present.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrawnChanges {
+    /// Starts in picoseconds and rates in bits per second from then on; 0 in an outage that holds packets. The first start
+    /// is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Vec<(u64, u64)>>,
+    /// Starts in picoseconds and delays in picoseconds from then on. The first start is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Vec<(u64, u64)>>,
+    /// Starts and ends in picoseconds of outages in which the packets that are sent are lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<(u64, u64)>,
+}
+
+impl DrawnChanges {
+    /// The changes before `end`; `None` if there are none.
+    fn new(changes: &Changes, end: Time) -> Option<DrawnChanges> {
+        let steps = |steps: &Steps| steps.until(end).iter().map(|(at, value)| (at.ps(), *value)).collect();
+        let before_end = changes.lost.iter().filter(|(from, _)| *from < end);
+        let drawn = DrawnChanges {
+            rate: changes.rate.as_ref().map(steps),
+            delay: changes.delay.as_ref().map(steps),
+            lost: before_end.map(|(from, to)| (from.ps(), to.ps())).collect(),
+        };
+        (drawn.rate.is_some() || drawn.delay.is_some() || !drawn.lost.is_empty()).then_some(drawn)
+    }
 }
 
 /// A flow.
@@ -93,6 +125,7 @@ impl Scenario {
     pub fn drawn(&self, seed: u64) -> Drawn {
         let (plan, layout) = (self.plan(seed), self.layout());
         let ways = layout.ways(self.tables());
+        let until = Time::ZERO + plan.duration;
         let link = |(way, link): (&Way<'_>, LinkPlan)| DrawnLink {
             name: link.name,
             table: way.link.table.clone(),
@@ -100,8 +133,8 @@ impl Scenario {
             from: link.from,
             to: link.to,
             delay_ps: link.delay.ps(),
+            changes: DrawnChanges::new(&link.changes, until),
         };
-        let until = Time::ZERO + plan.duration;
         let flow = |(instance, flow): (&Instance, FlowPlan)| DrawnFlow {
             web: web(&flow, seed, until),
             name: flow.name,

@@ -48,6 +48,22 @@ fn steps_of_a_rate_and_a_delay_reach_the_engine_in_both_directions() {
 }
 
 #[test]
+fn other_engines_get_the_changes_before_the_end_of_the_run() {
+    let drawn = |link: &str| scenario(link).drawn(1).links[0].changes.clone();
+    let ps = |seconds: u64| s(seconds).ps();
+    let link = "rate = { square = [\"9 Mbps\", \"1 Mbps\"], every = \"40 s\" }\ndelay = \"1 ms\"\n\
+                outages = { times = [[\"50 s\", \"5 s\"], [\"70 s\", \"1 s\"]] }";
+    let rate = [(0, 9_000_000), (20, 1_000_000), (40, 9_000_000), (50, 0), (55, 9_000_000)];
+    let found = drawn(link).expect("changes");
+    assert_eq!(found.rate, Some(rate.map(|(at, bps)| (ps(at), bps)).to_vec()));
+    assert_eq!((found.delay, found.lost), (None, Vec::new()));
+    // Lost packets do not change the rate.
+    let lost = link.replace("1 s\"]] }", "1 s\"]], packets = \"lost\" }");
+    assert_eq!(drawn(&lost).map(|found| found.lost), Some(vec![(ps(50), ps(55))]));
+    assert_eq!(drawn("rate = \"9 Mbps\"\ndelay = \"1 ms\""), None);
+}
+
+#[test]
 fn a_reverse_direction_with_a_rate_of_its_own_does_not_change() {
     let [forward, reverse] = changes(
         "rate = [[\"0 s\", \"50 Mbps\"], [\"10 s\", \"1 Mbps\"]]\ndelay = \"1 ms\"\nreverse = { rate = \"5 Mbps\" }",

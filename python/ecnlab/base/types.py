@@ -51,10 +51,30 @@ class Departure(TypedDict):
     source: str
 
 
+class DrawnChanges(TypedDict, total=False):
+    """Changes of one direction of a link up to the end of a run; only those that it has are present."""
+
+    rate: list[tuple[int, int]]
+    """Starts in picoseconds and rates in bits per second from then on; 0 in an outage that holds packets."""
+    delay: list[tuple[int, int]]
+    """Starts in picoseconds and delays in picoseconds from then on."""
+    lost: list[tuple[int, int]]
+    """Starts and ends in picoseconds of outages in which the packets that are sent are lost."""
+
+
 DrawnLink = TypedDict(
-    "DrawnLink", {"name": str, "table": str, "reverse": bool, "from": int, "to": int, "delay_ps": int}
+    "DrawnLink",
+    {
+        "name": str,
+        "table": str,
+        "reverse": bool,
+        "from": int,
+        "to": int,
+        "delay_ps": int,
+        "changes": NotRequired[DrawnChanges],
+    },
 )
-"""One direction of a link in a run: ends by number of the node, delay in picoseconds."""
+"""One direction of a link in a run: ends by number of the node, delay in picoseconds; the longest of one that changes."""
 
 
 class DrawnObject(TypedDict):
