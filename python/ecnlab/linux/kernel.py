@@ -86,6 +86,97 @@ PATCHES: Final = (
             ),
         ),
     ),
+    # A change of rate fills tbf's bucket, so that one packet too many leaves, and lets its timer go off as before the change.
+    Patch(
+        "tbf-line-changes",
+        TBF_LINE,
+        (
+            (
+                "net/sched/sch_tbf.c",
+                "static int tbf_change(struct Qdisc *sch, struct nlattr *opt,\n\t\t      struct netlink_ext_ack *extack)\n{\n",
+                "/* ns for which the packet in transmission, if any, occupies a line that continues at `rate`. */\n"
+                "static s64 left_of_packet(struct tbf_sched_data *q, const struct psched_ratecfg *rate)\n{\n"
+                "\ts64 left = q->buffer - q->tokens - (ktime_get_ns() - q->t_c);\n\n"
+                "\tif (!as_line || left <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)))\n\t\treturn 0;\n"
+                "\treturn mul_u64_u64_div_u64(left, q->rate.rate_bytes_ps, rate->rate_bytes_ps);\n}\n\n"
+                "static int tbf_change(struct Qdisc *sch, struct nlattr *opt,\n\t\t      struct netlink_ext_ack *extack)\n{\n"
+                "\ts64 left;\n",
+            ),
+            (
+                "net/sched/sch_tbf.c",
+                "\tsch_tree_lock(sch);\n\tif (child) {\n",
+                "\tsch_tree_lock(sch);\n\tleft = left_of_packet(q, &rate);\n\tif (child) {\n",
+            ),
+            (
+                "net/sched/sch_tbf.c",
+                "\tq->tokens = q->buffer;\n\tq->ptokens = q->mtu;\n\n\tmemcpy(&q->rate, &rate, sizeof(struct psched_ratecfg));\n",
+                "\tq->tokens = q->buffer - left;\n\tq->ptokens = q->mtu;\n"
+                "\tif (as_line && q->rate.rate_bytes_ps) {\n\t\tq->t_c = ktime_get_ns();\n"
+                "\t\tqdisc_watchdog_schedule_ns(&q->watchdog, q->t_c);\n\t}\n\n"
+                "\tmemcpy(&q->rate, &rate, sizeof(struct psched_ratecfg));\n",
+            ),
+        ),
+    ),
+    # netem computes when a packet arrives as the packet enters: the one in transmission would keep its old rate, and packets
+    # behind a long delay would keep that delay as long as the link is busy.
+    Patch(
+        "netem-line-changes",
+        TBF_LINE,
+        (
+            (
+                "net/sched/sch_netem.c",
+                "#include <net/inet_ecn.h>\n",
+                "#include <net/inet_ecn.h>\n#include <init.h>\n\n"
+                "/* Whether netem takes the place of a line. */\nstatic bool as_line;\n\n"
+                "static int __init set_as_line(char *rest, int *add)\n{\n\tas_line = true;\n\t*add = 0;\n\treturn 0;\n}\n"
+                f'__uml_setup("{TBF_LINE}", set_as_line,\n"{TBF_LINE}\\n    netem follows changes as a line does.\\n\\n");\n',
+            ),
+            (
+                "net/sched/sch_netem.c",
+                "\tstruct tc_netem_slot\tslot_config;\n\tstruct qdisc_watchdog\twatchdog;\n",
+                "\tstruct tc_netem_slot\tslot_config;\n\tstruct qdisc_watchdog\twatchdog;\n\n"
+                "\t/* As a line: when the last packet has left, when it arrives, and when the one before it arrives. */\n"
+                "\tu64\t\t\tline_end, line_arrival, line_before;\n",
+            ),
+            (
+                "net/sched/sch_netem.c",
+                "\t\tnow = ktime_get_ns();\n\n\t\tif (q->rate) {\n",
+                "\t\tnow = ktime_get_ns();\n\n\t\tif (as_line) {\n\t\t\tnow = max(now, q->line_end);\n"
+                "\t\t\tif (q->rate)\n\t\t\t\tnow += packet_time_ns(qdisc_pkt_len(skb), q);\n"
+                "\t\t\tq->line_end = now;\n\t\t\tq->line_before = q->line_arrival;\n"
+                "\t\t\tq->line_arrival = max(now + delay, q->line_before);\n\t\t\tdelay = q->line_arrival - now;\n"
+                "\t\t} else if (q->rate) {\n",
+            ),
+            (
+                "net/sched/sch_netem.c",
+                "/* Parse netlink message to set options */\nstatic int netem_change(",
+                "/* The packet in transmission continues at the new rate, and takes the new delay. No packet overtakes. */\n"
+                "static void change_line(struct netem_sched_data *q, u64 old_rate)\n{\n\tu64 now = ktime_get_ns();\n\n"
+                "\tif (!as_line || q->line_end <= now || !q->t_tail)\n\t\treturn;\n"
+                "\tif (old_rate && q->rate)\n"
+                "\t\tq->line_end = now + mul_u64_u64_div_u64(q->line_end - now, old_rate, q->rate);\n"
+                "\tq->line_arrival = max(q->line_end + q->latency, q->line_before);\n"
+                "\tnetem_skb_cb(q->t_tail)->time_to_send = q->line_arrival;\n"
+                "\tqdisc_watchdog_schedule_ns(&q->watchdog, netem_skb_cb(q->t_head)->time_to_send);\n}\n\n"
+                "/* Parse netlink message to set options */\nstatic int netem_change(",
+            ),
+            (
+                "net/sched/sch_netem.c",
+                "\tint old_loss_model = CLG_RANDOM;\n",
+                "\tint old_loss_model = CLG_RANDOM;\n\tu64 old_rate;\n",
+            ),
+            (
+                "net/sched/sch_netem.c",
+                "\told_loss_model = q->loss_model;\n",
+                "\told_loss_model = q->loss_model;\n\told_rate = q->rate;\n",
+            ),
+            (
+                "net/sched/sch_netem.c",
+                "\nunlock:\n\tsch_tree_unlock(sch);\n\ntable_free:\n",
+                "\n\tchange_line(q, old_rate);\n\nunlock:\n\tsch_tree_unlock(sch);\n\ntable_free:\n",
+            ),
+        ),
+    ),
     # Without the option the clock has units of 256 ns, and a timer is up to 501 ns late, as in the unpatched kernel.
     Patch(
         "clock-ns",

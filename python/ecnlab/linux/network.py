@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from ecnlab.base.quantities import number
 from ecnlab.base.types import Drawn, DrawnFlow, Place
 from ecnlab.laws.kernel.findings import Findings
-from ecnlab.linux import topology
+from ecnlab.linux import changes, topology
 from ecnlab.linux.hosts import ENDS, Host, sysctls
 from ecnlab.linux.topology import Link, host
 
@@ -115,6 +115,7 @@ class KernelLinks:
             yield f"set {name} net/ipv4/ip_forward 1"
         yield from settings(layout.homes)
         yield from batch_commands(files)
+        yield from changes.statements(layout.links, layout.spec)
         yield from _measured(layout.links, layout.watched)
         yield from _tapped(layout, self._taps)
 

@@ -18,6 +18,7 @@ from ecnlab.folder.columns import TABLES
 from ecnlab.laws.kernel.xstats import XstatsError
 from ecnlab.laws.kinds import Counts
 from ecnlab.linux import web
+from ecnlab.linux.changes import mean_rate_bps
 from ecnlab.linux.kernel import BUILD
 from ecnlab.linux.plan import Plan
 from ecnlab.linux.source import PACKAGE
@@ -216,7 +217,8 @@ def _links(rows: pl.DataFrame, run: pl.DataFrame, plan: Plan, span_s: float) -> 
     own, wire = _of_queues(rows), rows.filter(pl.col("host") == WIRE).sort("link")
     own_run, wire_run = _of_queues(run), run.filter(pl.col("host") == WIRE).sort("link")
     nodes, links = plan.drawn["nodes"], [plan.links[i] for i in own["link"]]
-    rate = pl.Series([link.drain_bps for link in links], dtype=pl.Float64)
+    end, start = plan.duration_ns, plan.duration_ns - round(span_s * 1e9)
+    rate = pl.Series([mean_rate_bps(link, start, end) for link in links], dtype=pl.Float64)
     mean = own["sum_packets"] / own["samples"]
     departed = own["packets"]
     return pl.DataFrame(

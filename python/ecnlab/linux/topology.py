@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from ecnlab import laws
 from ecnlab.base.quantities import changes, highest, number
-from ecnlab.base.types import Drawn, DrawnLink
+from ecnlab.base.types import Drawn, DrawnChanges, DrawnLink
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import bucket
 from ecnlab.linux.disciplines import qdisc
@@ -63,6 +63,7 @@ class Link:
     path: str
     delay_ps: int
     law: str
+    changes: DrawnChanges | None = None
 
     @property
     def has_own_queue(self) -> bool:
@@ -112,7 +113,7 @@ def _link(index: int, one: DrawnLink, spec: Mapping[str, Any]) -> Link:
     if one["reverse"]:
         table, path = table["reverse"], f"{path}.reverse"
     law = spec["queue"][table["queue"]]["discipline"]
-    return Link(index, one["name"], one["from"], one["to"], table, path, one["delay_ps"], law)
+    return Link(index, one["name"], one["from"], one["to"], table, path, one["delay_ps"], law, one.get("changes"))
 
 
 def path(links: list[Link], start: int, end: int) -> list[Link]:
@@ -160,10 +161,15 @@ def check(links: list[Link], found: Findings) -> None:
             if key in link.table:
                 remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`, which have ecnlab's own links"
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: netem implements it differently", remedy)
-        for key in ("rate", "delay", "outages", "aggregation"):
-            if changes(link.table.get(key, "0 s")):
-                remedy = "leave the change out, or run the scenario in the simulator or with `--clock wall`"
-                found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel's links do not change", remedy)
+        if "aggregation" in link.table:
+            remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`"
+            found.refuse(f"{link.path}.aggregation", f"`{link.path}.aggregation`: the kernel's links send no bursts", remedy)
+        held = link.table.get("outages", {}).get("packets") == "held"
+        if link.shaper and (held or changes(link.table["rate"])):
+            # The queue would be in the shaper, and the packets that wait for the slower wire on the wire.
+            remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`"
+            key = f"{link.path}.shaper"
+            found.refuse(key, f"`{key}`: the kernel's links have no shaper in front of a rate that changes", remedy)
         if link.table.get("boxes"):
             remedy = "leave it out, or run the scenario in the simulator, or with `--clock wall`"
             found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's links have no boxes", remedy)

@@ -1,28 +1,22 @@
 /* Queue disciplines that tc does not know: the kernel is asked for them over rtnetlink. */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "netlink.h"
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct request {
-    struct nlmsghdr head;
-    struct tcmsg tc;
-    char attributes[1024];
-};
-
 static struct rtattr *end_of(struct request *r)
 {
     return (struct rtattr *)((char *)r + NLMSG_ALIGN(r->head.nlmsg_len));
 }
 
-static struct rtattr *append(struct request *r, int type, const void *data, size_t size)
+struct rtattr *append(struct request *r, int type, const void *data, size_t size)
 {
     struct rtattr *a = end_of(r);
     errno = 0;
@@ -56,7 +50,7 @@ static void append_setting(struct request *r, const char *text)
     append(r, type, size == 1 ? (void *)&byte : (void *)&value, (size_t)size);
 }
 
-static void ask(int netlink, const struct request *r, const char *kind)
+void ask(int netlink, const struct request *r, const char *kind)
 {
     struct {
         struct nlmsghdr head;
@@ -74,6 +68,19 @@ static void ask(int netlink, const struct request *r, const char *kind)
         fail("the kernel refuses the queue discipline %s", kind);
 }
 
+struct request request(int ifindex, uint32_t parent, uint32_t own, int flags)
+{
+    return (struct request){.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)), .nlmsg_type = RTM_NEWQDISC,
+                                     .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags)},
+                            .tc = {.tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = parent,
+                                   .tcm_handle = own}};
+}
+
+void close_options(const struct request *r, struct rtattr *options)
+{
+    options->rta_len = (unsigned short)((const char *)r + NLMSG_ALIGN(r->head.nlmsg_len) - (char *)options);
+}
+
 /* DEVICE PARENT HANDLE KIND SETTING... */
 static void attach(int netlink, char *line)
 {
@@ -82,17 +89,14 @@ static void attach(int netlink, char *line)
     errno = 0;
     if (!kind)
         fail("a line for a queue discipline has less than four words");
-    struct request r = {.head = {.nlmsg_len = NLMSG_LENGTH(sizeof r.tc), .nlmsg_type = RTM_NEWQDISC,
-                                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK},
-                        .tc = {.tcm_family = AF_UNSPEC, .tcm_ifindex = (int)if_nametoindex(device),
-                               .tcm_parent = handle(parent), .tcm_handle = handle(own)}};
+    struct request r = request((int)if_nametoindex(device), handle(parent), handle(own), NLM_F_CREATE | NLM_F_EXCL);
     if (!r.tc.tcm_ifindex)
         fail("there is no device %s", device);
     append(&r, TCA_KIND, kind, strlen(kind) + 1);
     struct rtattr *options = append(&r, TCA_OPTIONS | NLA_F_NESTED, NULL, 0);
     for (const char *text; (text = strtok(NULL, " \n"));)
         append_setting(&r, text);
-    options->rta_len = (unsigned short)((char *)end_of(&r) - (char *)options);
+    close_options(&r, options);
     ask(netlink, &r, kind);
 }
 

@@ -140,6 +140,17 @@ void write_queues(const char *phase);
 /* attach.c */
 void attach_queues(int host, const char *path);
 
+/* changes.c */
+/* A link that changes: the queue's device and the wire's; the limit of its FIFO or any, the bucket's bytes, and how many
+ * packets are on the wire at most. */
+void add_line(int near, const char *queue, int wire, const char *device, uint32_t limit, uint32_t burst,
+              uint32_t in_flight);
+/* From `at`, ns, the line has this rate in B/s (0: none), delay in ns, and share of lost packets, of 2^32 - 1. In order of
+ * time. */
+void add_change(uint64_t at, int line, uint64_t rate, uint64_t delay, uint32_t loss);
+uint64_t next_change(void); /* UINT64_MAX: never */
+void change_links(void);
+
 /* replay.c */
 void replay(int host);
 

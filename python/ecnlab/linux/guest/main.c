@@ -120,6 +120,7 @@ static void traffic(void)
         }
         if (t >= plan.duration)
             break;
+        change_links();
         if (t >= next_poll) {
             poll_queues();
             read_taps();
@@ -132,6 +133,7 @@ static void traffic(void)
         }
         wake_flows();
         uint64_t deadline = least(least(next_poll, next_sample), least(next_wake(), plan.duration));
+        deadline = least(deadline, next_change());
         wait_until(warm ? deadline : least(deadline, plan.warmup));
     }
     write_flows("end");

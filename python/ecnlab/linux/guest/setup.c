@@ -163,6 +163,24 @@ static void attach(char **word)
     attach_queues(find_host(word[1]), word[2]);
 }
 
+static uint32_t number(const char *word)
+{
+    return (uint32_t)strtoul(word, NULL, 10);
+}
+
+/* line HOST DEVICE HOST DEVICE LIMIT BURST IN-FLIGHT: a link that changes; numbered in this order. */
+static void read_line(char **word)
+{
+    add_line(find_host(word[1]), word[2], find_host(word[3]), word[4], number(word[5]), number(word[6]), number(word[7]));
+}
+
+/* change TIME LINE RATE DELAY LOSS */
+static void read_change(char **word)
+{
+    add_change(strtoull(word[1], NULL, 10), atoi(word[2]), strtoull(word[3], NULL, 10), strtoull(word[4], NULL, 10),
+               number(word[5]));
+}
+
 static void read_end(struct flow_end *end, char **word)
 {
     end->host = find_host(word[0]);
@@ -234,7 +252,7 @@ static void obey(char **word, int n)
         int words;
     } known[] = {{"run", 5}, {"host", 2}, {"tcp", 5}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
                  {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}, {"replay", 2},
-                 {"attach", 3}};
+                 {"attach", 3}, {"line", 8}, {"change", 6}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -253,6 +271,8 @@ static void obey(char **word, int n)
             case 12: return add_way(word);
             case 13: return set_replay(word);
             case 14: return attach(word);
+            case 15: return read_line(word);
+            case 16: return read_change(word);
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);
