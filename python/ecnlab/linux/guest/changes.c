@@ -1,5 +1,5 @@
 /* Links that change during the run: their rate (tbf and netem), delay and loss (netem), asked of the kernel over
- * rtnetlink. A change takes no virtual time but that of reading the clock, less than 1 us. */
+ * rtnetlink. A change takes no virtual time but that of reading the clock, 256 ns. */
 #define _GNU_SOURCE
 #include "guest.h"
 #include "netlink.h"
