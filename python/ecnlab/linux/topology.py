@@ -163,7 +163,9 @@ def check(links: list[Link], found: Findings) -> None:
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: netem implements it differently", remedy)
         if "aggregation" in link.table:
             remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`"
-            found.refuse(f"{link.path}.aggregation", f"`{link.path}.aggregation`: the kernel's links send no bursts", remedy)
+            found.refuse(
+                f"{link.path}.aggregation", f"`{link.path}.aggregation`: the kernel's links send no bursts", remedy
+            )
         held = link.table.get("outages", {}).get("packets") == "held"
         if link.shaper and (held or changes(link.table["rate"])):
             # The queue would be in the shaper, and the packets that wait for the slower wire on the wire.
