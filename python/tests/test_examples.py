@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.cli.examples import catalogue
+from ecnlab.cli.examples import TRACE, catalogue
 from ecnlab.papers import registry
 
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -31,6 +31,7 @@ def test_the_list_for_programs_names_the_files_of_an_example(cli) -> None:
     found = {each["name"]: each for each in json.loads(cli("examples", "--json").stdout)}
     assert found["gain"]["files"] == ["gain.toml", "dumbbell.toml"]
     assert found["userlaws"]["files"] == ["userlaws.toml", "laws/step.py", "laws/reno.py"]
+    assert found["mobile"]["files"] == ["mobile.toml", "traces/lte-slow.csv"]
 
 
 @pytest.mark.parametrize("name", [example.name for example in catalogue()])
@@ -42,6 +43,11 @@ def test_a_copy_is_valid_in_another_folder(cli, tmp_path, name) -> None:
     assert command[1] == first == str(tmp_path / "mine" / f"{name}.toml")
     assert command[0] == ("sweep" if "\nscenario = " in Path(first).read_text() else "run")
     assert cli("check", first).returncode == 0
+
+
+def test_traces_of_both_formats_are_files_of_a_scenario() -> None:
+    text = 'rate = { csv = "a.csv", every = "60 s" }\nrate = {mahimahi="b/c"}  # csv = 5\nrate = { every = "1 s", csv = "d" }'
+    assert TRACE.findall(text) == ["a.csv", "b/c", "d"]
 
 
 def test_a_changed_file_is_not_replaced(cli, tmp_path) -> None:

@@ -56,6 +56,7 @@ def test_the_build_copies_what_git_knows_and_removes_it_again(monkeypatch: pytes
         assert copied == {name for name in build.needed() if name.startswith("data/")}
     assert {
         "data/examples/laws/step.py",
+        "data/examples/traces/lte-slow.csv",
         "data/papers/rfc2884/published.toml",
         "data/schema/scenario.schema.json",
     } <= copied

@@ -17,12 +17,16 @@ from ecnlab.cli import console
 from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, as_json
 from ecnlab.cli.options import examples as shown_below
+from ecnlab.runs.scenario_files import TRACES
 
 QUESTIONS: Final = Path(__file__).parent / "assets" / "questions.toml"
 """Questions, each with its examples."""
 
 LAW: Final = re.compile(r'python\s*=\s*"([^":]+\.py):')
 """A file with a user-defined law, in a scenario."""
+
+TRACE: Final = re.compile(rf'\b(?:{"|".join(TRACES)})\s*=\s*"([^"]+)"')
+"""A file with a trace, in a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Example:
     kind: str
     """"scenario" or "experiment"."""
     files: list[str]
-    """Its files, relative to the folder of examples: its own, its scenario's, and those of user-defined laws."""
+    """Its files, relative to the folder of examples: its own, its scenario's, and those of user-defined laws and traces."""
 
     def command(self, folder: Path) -> str:
         """The command that runs its copy in ``folder``."""
@@ -56,7 +60,7 @@ def _read(folder: Path, name: str, question: str) -> Example:
     if "scenario" in content:
         files.append(content["scenario"])
         text += (folder / content["scenario"]).read_text(encoding="utf-8")
-    files += dict.fromkeys(LAW.findall(text))
+    files += dict.fromkeys(LAW.findall(text) + TRACE.findall(text))
     return Example(name, question, content["title"], "experiment" if "scenario" in content else "scenario", files)
 
 
