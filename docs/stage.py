@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PAGES: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md", "papers/*/README.md")
+PAGES: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md", "papers/*/README.md", "examples/*/README.md")
 SITE_ONLY: Final = ("docs/index.rst", "docs/api.rst", "docs/conf.py", "docs/gallery_hooks.py", "docs/static")
 LINK: Final = re.compile(r"(\]\(<?)([^)\s>#]+)((?:#[^)\s>]*)?>?\))")
 FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
@@ -24,6 +24,7 @@ BELOW: Final = {
     "docs/generated/laws.md": "docs/laws/*.md",
     "docs/notebooks.md": "docs/notebooks/*.md",
     "docs/papers.md": "papers/*/README.md",
+    "docs/changing-links.md": "examples/*/README.md",
     "CHANGELOG.md": "[CS]*.md",
 }
 """Pages without a row in docs/README.md, by the page that the navigation shows above them."""
@@ -67,7 +68,7 @@ class Stage:
             self.copy(ROOT / name, self.out / Path(name).relative_to("docs"))
         gallery = self.out / "examples-of-gallery"  # each example is executed in this folder
         self.copy(ROOT / "docs/gallery", gallery)
-        for source in [*(ROOT / "examples").glob("*.toml"), ROOT / "examples/laws"]:
+        for source in [*(ROOT / "examples").glob("*.toml"), ROOT / "examples/laws", ROOT / "examples/traces"]:
             self.copy(source, gallery / source.name)
 
     def put(self, name: Path, text: str) -> None:

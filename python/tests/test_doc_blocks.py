@@ -153,6 +153,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of examples/, whose files are also at the top, and user-defined laws."""
     (tmp_path / "examples").mkdir()
     shutil.copytree(EXAMPLES / "laws", tmp_path / "examples" / "laws")
+    for where in (tmp_path / "examples", tmp_path):
+        shutil.copytree(EXAMPLES / "traces", where / "traces")
     for source in EXAMPLES.glob("*.toml"):
         for copy in (tmp_path / "examples" / source.name, tmp_path / source.name):
             copy.write_text(short(source.read_text()))
