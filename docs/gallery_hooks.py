@@ -22,6 +22,7 @@ ORDER = (
     "codel",
     "pie",
     "fq_codel",
+    "changing_rate",
     "delay_and_goodput",
     "parking_lot",
     "short_transfers",

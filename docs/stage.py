@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PAGES: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/**/*.md", "papers/*/README.md", "examples/*/README.md")
+PAGES: Final = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/**/*.md",
+    "papers/*/README.md",
+    "examples/*/README.md",
+)
 SITE_ONLY: Final = ("docs/index.rst", "docs/api.rst", "docs/conf.py", "docs/gallery_hooks.py", "docs/static")
 LINK: Final = re.compile(r"(\]\(<?)([^)\s>#]+)((?:#[^)\s>]*)?>?\))")
 FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)

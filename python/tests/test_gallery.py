@@ -62,6 +62,12 @@ def longest(names: Names) -> bool:
     return "drop-tail" in rows["series"].last()
 
 
+def filled(names: Names) -> bool:
+    """Six seconds after the fall Prague's RTT is long, and that of the sender that halves is not."""
+    prague, halving = (np.asarray(line.get_ydata())[line.get_xdata() > 16] for line in lines(names))
+    return bool(prague[:40].min() > 2 > 0.5 > halving.max())
+
+
 STATED: dict[str, Callable[[Names], bool]] = {
     "accecn_thinning": accecn,
     "aimd": lambda names: names["share"] > 0.9,
@@ -69,6 +75,7 @@ STATED: dict[str, Callable[[Names], bool]] = {
         means(names, "share", "buffer")["9 packets"] > 0.8 and means(names, "share", "buffer")["140 packets"] < 0.6
     ),
     "bleaching": lambda names: names["free"] > 3 * names["marked"],
+    "changing_rate": filled,
     "codel": lambda names: near(names["gaps"][:100], 100 / np.sqrt(names["count"][:100]), 0.1),
     "cubic": lambda names: numbers(names)[0] < numbers(names)[1],
     "dctcp": lambda names: np.std(lines(names)[1].get_ydata()) < np.std(lines(names)[0].get_ydata()) / 2,
