@@ -14,8 +14,8 @@ use crate::level::Level;
 use crate::traces::Trace;
 use crate::{Dur, Rng, Steps, Time};
 
-/// Maximum number of steps of a quantity in a run.
-pub const MOST_STEPS: usize = 1_000_000;
+/// Maximum number of steps of a quantity in a run, with repetitions: an hour of milliseconds.
+pub const MOST_STEPS: usize = 4_000_000;
 
 /// Steps of a sine per period, unless the file states their length.
 const STEPS_OF_SINE: u64 = 100;
@@ -78,15 +78,25 @@ impl<T: Level> Varying<T> {
         }
     }
 
-    /// Number of steps in a run of length `duration`, before repetition.
+    /// Number of steps in a run of length `duration`, with repetitions.
     pub fn count(&self, duration: Dur) -> u64 {
+        let each = |count: u64, every: Option<Dur>| {
+            count.saturating_mul(every.map_or(1, |every| duration.ps().div_ceil(every.ps().max(1))))
+        };
         match self {
-            Varying::Steps(steps, _) => steps.len() as u64,
-            Varying::Square(..) => 2,
-            Varying::Sine(_, every, step) => every.ps().div_ceil(step.ps().max(1)),
+            Varying::Steps(steps, every) => each(steps.len() as u64, *every),
+            Varying::Square(_, every) => each(2, Some(*every)),
+            Varying::Sine(_, every, step) => each(every.ps().div_ceil(step.ps().max(1)), Some(*every)),
             Varying::Walk(walk) => duration.ps().div_ceil(walk.step.ps().max(1)),
-            Varying::Trace(trace, _) => trace.steps().len() as u64,
+            Varying::Trace(trace, every) => each(trace.steps().len() as u64, every.or(trace.period())),
         }
+    }
+
+    /// Returns the start of the last step of a trace that is not within its period, and the period.
+    pub fn beyond_period(&self) -> Option<(Dur, Dur)> {
+        let Varying::Trace(trace, Some(every)) = self else { return None };
+        let last = trace.steps().last()?.0.since(Time::ZERO);
+        (last >= *every).then_some((last, *every))
     }
 
     /// The trace, of a quantity that has one.
@@ -400,6 +410,16 @@ mod tests {
         // Uniform in the logarithm in the long run: half of the time below the geometric mean.
         let low = got.iter().filter(|bps| **bps < 2e6).count() as f64 / 10_000.0;
         assert!((low - 0.5).abs() < 0.1, "{low}");
+    }
+
+    #[test]
+    fn steps_are_counted_with_their_repetitions() {
+        let count = |json: &str| read(json).unwrap().count(Dur::from_s(60));
+        assert_eq!(count(r#"[["0 s", "5 Mbps"], ["1 s", "6 Mbps"]]"#), 2);
+        assert_eq!(count(r#"{"square": ["5 Mbps", "6 Mbps"], "every": "7 s"}"#), 2 * 9);
+        assert_eq!(count(r#"{"sine": ["5 Mbps", "6 Mbps"], "every": "7 s"}"#), 100 * 9);
+        assert_eq!(count(r#"{"walk": ["5 Mbps", "6 Mbps"], "step": "1 ms", "change": 0.1}"#), 60_000);
+        assert_eq!(count(r#"{"square": ["5 Mbps", "6 Mbps"], "every": "1 ns"}"#), 120_000_000_000);
     }
 
     #[test]

@@ -38,7 +38,11 @@ impl Outages {
     /// Starts and ends of the outages in a run of length `duration`, in order and without overlap.
     pub fn draw(&self, duration: Dur, rng: &mut Rng) -> Vec<(Time, Time)> {
         let (Some(up), Some(down)) = (&self.up, &self.down) else {
-            return self.times.iter().map(|&(at, length)| (Time::ZERO + at, Time::ZERO + at + length)).collect();
+            return self
+                .times
+                .iter()
+                .map(|&(at, length)| (Time::ZERO + at, (Time::ZERO + at).saturating_add(length)))
+                .collect();
         };
         let (mut all, mut now) = (Vec::new(), Time::ZERO);
         let end = Time::ZERO + duration;

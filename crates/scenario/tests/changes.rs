@@ -99,6 +99,15 @@ fn a_resolved_scenario_is_a_scenario_with_the_same_changes() {
 }
 
 #[test]
+fn the_longest_times_are_possible() {
+    let [held, _] = changes("rate = \"9 Mbps\"\ndelay = \"24 h\"\noutages = { times = [[\"59 s\", \"5124 h\"]] }");
+    assert_eq!(held.rate.map(|rate| rate.until(s(60))), Some(vec![(s(0), 9_000_000), (s(59), 0)]));
+    let far =
+        "rate = \"9 Mbps\"\ndelay = \"1 ms\"\noutages = { times = [[\"5124 h\", \"5124 h\"]], packets = \"lost\" }";
+    assert_eq!(changes(far)[0].lost.len(), 1);
+}
+
+#[test]
 fn outages_hold_packets_by_a_rate_of_zero_or_lose_them() {
     let link = |packets| {
         format!("rate = \"9 Mbps\"\ndelay = \"1 ms\"\noutages = {{ times = [[\"10 s\", \"1 s\"]]{packets} }}")
@@ -129,6 +138,11 @@ fn what_cannot_be_is_refused_at_its_key_with_a_remedy() {
         (&format!("{fast}outages = {{ up = \"1 s\" }}"), "link.l.outages", "write both"),
         (&format!("{fast}outages = {{ up = \"1 s\", down = \"0 s\" }}"), "link.l.outages.down", "longer"),
         (&format!("{fast}outages = {{ up = \"1 us\", down = \"1 us\" }}"), "link.l.outages", "longer"),
+        (
+            "rate = { square = [\"1 Mbps\", \"2 Mbps\"], every = \"1 us\" }\ndelay = \"1 ms\"",
+            "120000000 steps",
+            "longer",
+        ),
         (&format!("{fast}aggregation = {{}}"), "link.l.aggregation", "`every`"),
         (&format!("{fast}aggregation = {{ time = \"0 s\" }}"), "link.l.aggregation.time", "longer"),
         (&format!("{fast}aggregation = {{ bytes = \"0 B\" }}"), "link.l.aggregation.bytes", "at least a packet"),
@@ -198,6 +212,8 @@ fn a_wrong_trace_is_refused_once_with_file_and_line() {
     let said = traced("time_s,rate_mbps\n0,5\n0,6\n").expect_err("a wrong trace");
     assert!(said.contains("`link.l.rate.csv`: fade.csv:3: the time 0 does not follow"), "{said}");
     assert_eq!(said.matches("fade.csv:3").count(), 1, "{said}");
+    let said = traced("time_s,rate_mbps\n0,5\n9,6\n").expect_err("a step at the end of the period");
+    assert!(said.contains("`link.l.rate.every` is 9 s, and the last step of the trace begins at 9 s"), "{said}");
     // Without a supplier it stays a name.
     let file = file("rate = { csv = \"fade.csv\" }\ndelay = \"1 ms\"");
     assert!(

@@ -55,13 +55,14 @@ pub(crate) fn check(link: &Link, path: &Path, duration: Dur, found: &mut Finding
 }
 
 fn check_steps<T: Level>(varying: &Varying<T>, at: &Path, duration: Dur, found: &mut Findings<'_>) {
+    check_period(varying, at, found);
     let count = varying.count(duration);
     let message = format!("`{at}` has {count} steps in a run");
     found.unless(
         count <= MOST_STEPS as u64,
         at,
         message,
-        format!("at most {MOST_STEPS} are possible: write a longer `step`"),
+        format!("at most {MOST_STEPS} are possible: write a longer `step` or `every`"),
     );
 }
 
@@ -97,6 +98,15 @@ fn check_bursts(bursts: &Aggregation, link: &Link, path: &Path, found: &mut Find
     for (key, given) in [("jitter", link.jitter.is_some()), ("shaper", link.shaper.is_some())] {
         let message = format!("`{at}` and `{path}.{key}` cannot both hold");
         found.unless(!given, &at, message, "leave one of them out; `access` varies the times of bursts");
+    }
+}
+
+/// Rejects a trace whose period ends before its last step.
+fn check_period<T: Level>(varying: &Varying<T>, at: &Path, found: &mut Findings<'_>) {
+    let at = at.key("every");
+    if let Some((last, every)) = varying.beyond_period() {
+        let message = format!("`{at}` is {every}, and the last step of the trace begins at {last}");
+        found.value(&at, message, "write a longer time, or leave it out");
     }
 }
 
