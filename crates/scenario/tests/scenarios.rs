@@ -3,10 +3,11 @@
 use crate::common;
 
 use std::fs;
+use std::sync::Arc;
 
 use ecnlab_base::Dur;
 use ecnlab_engine::{Column, Plan};
-use ecnlab_scenario::{Scenario, parse_scenario};
+use ecnlab_scenario::{Asked, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
 
 /// Three sources and two sinks around a bottleneck; six flows.
 const PAIRS: &str = "\
@@ -57,6 +58,28 @@ fn scenario(text: &str) -> Scenario {
     parse_scenario("x.toml", text).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Reads the traces of the examples, and has no laws.
+#[derive(Debug)]
+struct Traces;
+
+impl Supplier for Traces {
+    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
+        Err("none".to_owned())
+    }
+    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+        Err("none".to_owned())
+    }
+    fn trace(&self, _: &str, file: &str) -> Result<(String, String), String> {
+        let text = fs::read_to_string(common::root().join("examples").join(file)).map_err(|e| e.to_string())?;
+        Ok((text, "ab".to_owned()))
+    }
+}
+
+/// A scenario without user-defined laws, with its traces.
+fn traced(text: &str) -> Scenario {
+    parse_scenario_with("x.toml", text, Arc::new(Traces)).unwrap_or_else(|e| panic!("{e}"))
+}
+
 fn link<'a>(plan: &'a Plan, name: &str) -> &'a ecnlab_engine::LinkPlan {
     plan.links.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("{name}"))
 }
@@ -90,7 +113,8 @@ fn every_example_delivers_data() {
             continue;
         }
         let short = [("duration".to_owned(), "10 s".into()), ("warmup".to_owned(), "1 s".into())];
-        let scenario = scenario(&text).with(&short).unwrap_or_else(|e| panic!("{e}"));
+        let read = if text.contains("{ csv = ") { traced(&text) } else { scenario(&text) };
+        let scenario = read.with(&short).unwrap_or_else(|e| panic!("{e}"));
         let output = match ecnlab_engine::run(&scenario.plan(1), 1) {
             // Nobody supplies user-defined laws here; python/tests/test_userlaws.py has them.
             Err(ecnlab_engine::Error::Unsupplied(_)) => {
