@@ -101,7 +101,7 @@ def test_after_a_fall_to_a_fiftieth_prague_fills_fq_codel_for_long_and_a_halving
 ) -> None:
     link = 'rate = [["0 s", "50 Mbps"], ["10 s", "1 Mbps"]]\ndelay = "40 ms"'
     prague, halving = (_longest_rtt(written(link, "fq_codel"), profile) for profile in ("l4s", "linux-7"))
-    # heistp/l4s-tests reports RTTs above 4 s for such a fall: each mark takes a small part of Prague's window.
+    # heistp/l4s-tests reports RTTs above 4 s for such a fall: alpha grows slowly while an RTT takes seconds.
     assert prague["srtt_s"].max() > 4.0
     assert prague.filter(pl.col("srtt_s") > 3.0).height > 150  # samples of 0.1 s
     assert halving.filter(pl.col("time_s") > 16)["srtt_s"].max() < 0.5
