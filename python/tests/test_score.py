@@ -14,7 +14,7 @@ from ecnlab import SpecError, _core
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.stats import Interval
 from ecnlab.scenario import advice, sketched
-from ecnlab.scoring import building, judging, read, score, subject, write, write_page
+from ecnlab.scoring import building, judging, read, score, subject, subjects, write, write_page
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import Criterion, Sheet, built_in, flows, limit_packets, read_limits
 
@@ -46,10 +46,8 @@ def short(names: Sequence[str], seeds: int = 3) -> Sheet:
 
 
 def scored(queue: str, folder: Path, names: Sequence[str] = ("newreno", "udp-beside"), seeds: int = 3) -> Card:
-    reference = subject(built_in().against)
     return score(
-        subject(queue),
-        reference,
+        subjects(built_in(), subject(queue)),
         folder,
         short(names, seeds),
         workers=2,
@@ -96,14 +94,14 @@ def test_the_files_have_the_flows_and_limits_of_each_case(tmp_path: Path) -> Non
     sheet = built_in()
     by_name = {one.name: one for one in sheet.scenarios}
     made = {
-        name: building.write(tmp_path, sheet, by_name[name], subject("codel"), subject("droptail"), "quick")
+        name: building.write(tmp_path, sheet, by_name[name], subjects(sheet, subject("codel")), "quick")
         for name in ("congestion", "varying-load", "rtt", "varying-rate")
     }
     assert [one.resolved["flow"]["tcp"]["count"] for one in made["congestion"].scenarios][::2] == [6, 13, 19]
     load = made["varying-load"].run(0).scenario.resolved["flow"]
     assert {name: flow["count"] for name, flow in load.items()} == {"mild": 6, "medium": 7, "heavy": 6}
     for one in made["rtt"].scenarios:
-        limits = {one.resolved["queue"][arm]["limit"] for arm in building.ARMS}
+        limits = {one.resolved["queue"][arm]["limit"] for arm in sheet.arms}
         far = one.resolved["link"]["second"]["delay"] == "279 ms"
         assert limits == {"467 packets" if far else "83 packets"}
     rates = [one.resolved["link"]["bottleneck"]["rate"] for one in made["varying-rate"].scenarios]
@@ -116,7 +114,7 @@ def test_every_scenario_is_valid_for_every_queue(queue: str, tmp_path: Path) -> 
     assert len(sheet.scenarios) == 10
     for one in sheet.scenarios:
         for size in ("quick", "full") if queue == "fq_codel" else ("quick",):
-            made = building.write(tmp_path, sheet, one, subject(queue), subject("droptail"), size)
+            made = building.write(tmp_path, sheet, one, subjects(sheet, subject(queue)), size)
             assert len(made) == 2 * len(one.cases) * sheet.replicates[size]
             assert {c.measure for c in one.criteria} <= set(building.metrics(one))
             assert {c.case for c in one.criteria} - {None} <= {case.name for case in one.cases}

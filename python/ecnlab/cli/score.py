@@ -1,8 +1,10 @@
-"""``ecnlab score``: a card of a queue in the scenarios of an RFC."""
+"""``ecnlab score``: a card of a queue or a sender in the scenarios of an RFC."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import click
 
@@ -16,46 +18,78 @@ def score() -> None:
     """Score a law in the scenarios of an RFC: a card with measures and verdicts."""
 
 
+def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that cards share."""
+    for option in (
+        as_json,
+        no_python,
+        click.option(
+            "--jobs", "--workers", "jobs", type=Workers, help="Number of runs at a time. [default: one per core]"
+        ),
+        click.option("--scenario", "only", multiple=True, help="Only this scenario. Can be repeated."),
+        click.option("--criteria", type=File, help="File with other limits of criteria."),
+        click.option("--full", is_flag=True, help="More seeds and longer runs."),
+        click.option("--out", type=File, help="Folder of the card. [default: results/score-NAME]"),
+    ):
+        command = option(command)
+    return command
+
+
 @score.command()
 @click.argument("queue")
-@click.option("--out", type=File, help="Folder of the card. [default: results/score-NAME]")
-@click.option("--full", is_flag=True, help="More seeds and longer runs.")
 @click.option("--against", help="The queue discipline to compare with. [default: that of RFC 7928, drop-tail]")
-@click.option("--criteria", type=File, help="File with other limits of criteria.")
-@click.option("--scenario", "only", multiple=True, help="Only this scenario. Can be repeated.")
-@click.option("--jobs", "--workers", "jobs", type=Workers, help="Number of runs at a time. [default: one per core]")
-@no_python
-@as_json
+@card_options
 @examples("""
       ecnlab score aqm codel
       ecnlab score aqm mine.toml:gentle --full
       ecnlab score aqm laws/step.py:Step --scenario newreno --scenario cubic
 """)
-def aqm(
-    queue: str,
-    out: Path | None,
-    full: bool,
-    against: str | None,
-    criteria: Path | None,
-    only: tuple[str, ...],
-    jobs: int | None,
-    as_json: bool,
-) -> None:
+def aqm(queue: str, against: str | None, **options: Any) -> None:
     """Run QUEUE in the scenarios of RFC 7928 beside drop-tail, and write a card.
 
     QUEUE is a queue discipline, FILE.toml or FILE.toml:NAME (a table [queue.NAME] of a scenario), or FILE.py:CLASS. Finished
     runs are not repeated: after an interruption, the same command continues.
     """
+    _score("aqm", queue, against=against, **options)
+
+
+@score.command()
+@click.argument("sender")
+@card_options
+@examples("""
+      ecnlab score cc bbr
+      ecnlab score cc mine.toml:gentle --full
+      ecnlab score cc laws/reno.py:Reno --scenario harm --scenario loss
+""")
+def cc(sender: str, **options: Any) -> None:
+    """Run SENDER in the scenarios of RFC 9743 beside Reno and CUBIC, and write a card.
+
+    SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. Finished
+    runs are not repeated: after an interruption, the same command continues.
+    """
+    _score("cc", sender, **options)
+
+
+def _score(
+    kind: Literal["aqm", "cc"],
+    argument: str,
+    *,
+    out: Path | None,
+    full: bool,
+    criteria: Path | None,
+    only: tuple[str, ...],
+    jobs: int | None,
+    as_json: bool,
+    against: str | None = None,
+) -> None:
     from ecnlab import scoring  # its libraries take a second to load
 
-    sheet = scoring.built_in()
-    subject = scoring.subject(queue)
-    reference = scoring.discipline(against or sheet.against)
-    folder = out or Path("results") / f"score-{subject.name}"
+    sheet = scoring.built_in(kind)
+    subjects = scoring.subjects(sheet, scoring.subject(argument, kind), against)
+    folder = out or Path("results") / f"score-{subjects['subject'].name}"
     with resumable(folder), console.progresses() as begin:
         card = scoring.score(
-            subject,
-            reference,
+            subjects,
             folder,
             sheet,
             size="full" if full else "quick",

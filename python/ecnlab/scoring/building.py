@@ -10,13 +10,15 @@ from ecnlab._core import Experiment
 from ecnlab.base.errors import FolderError
 from ecnlab.scenario.built import toml_key, toml_value
 from ecnlab.scenario.files import read_experiment
-from ecnlab.scoring.sheet import ONE_CASE, REFERENCE, Case, Scenario, Sheet, Size, flows, limit_packets
+from ecnlab.scoring.sheet import ONE_CASE, SUBJECT, Case, Kind, Scenario, Sheet, Size, flows
 from ecnlab.scoring.subject import Subject
 
 LINK: Final = "bottleneck"
-SUBJECT: Final = "subject"
-ARMS: Final = (SUBJECT, REFERENCE)
-"""Arms of each experiment, and names of their queues."""
+Subjects = Mapping[str, Subject]
+"""Queues or TCPs by arm, which is also the name of their table."""
+
+SUBJECTS: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "sender"}
+"""A subject in words."""
 
 COUNT: Final = ".count"
 
@@ -24,28 +26,30 @@ SOJOURNS: Final = {"delay_mean_s": "sojourn_mean_s", "delay_p99_s": "sojourn_p99
 COUNTS: Final = ("arrived", "dropped", "marks")
 
 
-def limit(scenario: Scenario, case: Case) -> int:
-    """The limit of both queues in packets."""
-    return limit_packets(scenario.rate, case.rtt)
-
-
-def scenario_text(sheet: Sheet, scenario: Scenario, subject: Subject, reference: Subject, size: Size) -> str:
-    """The scenario as TOML, with the queues of both arms; its bottleneck has the subject's."""
-    packets = limit(scenario, scenario.cases[0])
+def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> str:
+    """The scenario as TOML, with the queues or TCPs of all arms; the subject's are in use."""
+    packets = scenario.limit(scenario.cases[0])
     base = sheet.base
     link = {**base["link"], **scenario.tables["link"]}
-    link[LINK] = {**link[LINK], "rate": scenario.rate, "queue": SUBJECT}
+    link[LINK] = {**link[LINK], "rate": scenario.rate, "queue": SUBJECT if sheet.kind == "aqm" else LINK}
     tables: dict[str, Any] = {
         "format": base["format"],
         "title": f"{sheet.source} §{scenario.section}: {scenario.title}",
         "duration": scenario.duration[size],
         "warmup": scenario.warmup,
         "link": link,
-        "queue": {SUBJECT: subject.table(packets), REFERENCE: reference.table(packets)},
-        "tcp": base["tcp"],
+        "queue": _queues(sheet, scenario, subjects, packets),
+        "tcp": base["tcp"] if sheet.kind == "aqm" else {arm: one.parameters for arm, one in subjects.items()},
         "flow": {name: _counted(flow, sheet, packets) for name, flow in scenario.tables["flow"].items()},
     }
     return "\n".join(_lines(tables)) + "\n"
+
+
+def _queues(sheet: Sheet, scenario: Scenario, subjects: Subjects, packets: int) -> dict[str, Any]:
+    if sheet.kind == "aqm":
+        return {arm: one.table(packets) for arm, one in subjects.items()}
+    table = {**sheet.base["queue"], **scenario.tables["queue"]}[LINK]
+    return {LINK: {**table, "limit": f"{packets} packets"}}
 
 
 def _counted(flow: Mapping[str, Any], sheet: Sheet, packets: int) -> dict[str, Any]:
@@ -65,14 +69,15 @@ def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{toml_key(key)} = {toml_value(value, key)}" for key, value in table.items())
 
 
-def experiment_text(sheet: Sheet, scenario: Scenario, subject: Subject, reference: Subject, size: Size) -> str:
-    """The experiment as TOML: the subject and the reference as arms, the cases as an axis."""
+def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> str:
+    """The experiment as TOML: the subject and what it is compared with as arms, the cases as an axis."""
+    labels = [one.label for one in subjects.values()]
     tables: dict[str, Any] = {
         "format": 1,
-        "title": f"{subject.label} and {reference.label}: {sheet.source} §{scenario.section}, {scenario.title}",
+        "title": f"{', '.join(labels[:-1])} and {labels[-1]}: {sheet.source} §{scenario.section}, {scenario.title}",
         "scenario": scenario_file(scenario),
         "replicates": sheet.replicates[size],
-        "arm": {arm: {"set": {f"link.{LINK}.queue": arm}} for arm in ARMS},
+        "arm": {arm: {"set": _in_use(sheet, scenario, arm)} for arm in sheet.arms},
         "metrics": metrics(scenario),
     }
     if [case.name for case in scenario.cases] != [ONE_CASE]:
@@ -81,9 +86,17 @@ def experiment_text(sheet: Sheet, scenario: Scenario, subject: Subject, referenc
     return "\n".join(f"{key} = {toml_value(value, key)}" for key, value in tables.items()) + "\n"
 
 
+def _in_use(sheet: Sheet, scenario: Scenario, arm: str) -> dict[str, str]:
+    """The keys by which ``arm`` takes the place of the subject."""
+    if sheet.kind == "aqm":
+        return {f"link.{LINK}.queue": arm}
+    return {f"flow.{name}.tcp": arm for name, flow in scenario.tables["flow"].items() if flow["tcp"] == SUBJECT}
+
+
 def _overrides(sheet: Sheet, scenario: Scenario, case: Case) -> dict[str, Any]:
-    packets = limit(scenario, case)
-    found: dict[str, Any] = {f"queue.{arm}.limit": f"{packets} packets" for arm in ARMS}
+    packets = scenario.limit(case)
+    queues = sheet.arms if sheet.kind == "aqm" else (LINK,)
+    found: dict[str, Any] = {f"queue.{name}.limit": f"{packets} packets" for name in queues}
     for key, value in case.set.items():
         level = key.endswith(COUNT) and isinstance(value, str)
         found[key] = flows(value, sheet.congestion, packets) if level else value
@@ -120,18 +133,18 @@ def experiment_file(scenario: Scenario) -> str:
     return f"{scenario.name}.toml"
 
 
-def write(
-    folder: Path, sheet: Sheet, scenario: Scenario, subject: Subject, reference: Subject, size: Size
-) -> Experiment:
+def write(folder: Path, sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> Experiment:
     """Write both files into ``folder`` and return the experiment.
 
-    Raises FolderError if ``folder`` has runs of another scenario of this name, SpecError if the queue cannot be used in it.
+    Raises FolderError if ``folder`` has runs of another scenario of this name, SpecError if a subject cannot be used in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    question = (sheet, scenario, subject, reference, size)
+    question = (sheet, scenario, subjects, size)
     path, text = folder / scenario_file(scenario), scenario_text(*question)
     if (folder / scenario.name).exists() and path.is_file() and path.read_text(encoding="utf-8") != text:
-        raise FolderError(f"{folder} has runs of another queue or other parameters: choose another folder with --out")
+        raise FolderError(
+            f"{folder} has runs of another {SUBJECTS[sheet.kind]} or other parameters: choose another folder with --out"
+        )
     path.write_text(text, encoding="utf-8")
     (folder / experiment_file(scenario)).write_text(experiment_text(*question), encoding="utf-8")
     return read_experiment(folder / experiment_file(scenario))

@@ -10,15 +10,20 @@ from ecnlab.base import stats
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.folder.sealed_json import read_json, write_json
-from ecnlab.scoring.building import ARMS, COUNTS, experiment_file
+from ecnlab.scoring.building import COUNTS, SUBJECTS, experiment_file
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
-from ecnlab.scoring.sheet import Scenario, Sheet, Size, limit_packets
+from ecnlab.scoring.sheet import REFERENCE, SUBJECT, Kind, Scenario, Sheet, Size
 from ecnlab.scoring.subject import Subject
 from ecnlab.stages.words import counted
 
 FORMAT: Final = 1
-KIND: Final = "score aqm"
+KINDS: Final[Mapping[Kind, str]] = {"aqm": "score aqm", "cc": "score cc"}
+"""Values of the card's ``kind``."""
+
 FILE: Final = "card.json"
+
+REPORTED: Final = "report"
+"""Weight of a scenario whose failure is reported, and is no reason to reject the subject (RFC 9743 §7)."""
 
 Card = dict[str, Any]
 """``docs/score.md`` lists its keys."""
@@ -30,7 +35,7 @@ PLANE: Final = ("delay_mean_s", "goodput_bps")
 """Measures of the axes of goodput over delay (RFC 7928 §2.7)."""
 
 
-def scored(scenario: Scenario, values: Samples, replicates: int) -> dict[str, Any]:
+def scored(sheet: Sheet, scenario: Scenario, values: Samples, replicates: int) -> dict[str, Any]:
     """The entry of a scenario that was run."""
     judged = judge(scenario, values)
     return {
@@ -39,17 +44,31 @@ def scored(scenario: Scenario, values: Samples, replicates: int) -> dict[str, An
         "why_not": "",
         "criteria": [one.as_json() for one in judged],
         "measures": [
-            {"case": case, "queue": arm, "measure": measure, **interval_json(mean(found))}
+            {"case": case, SUBJECTS[sheet.kind]: arm, "measure": measure, **interval_json(mean(found))}
             for (arm, case, measure), found in values.items()
             if measure not in COUNTS
         ],
+        **_incumbents(sheet, scenario, values),
         "points": [
-            {"case": case.name, "queue": arm, **{name: values[arm, case.name, name][seed] for name in PLANE}}
+            {
+                "case": case.name,
+                SUBJECTS[sheet.kind]: arm,
+                **{name: values[arm, case.name, name][seed] for name in PLANE},
+            }
             for case in scenario.cases
-            for arm in ARMS
+            for arm in sheet.arms
             for seed in range(replicates)
         ],
     }
+
+
+def _incumbents(sheet: Sheet, scenario: Scenario, values: Samples) -> dict[str, Any]:
+    """The scores of the senders that the subject is compared with; none for queues."""
+    if sheet.kind == "aqm":
+        return {}
+    judged = {arm: judge(scenario, values, arm) for arm in sheet.arms if arm != SUBJECT}
+    found = {arm: {"verdict": verdict(one), "criteria": [row.as_json() for row in one]} for arm, one in judged.items()}
+    return {"incumbents": found}
 
 
 def not_applicable(scenario: Scenario, why: str) -> dict[str, Any]:
@@ -66,7 +85,7 @@ def _about(scenario: Scenario) -> dict[str, Any]:
         "weight": scenario.weight,
         "about": scenario.about,
         "stands": list(scenario.stands),
-        "limit_packets": {case.name: limit_packets(scenario.rate, case.rtt) for case in scenario.cases},
+        "limit_packets": {case.name: scenario.limit(case) for case in scenario.cases},
         "experiment": experiment_file(scenario),
     }
 
@@ -74,33 +93,34 @@ def _about(scenario: Scenario) -> dict[str, Any]:
 def card(
     sheet: Sheet,
     size: Size,
-    queues: Mapping[str, Subject],
+    subjects: Mapping[str, Subject],
     resolved: Mapping[str, Mapping[str, Any]],
     entries: Sequence[dict[str, Any]],
     left_out: int,
     criteria: str | None = None,
 ) -> Card:
-    """The card of ``entries``. ``queues`` and their tables with all defaults, ``resolved``, are by arm.
+    """The card of ``entries``. ``subjects`` and their tables with all defaults, ``resolved``, are by arm.
 
     ``left_out`` scenarios of the sheet were not asked for; ``criteria`` is the file with other limits.
     """
     found: Card = {
         "format": FORMAT,
-        "kind": KIND,
+        "kind": KINDS[sheet.kind],
         "ecnlab": maker(),
         "source": sheet.source,
         "size": size,
         "replicates": sheet.replicates[size],
         "left_out": left_out,
         "criteria": criteria,
-        **{arm: _queue(queues[arm], resolved[arm]) for arm in ARMS},
+        **({"incumbents": list(sheet.incumbents)} if sheet.incumbents else {}),
+        **{arm: _subject(subjects[arm], resolved[arm]) for arm in sheet.arms},
         "verdicts": {kind: sum(one["verdict"] == kind for one in entries) for kind in VERDICTS},
         "scenarios": list(entries),
     }
     return {**found, "summary": summary(found)}
 
 
-def _queue(one: Subject, resolved: Mapping[str, Any]) -> dict[str, Any]:
+def _subject(one: Subject, resolved: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": one.name,
         "argument": one.argument,
@@ -111,6 +131,21 @@ def _queue(one: Subject, resolved: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def kind_of(card: Card) -> Kind:
+    """Whether ``card`` is that of a queue or of a sender."""
+    return next(one for one, name in KINDS.items() if name == card["kind"])
+
+
+def word(card: Card) -> str:
+    """The word for a subject, which is also the key of an arm in ``measures`` and ``points``."""
+    return SUBJECTS[kind_of(card)]
+
+
+def arms(card: Card) -> list[str]:
+    """The arms of ``card``: keys of its subjects, the first of which it is about."""
+    return [SUBJECT, REFERENCE, *card.get("incumbents", [])]
+
+
 def write(card: Card, folder: Path) -> Path:
     """Write ``card.json`` into ``folder`` and return its path. Raises OSError."""
     path = folder / FILE
@@ -118,26 +153,44 @@ def write(card: Card, folder: Path) -> Path:
     return path
 
 
-def read(folder: Path) -> Card:
-    """The card in ``folder``. Raises FolderError if there is none, of another version, or damaged; OSError."""
+def read(folder: Path, kind: Kind = "aqm") -> Card:
+    """The card of ``kind`` in ``folder``. Raises FolderError if there is none, of another version, or damaged; OSError."""
     path = folder / FILE
     if not path.is_file():
-        raise FolderError(f"{folder} has no {FILE}: `ecnlab score aqm NAME --out {folder}` writes one")
+        raise FolderError(f"{folder} has no {FILE}: `ecnlab {KINDS[kind]} NAME --out {folder}` writes one")
     found = read_json(path)
-    if (found.get("format"), found.get("kind")) != (FORMAT, KIND):
-        raise FolderError(f"{path} is no card of format {FORMAT}: score the queue again into another folder")
+    if (found.get("format"), found.get("kind")) != (FORMAT, KINDS[kind]):
+        raise FolderError(f"{path} is no card of format {FORMAT}: score the {SUBJECTS[kind]} again into another folder")
     return found
 
 
 def summary(card: Card) -> list[str]:
-    """Three lines: the verdicts, the typical effect against the reference, and what did not meet its criteria."""
-    return [_verdicts(card), _effect(card), _exceptions(card)]
+    """Three lines: the verdicts, the typical effect against the reference, and what did not meet its criteria.
+
+    Lines of incumbents follow, with their verdicts.
+    """
+    others = [arm for arm in arms(card) if arm != SUBJECT] if kind_of(card) == "cc" else []
+    return [_verdicts(card), _effect(card), _exceptions(card), *(_incumbent(card, arm) for arm in others)]
 
 
 def _verdicts(card: Card) -> str:
-    counts: Mapping[Verdict, int] = card["verdicts"]
-    said = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
+    said = _counts(card["verdicts"])
     return f"{card['subject']['label']} in {counted(len(card['scenarios']), 'scenario')} of {card['source']}: {said}"
+
+
+def _counts(counts: Mapping[Verdict, int]) -> str:
+    return ", ".join(f"{one} {count}" for one, count in counts.items() if count)
+
+
+def _incumbent(card: Card, arm: str) -> str:
+    """The verdicts on a sender that the subject is compared with, and the scenarios that it does not meet."""
+    scores = {one["name"]: one["incumbents"][arm]["verdict"] for one in card["scenarios"] if "incumbents" in one}
+    counts = {kind: list(scores.values()).count(kind) for kind in VERDICTS}
+    parts = [_counts(counts) or "no scenario was run"]
+    for kind in ("fails", "inconclusive"):
+        names = [_weighed(one) for one in card["scenarios"] if scores.get(one["name"]) == kind]
+        parts += [f"{kind}: {', '.join(names)}"] if names else []
+    return f"{card[arm]['label']} by the same criteria: {'; '.join(parts)}"
 
 
 def _effect(card: Card) -> str:
@@ -160,19 +213,24 @@ def _pairs(card: Card, measure: str) -> list[tuple[float, float]]:
     """The means of ``measure`` of both queues in each case where both are defined; positive, except for losses."""
     found = []
     for one in card["scenarios"]:
-        rows = {(row["case"], row["queue"]): row["mean"] for row in one["measures"] if row["measure"] == measure}
+        rows = {(row["case"], row[word(card)]): row["mean"] for row in one["measures"] if row["measure"] == measure}
         for case in one["limit_packets"]:
-            own, other = (rows.get((case, arm)) for arm in ARMS)
+            own, other = (rows.get((case, arm)) for arm in (SUBJECT, REFERENCE))
             if own is not None and other is not None and (measure == "loss" or min(own, other) > 0):
                 found.append((own, other))
     return found
+
+
+def _weighed(scenario: Mapping[str, Any]) -> str:
+    """The name of a scenario; a failure in one of RFC 9743 §7 is reported only."""
+    return f"§7 {scenario['name']}" if scenario["weight"] == REPORTED else str(scenario["name"])
 
 
 def _exceptions(card: Card) -> str:
     parts = []
     for outcome, words in (("no", "fails"), ("undecided", "inconclusive")):
         of = {
-            one["name"]: list(dict.fromkeys(row["name"] for row in one["criteria"] if row["outcome"] == outcome))
+            _weighed(one): list(dict.fromkeys(row["name"] for row in one["criteria"] if row["outcome"] == outcome))
             for one in card["scenarios"]
         }
         listed = [f"{name} ({', '.join(names)})" for name, names in of.items() if names]

@@ -14,8 +14,7 @@ from typing import Any, Final, Literal
 from ecnlab.base import stats
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.stats import Answer, Interval
-from ecnlab.scoring.building import SUBJECT
-from ecnlab.scoring.sheet import ITSELF, ONE_CASE, REFERENCE, Criterion, Scenario
+from ecnlab.scoring.sheet import ITSELF, ONE_CASE, SUBJECT, Criterion, Scenario
 
 Verdict = Literal["meets", "fails", "inconclusive", "not applicable"]
 
@@ -71,22 +70,23 @@ def samples(metrics: pl.DataFrame) -> Samples:
     return found
 
 
-def judge(scenario: Scenario, values: Samples) -> list[Judged]:
-    """Each criterion of ``scenario`` in each case that it applies to."""
+def judge(scenario: Scenario, values: Samples, arm: str = SUBJECT) -> list[Judged]:
+    """Each criterion of ``scenario`` in each case that it applies to, with ``arm`` as the subject."""
     return [
-        _judged(criterion, case.name, values)
+        _judged(criterion, case.name, values, arm)
         for criterion in scenario.criteria
         for case in scenario.cases
         if criterion.case in (None, case.name)
     ]
 
 
-def _judged(criterion: Criterion, case: str, values: Samples) -> Judged:
-    own = values[SUBJECT, case, criterion.measure]
+def _judged(criterion: Criterion, case: str, values: Samples, subject: str) -> Judged:
+    own = values[subject, case, criterion.measure]
     if criterion.against == ITSELF:
         measured = mean(own)
     else:
-        arm, other = (REFERENCE, case) if criterion.against == REFERENCE else (SUBJECT, criterion.against)
+        arms = {arm for arm, _case, _measure in values}
+        arm, other = (criterion.against, case) if criterion.against in arms else (subject, criterion.against)
         measured = ratio(own, values[arm, other, criterion.measure])
     return Judged(criterion, case, measured, outcome(criterion, measured))
 

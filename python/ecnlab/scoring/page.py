@@ -15,9 +15,9 @@ from ecnlab.plots.cloud import LEAST, ellipse
 from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
-from ecnlab.scoring.building import ARMS
-from ecnlab.scoring.card import PLANE, Card
+from ecnlab.scoring.card import KINDS, PLANE, Card, arms, kind_of, word
 from ecnlab.scoring.running import runs_folder
+from ecnlab.scoring.sheet import Kind
 from ecnlab.stages.words import counted
 
 FILE: Final = "card.html"
@@ -32,6 +32,10 @@ TONES: Final[Mapping[str, Tone]] = {
     "undecided": "open",
 }
 MARKS: Final = {"yes": "", "no": " (fails)", "undecided": " (inconclusive)"}
+LIMITS: Final[Mapping[Kind, str]] = {
+    "aqm": "Limits: rate x largest RTT, the same for both queues (RFC 7928 §3.2).",
+    "cc": "Limits of the queues: a multiple of rate x RTT, which each scenario states.",
+}
 BOUNDS: Final = {"at_most": "at most", "at_least": "at least"}
 
 
@@ -44,20 +48,20 @@ def write_page(card: Card, folder: Path) -> Path:
 
 def page(card: Card, folder: Path) -> Page:
     """The page of the card in ``folder``."""
-    verdicts, effect, exceptions = card["summary"]
+    verdicts, effect, exceptions, *others = card["summary"]
     made = card["ecnlab"]
     left = f", {card['left_out']} scenarios left out" if card["left_out"] else ""
     return Page(
         title=f"{card['subject']['label']}: card of {card['source']}",
-        kicker=f"ecnlab {made['version']}, score aqm, {card['size']} size{left}",
+        kicker=f"ecnlab {made['version']}, {card['kind']}, {card['size']} size{left}",
         answer=f"{verdicts}.",
-        lede=f"{effect[0].upper()}{effect[1:]}. {exceptions[0].upper()}{exceptions[1:]}.",
+        lede=f"{effect[0].upper()}{effect[1:]}. {exceptions[0].upper()}{exceptions[1:]}. {' '.join(f'{line}.' for line in others)}".rstrip(),
         tallies=[_tally(card)],
         findings=(),
         sections=list(_sections(card, folder)),
         footer="Every number is in card.json beside this page (docs/score.md).",
         facts=[
-            ("queue", card["subject"]["label"]),
+            (word(card), card["subject"]["label"]),
             ("against", card["reference"]["label"]),
             ("seeds per case", str(card["replicates"])),
             ("ecnlab", f"{made['version']} ({made['commit'] or made['build']})"),
@@ -72,6 +76,8 @@ def _tally(card: Card) -> Tally:
 
 def _sections(card: Card, folder: Path) -> Iterator[Section]:
     yield Section("scenarios", "Scenarios", "One failed criterion decides, then an undecided one.", [_scenarios(card)])
+    if kind_of(card) == "cc":
+        yield Section("incumbents", "Incumbents", "The same criteria for the senders in use.", [_incumbents(card)])
     intro = (
         f"{card['source']} has no thresholds: these are ours, and `--criteria` changes them. A criterion holds or fails if its whole "
         "95 % interval (Student's t over seeds) is on one side of the limit."
@@ -83,29 +89,46 @@ def _sections(card: Card, folder: Path) -> Iterator[Section]:
     )
     tables: list[Block] = [_measures(card, one) for one in card["scenarios"] if one["measures"]]
     yield Section("measures", "Measures", "Means with 95 % intervals.", tables, folded=True)
-    parameters = "Chosen once, for all scenarios. Limits: rate x largest RTT, the same for both queues (RFC 7928 §3.2)."
-    yield Section("parameters", "Parameters", parameters, [*(_parameters(card[arm]) for arm in ARMS), _limits(card)])
+    parameters = f"Chosen once, for all scenarios. {LIMITS[kind_of(card)]}"
+    yield Section(
+        "parameters", "Parameters", parameters, [*(_parameters(card[arm]) for arm in arms(card)), _limits(card)]
+    )
     yield Section(
         "repeat", "Commands", "The first makes this card again, the others one scenario.", [_commands(card, folder)]
     )
 
 
 def _scenarios(card: Card) -> Table:
-    rows = []
-    for one in card["scenarios"]:
-        said = [f"{row['name']}{_at(row)} {_times(row)}{MARKS[row['outcome']]}" for row in one["criteria"]]
-        rows.append(
-            [
-                Cell(f"§{one['section']}", anchor=one["name"]),
-                Cell(one["title"]),
-                one["weight"],
-                Cell(one["verdict"], tone=TONES[one["verdict"]]),
-                Cell("; ".join(said) or one["why_not"]),
-                Cell(" ".join([one["about"], *(f"Stand-in for {text}." for text in one["stands"])])),
-            ]
-        )
+    rows = [
+        [
+            Cell(f"§{one['section']}", anchor=one["name"]),
+            Cell(one["title"]),
+            one["weight"],
+            Cell(one["verdict"], tone=TONES[one["verdict"]]),
+            Cell(_said(one["criteria"]) or one["why_not"]),
+            Cell(" ".join([one["about"], *(f"Stand-in for {text}." for text in one["stands"])])),
+        ]
+        for one in card["scenarios"]
+    ]
     columns = ("section", "scenario", "weight", "verdict", "criteria", "traffic")
     return Table(f"Scenarios of {card['source']}", columns, rows, cards=True)
+
+
+def _incumbents(card: Card) -> Table:
+    others = arms(card)[1:]
+    rows = []
+    for one in card["scenarios"]:
+        scores = [one["incumbents"][arm] for arm in others] if "incumbents" in one else []
+        cells = [
+            Cell(f"{score['verdict']}: {_said(score['criteria'])}", tone=TONES[score["verdict"]]) for score in scores
+        ]
+        if cells:
+            rows.append([Cell(f"§{one['section']}"), Cell(one["title"]), *cells])
+    return Table("Incumbents", ("section", "scenario", *(card[arm]["label"] for arm in others)), rows, cards=True)
+
+
+def _said(criteria: Sequence[Mapping[str, Any]]) -> str:
+    return "; ".join(f"{row['name']}{_at(row)} {_times(row)}{MARKS[row['outcome']]}" for row in criteria)
 
 
 def _criteria(card: Card) -> Table:
@@ -131,7 +154,7 @@ def _at(row: Mapping[str, Any]) -> str:
 
 
 def _divided(card: Card, row: Mapping[str, Any]) -> str:
-    others = {"reference": f" / {card['reference']['label']}'s", "itself": ""}
+    others = {arm: f" / {card[arm]['label']}'s" for arm in arms(card)} | {"itself": ""}
     return others.get(row["against"], f" / that of {row['against']}")
 
 
@@ -151,8 +174,8 @@ def _limit(row: Mapping[str, Any]) -> str:
 def _scatter(card: Card, one: Mapping[str, Any]) -> Scatter:
     clouds: list[Cloud] = []
     for case in one["limit_packets"]:
-        for arm in ARMS:
-            points = _plane(one["points"], case, arm)
+        for arm in arms(card):
+            points = _plane([row for row in one["points"] if (row["case"], row[word(card)]) == (case, arm)])
             if points:
                 name = ", ".join(filter(None, (card[arm]["label"], case)))
                 clouds.append(_cloud(name, points, len(clouds)))
@@ -162,9 +185,9 @@ def _scatter(card: Card, one: Mapping[str, Any]) -> Scatter:
     return Scatter(f"§{one['section']} {one['title']}", caption, clouds, "mean queueing delay, ms", "goodput, Mbit/s")
 
 
-def _plane(points: Sequence[Mapping[str, Any]], case: str, arm: str) -> list[tuple[float, float]]:
+def _plane(points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
     """Delay in ms and goodput in Mbit/s, of each seed in which both are defined."""
-    pairs = ([row[name] for name in PLANE] for row in points if (row["case"], row["queue"]) == (case, arm))
+    pairs = ([row[name] for name in PLANE] for row in points)
     return [(1e3 * delay, 1e-6 * goodput) for delay, goodput in pairs if delay is not None and goodput is not None]
 
 
@@ -176,12 +199,12 @@ def _cloud(name: str, points: Sequence[tuple[float, float]], style: int) -> Clou
 def _measures(card: Card, one: Mapping[str, Any]) -> Table:
     rows: dict[tuple[str, str], dict[str, Any]] = {(row["case"], row["measure"]): {} for row in one["measures"]}
     for row in one["measures"]:
-        rows[row["case"], row["measure"]][row["queue"]] = row
+        rows[row["case"], row["measure"]][row[word(card)]] = row
     cells = [
-        [Cell(case), Cell(measure), *(Cell(_value(measure, found[arm]), numeric=True) for arm in ARMS)]
+        [Cell(case), Cell(measure), *(Cell(_value(measure, found[arm]), numeric=True) for arm in arms(card))]
         for (case, measure), found in rows.items()
     ]
-    labels = [card[arm]["label"] for arm in ARMS]
+    labels = [card[arm]["label"] for arm in arms(card)]
     return Table(f"§{one['section']} {one['title']}", ("case", "measure", *labels), cells)
 
 
@@ -215,7 +238,7 @@ def _limits(card: Card) -> Table:
         for one in card["scenarios"]
         for case, packets in one["limit_packets"].items()
     ]
-    return Table("Limits of both queues", ("scenario", "case", "limit"), rows, folded=True)
+    return Table("Limits of the queues", ("scenario", "case", "limit"), rows, folded=True)
 
 
 def _commands(card: Card, folder: Path) -> Table:
@@ -231,7 +254,7 @@ def _commands(card: Card, folder: Path) -> Table:
 def _words(card: Card, folder: Path) -> list[str]:
     full = ["--full"] if card["size"] == "full" else []
     only = [word for one in card["scenarios"] for word in ("--scenario", one["name"])] if card["left_out"] else []
-    against = ["--against", card["reference"]["name"]]
+    against = ["--against", card["reference"]["name"]] if kind_of(card) == "aqm" else []
     criteria = ["--criteria", card["criteria"]] if card["criteria"] else []
     given = [*full, *against, *criteria, *only, "--out", str(folder)]
-    return ["ecnlab", "score", "aqm", card["subject"]["argument"], *given]
+    return ["ecnlab", *KINDS[kind_of(card)].split(), card["subject"]["argument"], *given]

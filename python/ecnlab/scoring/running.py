@@ -11,17 +11,19 @@ from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.scoring import building, card, judging
 from ecnlab.scoring.card import Card
-from ecnlab.scoring.sheet import REFERENCE, Scenario, Sheet, Size, read_limits
-from ecnlab.scoring.subject import Subject, marks
+from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits
+from ecnlab.scoring.subject import TABLES, Subject, marks, uses_ecn
 
 RUNS: Final = "runs"
 
-NO_MARKS: Final = "the queue does not mark: its discipline has no ECN, or `ecn` is false"
+NO_ECN: Final[Mapping[Kind, str]] = {
+    "aqm": "the queue does not mark: its discipline has no ECN, or `ecn` is false",
+    "cc": 'the sender does not use ECN: its `ecn` is "off"',
+}
 
 
 def score(
-    subject: Subject,
-    reference: Subject,
+    subjects: Mapping[str, Subject],
     folder: Path,
     sheet: Sheet,
     *,
@@ -31,26 +33,26 @@ def score(
     workers: int | None = None,
     progress: Callable[[str], Progress],
 ) -> Card:
-    """Run the scenarios of ``sheet`` and return the card; runs that ``folder`` has are not repeated.
+    """Run the scenarios of ``sheet`` with ``subjects``, by arm, and return the card; runs that ``folder`` has are not repeated.
 
     ``only`` names scenarios; none: all. ``criteria`` is a file with other limits, as `read_limits` reads. ``progress`` is
     called with the name of a scenario, and returns a function that is called after each of its runs. Raises SpecError if a
     queue cannot be used in a scenario, FolderError if ``folder`` has the runs of another queue, and as `sweep` does.
     """
-    limits = {} if criteria is None else read_limits(criteria)
+    limits = {} if criteria is None else read_limits(criteria, sheet)
     chosen = sheet.with_limits(limits).only(only)
     runs = runs_folder(folder, size)
-    queues = {building.SUBJECT: subject, REFERENCE: reference}
-    questions = [building.write(runs, chosen, one, subject, reference, size) for one in chosen.scenarios]
-    resolved = [question.run(0).scenario.resolved["queue"] for question in questions]
+    questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
+    table = TABLES[sheet.kind]
+    resolved = [question.run(0).scenario.resolved[table] for question in questions]
     entries = [
-        _entry(scenario, question, tables[building.SUBJECT], runs, workers, progress)
+        _entry(chosen, scenario, question, tables[SUBJECT], runs, workers, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
         chosen,
         size,
-        queues,
+        subjects,
         resolved[0],
         entries,
         len(sheet.scenarios) - len(entries),
@@ -64,14 +66,15 @@ def runs_folder(folder: Path, size: Size) -> Path:
 
 
 def _entry(
+    sheet: Sheet,
     scenario: Scenario,
     question: Experiment,
-    queue: Mapping[str, Any],
+    subject: Mapping[str, Any],
     folder: Path,
     workers: int | None,
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
-    if scenario.needs == "ecn" and not marks(queue):
-        return card.not_applicable(scenario, NO_MARKS)
+    if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(subject):
+        return card.not_applicable(scenario, NO_ECN[sheet.kind])
     result = sweep(question, folder / scenario.name, workers=workers, progress=progress(scenario.name))
-    return card.scored(scenario, judging.samples(result.metrics), question.replicates)
+    return card.scored(sheet, scenario, judging.samples(result.metrics), question.replicates)

@@ -1,4 +1,4 @@
-"""The sheet of an AQM card: its scenarios and criteria, read from ``assets/rfc7928.toml``."""
+"""The sheet of a card: its scenarios and criteria, read from ``assets/rfc7928.toml`` or ``assets/rfc9743.toml``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,28 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.scenario.files import read_text
 
-FILE: Final = Path(__file__).parent / "assets" / "rfc7928.toml"
+Kind = Literal["aqm", "cc"]
+"""Of what a card is: a queue, or a sender."""
+
+FILES: Final[Mapping[Kind, Path]] = {
+    "aqm": Path(__file__).parent / "assets" / "rfc7928.toml",
+    "cc": Path(__file__).parent / "assets" / "rfc9743.toml",
+}
 
 Size = Literal["quick", "full"]
 
 PACKET: Final = 1500
 """Bytes of a full packet of Ethernet."""
 
+SUBJECT: Final = "subject"
+"""The arm of the subject."""
+
 REFERENCE: Final = "reference"
 ITSELF: Final = "itself"
-"""Values of `Criterion.against` that are no case."""
+"""The arm of the reference, and the subject's own value: values of `Criterion.against`."""
+
+OWN: Final = ("link", "queue", "flow")
+"""Tables of a scenario of the sheet."""
 
 ONE_CASE: Final = ""
 """The name of the only case of a scenario without cases."""
@@ -37,7 +49,7 @@ class Criterion:
     name: str
     measure: str
     against: str
-    """`REFERENCE`: the measure divided by that of the reference queue; `ITSELF`: the measure; else the case to divide by."""
+    """`ITSELF`: the measure; an arm: the measure divided by that of the arm; else the case to divide by."""
     bound: Literal["at_most", "at_least"]
     limit: float
     reason: str
@@ -51,7 +63,8 @@ class Case:
 
     name: str
     set: Mapping[str, Any] = field(default_factory=dict)
-    rtt: str = "100 ms"
+    rtt: str = ""
+    """Empty: that of the scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +80,17 @@ class Scenario:
     """Simulated time by size."""
     warmup: str
     tables: Mapping[str, Mapping[str, Any]]
-    """Its own tables ``flow`` and ``link``, by kind and name."""
+    """Its own tables ``flow``, ``link`` and ``queue``, by kind and name."""
     cases: Sequence[Case]
     criteria: Sequence[Criterion]
     rate: str = "10 Mbps"
     """The highest rate of the bottleneck, for the limits of the queues."""
+    rtt: str = "100 ms"
+    """The largest RTT."""
+    buffer: float = 1.0
+    """The limit of queues as a multiple of rate and RTT."""
     needs: str = ""
-    """"ecn": the scenario applies only to a queue that marks."""
+    """"ecn": the scenario applies only to a queue that marks, or a sender that uses ECN."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
     jain: Sequence[str] = ()
@@ -85,18 +102,30 @@ class Scenario:
         """Names of the groups of flows."""
         return list(dict.fromkeys(flow.get("group", name) for name, flow in self.tables["flow"].items()))
 
+    def limit(self, case: Case) -> int:
+        """The limit of the bottleneck's queue in packets."""
+        return limit_packets(self.rate, case.rtt or self.rtt, self.buffer)
+
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """The scenarios of a card, and what they share."""
 
     source: str
+    kind: Kind
     against: str
-    """The queue discipline that the subject is compared with."""
+    """The reference: the queue discipline or window law that the subject is compared with."""
+    incumbents: Sequence[str]
+    """Further window laws that are scored beside the subject; names of their arms."""
     replicates: Mapping[str, int]
     congestion: Mapping[str, float]
     base: Mapping[str, Any]
     scenarios: Sequence[Scenario]
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The subject, the reference and the incumbents: arms of each experiment."""
+        return (SUBJECT, REFERENCE, *self.incumbents)
 
     def only(self, names: Sequence[str]) -> Sheet:
         """The sheet with the scenarios ``names``; with none, all. Raises EcnlabError for an unknown name."""
@@ -111,9 +140,9 @@ class Sheet:
         return replace(self, scenarios=[_limited(one, limits) for one in self.scenarios])
 
 
-def limit_packets(rate: str, rtt: str) -> int:
-    """The limit of a queue: the product of ``rate`` and ``rtt`` in full packets (RFC 7928 §3.2)."""
-    return round(quantity(rate) * quantity(rtt) / (8 * PACKET))
+def limit_packets(rate: str, rtt: str, buffer: float = 1.0) -> int:
+    """The limit of a queue: the product of ``rate`` and ``rtt``, in full packets (RFC 7928 §3.2), ``buffer`` times."""
+    return round(buffer * quantity(rate) * quantity(rtt) / (8 * PACKET))
 
 
 def flows(level: str, congestion: Mapping[str, float], packets: int) -> int:
@@ -127,15 +156,24 @@ def flows(level: str, congestion: Mapping[str, float], packets: int) -> int:
 
 
 @cache
-def built_in() -> Sheet:
-    """The scenarios of RFC 7928."""
-    return _sheet(tomllib.loads(FILE.read_text(encoding="utf-8")))
+def built_in(kind: Kind = "aqm") -> Sheet:
+    """The scenarios of RFC 7928 for queues, or of RFC 9743 for senders."""
+    return _sheet(tomllib.loads(FILES[kind].read_text(encoding="utf-8")))
 
 
 def _sheet(text: Mapping[str, Any]) -> Sheet:
     criteria = {name: _criterion(name, one) for name, one in text["criterion"].items()}
     scenarios = [_scenario(name, one, criteria) for name, one in text["scenario"].items()]
-    return Sheet(text["source"], text["against"], text["replicates"], text["congestion"], text["base"], scenarios)
+    return Sheet(
+        text["source"],
+        text["kind"],
+        text["against"],
+        text.get("incumbents", []),
+        text["replicates"],
+        text.get("congestion", {}),
+        text["base"],
+        scenarios,
+    )
 
 
 def _criterion(name: str, text: Mapping[str, Any]) -> Criterion:
@@ -146,17 +184,17 @@ def _criterion(name: str, text: Mapping[str, Any]) -> Criterion:
 
 def _scenario(name: str, text: Mapping[str, Any], criteria: Mapping[str, Criterion]) -> Scenario:
     cases = [Case(case, **settings) for case, settings in text.get("case", {ONE_CASE: {}}).items()]
-    tables = {kind: text.get(kind, {}) for kind in ("link", "flow")}
-    rest = {key: value for key, value in text.items() if key not in ("case", "criteria", "link", "flow")}
+    tables = {kind: text.get(kind, {}) for kind in OWN}
+    rest = {key: value for key, value in text.items() if key not in ("case", "criteria", *OWN)}
     return Scenario(name, **rest, tables=tables, cases=cases, criteria=[criteria[one] for one in text["criteria"]])
 
 
-def read_limits(path: Path) -> dict[str, dict[str, float]]:
-    """Limits of criteria in a file of tables such as ``[criterion.delay]`` with ``at_most = 0.7``.
+def read_limits(path: Path, sheet: Sheet | None = None) -> dict[str, dict[str, float]]:
+    """Limits of criteria of ``sheet`` (default: that of RFC 7928) in a file of tables such as ``[criterion.delay]`` with ``at_most = 0.7``.
 
     Raises EcnlabError, with file, key and remedy, for another key, bound or value; OSError.
     """
-    known = {criterion.name: criterion for one in built_in().scenarios for criterion in one.criteria}
+    known = {criterion.name: criterion for one in (sheet or built_in()).scenarios for criterion in one.criteria}
     try:
         text = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:

@@ -1,4 +1,7 @@
-"""The queue that a card is about, with its parameters: a built-in discipline, a table of a scenario, or a Python class."""
+"""The queue or TCP that a card is about, with its parameters.
+
+It is a built-in law, a table of a scenario, or a Python class.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,47 @@ from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.scenario import sketched
 from ecnlab.scenario.files import read_scenario
+from ecnlab.scoring.sheet import SUBJECT, Kind, Sheet
 
 RATE: Final = "10 Mbps"
 RTT: Final = "100 ms"
 """Rate and RTT for which required keys, such as thresholds, are chosen: those of most scenarios of the sheet."""
 
 DEFAULT: Final = "default"
-"""The queue of links without the key ``queue``: not the subject of a scenario file."""
+"""The queue or TCP of links and flows that name none: not the subject of a scenario file that has another."""
+
+USUAL: Final = "reno"
+"""The law whose TCP a Python class joins: that of the reference."""
+
+PROFILE: Final = "modern"
+"""The profile of scenarios that name none."""
+
+FAMILIES: Final[Mapping[Kind, tuple[str, str, str]]] = {
+    "aqm": ("queue", "queue", "queue discipline"),
+    "cc": ("congestion", "sender", "window law"),
+}
+"""The family of laws in the registry, that of their lines for `ecnlab new`, and a law in words."""
+
+TABLES: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "tcp"}
+"""The tables of a scenario that subjects are in."""
+
+LAW: Final[Mapping[Kind, str]] = {"aqm": "discipline", "cc": "congestion"}
+"""The key of such a table that names the law."""
+
+NAMED: Final[Mapping[Kind, str]] = {"aqm": "queues", "cc": "TCPs"}
+"""Several such tables in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A queue with its parameters."""
+    """A queue or a TCP with its parameters."""
 
     name: str
     label: str
     source: str
     """Where the parameters are from, in words."""
     parameters: Mapping[str, Any]
-    """The table ``[queue.NAME]`` without ``limit``; paths in it are absolute."""
+    """The table ``[queue.NAME]`` without ``limit``, or ``[tcp.NAME]`` with its profile; paths in it are absolute."""
     argument: str
     """What a command names it by."""
     inner_limits: bool = False
@@ -46,62 +71,92 @@ class Subject:
         return found
 
 
-def subject(argument: str) -> Subject:
-    """The queue that ``argument`` names: ``NAME``, ``FILE.toml``, ``FILE.toml:NAME`` or ``FILE.py:CLASS``.
+def subjects(sheet: Sheet, one: Subject, against: str | None = None) -> dict[str, Subject]:
+    """By arm: ``one``, the reference of ``sheet`` or the built-in law ``against``, and the incumbents of ``sheet``."""
+    names = (against or sheet.against, *sheet.incumbents)
+    others = (built_in(name, sheet.kind) for name in names)
+    return {SUBJECT: one, **dict(zip(sheet.arms[1:], others, strict=True))}
 
-    Raises EcnlabError for an unknown name and a file without such a queue, SpecError for a file that is no scenario,
+
+def subject(argument: str, kind: Kind = "aqm") -> Subject:
+    """The queue or TCP that ``argument`` names: ``NAME``, ``FILE.toml``, ``FILE.toml:NAME`` or ``FILE.py:CLASS``.
+
+    Raises EcnlabError for an unknown name and a file without such a table, SpecError for a file that is no scenario,
     OSError.
     """
     path, _, name = argument.rpartition(":")
     if argument.endswith(".toml"):
-        return _of_scenario(Path(argument), None)
+        return _of_scenario(Path(argument), None, kind)
     if path.endswith(".toml"):
-        return _of_scenario(Path(path), name)
+        return _of_scenario(Path(path), name, kind)
     if path.endswith(".py"):
-        return _of_class(Path(path), name, argument)
+        return _of_class(Path(path), name, argument, kind)
     if argument.endswith(".py"):
         raise EcnlabError(f"{argument}: no class is named: write {argument}:CLASS")
-    return built_in(argument)
+    return built_in(argument, kind)
 
 
-def built_in(name: str) -> Subject:
-    """The built-in queue discipline ``name`` with its defaults; keys that it requires are as `ecnlab new` writes them."""
-    known = [one for one in _core.laws()["queue"] if "copy" not in sketched.sketched("queue", one)]
+def built_in(name: str, kind: Kind = "aqm") -> Subject:
+    """The built-in queue discipline or window law ``name``.
+
+    A queue has its defaults, with the keys that it requires as `ecnlab new` writes them. A TCP is that of `ecnlab new`. Raises
+    EcnlabError for an unknown name.
+    """
+    family, sketches, words = FAMILIES[kind]
+    known = [one for one in _core.laws()[family] if "copy" not in sketched.sketched(sketches, one)]
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         remedy = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-        raise EcnlabError(f"there is no queue discipline {name!r}; {remedy} A file ends in .toml, or is FILE.py:CLASS")
+        raise EcnlabError(f"there is no {words} {name!r}; {remedy} A file ends in .toml, or is FILE.py:CLASS")
+    return _sender(name) if kind == "cc" else _queue(name)
+
+
+def _sender(name: str) -> Subject:
+    sketch = sketched.sketch(RATE, RTT, sketched.SKETCHES["default"]["queue"], name, "1 s")
+    scenario = tomllib.loads(sketched.text(sketch))
+    table = {"profile": scenario["profile"], **scenario["tcp"][name]}
+    return Subject(name, laws.label("congestion", name), "as ecnlab new writes it", table, name)
+
+
+def _queue(name: str) -> Subject:
     sketch = sketched.sketch(RATE, RTT, name, sketched.SKETCHES["default"]["senders"], "1 s")
     table = tomllib.loads(sketched.text(sketch))["queue"]["bottleneck"]
     source = f"the defaults; required keys as ecnlab new writes them for {RATE} and {RTT}"
     return Subject(name, laws.label("queue", name), source, _without_limit(table), name, inner_limits=True)
 
 
-def _of_class(path: Path, name: str, argument: str) -> Subject:
+def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
     if not name.isidentifier():
         raise EcnlabError(f"{argument}: {name!r} is no name of a class: write {path}:CLASS")
     if not path.is_file():
         raise EcnlabError(f"{path}: there is no such file: write FILE.py:CLASS")
-    table = {"discipline": {"python": f"{path.resolve()}:{name}"}, "ecn": True}
+    law = {"python": f"{path.resolve()}:{name}"}
+    sender = {**_sender(USUAL).parameters, "congestion": law} if kind == "cc" else {}
+    table = sender or {"discipline": law, "ecn": True}
     return Subject(name, name, f"the class {name} of {path}", table, f"{path.resolve()}:{name}")
 
 
-def _of_scenario(path: Path, name: str | None) -> Subject:
+def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     scenario = read_scenario(path)
-    tables = tomllib.loads(path.read_text(encoding="utf-8")).get("queue", {})
+    family, _sketches, words = FAMILIES[kind]
+    text = tomllib.loads(path.read_text(encoding="utf-8"))
+    table_of = TABLES[kind]
+    tables = text.get(table_of, {})
     there = [one for one in tables if one != DEFAULT] or list(tables)
     if not there:
-        raise EcnlabError(f"{path}: has no table [queue.NAME]: add one, or name a built-in discipline")
+        raise EcnlabError(f"{path}: has no table [{table_of}.NAME]: add one, or name a built-in {words}")
     if name is None and len(there) > 1:
-        raise EcnlabError(f"{path}: has the queues {', '.join(there)}: write {path}:{there[0]}")
+        raise EcnlabError(f"{path}: has the {NAMED[kind]} {', '.join(there)}: write {path}:{there[0]}")
     chosen = there[0] if name is None else name
     if chosen not in tables:
-        raise EcnlabError(f"{path}: has no table [queue.{chosen}]; there are {', '.join(there)}")
+        raise EcnlabError(f"{path}: has no table [{table_of}.{chosen}]; there are {', '.join(there)}")
     table = _absolute(_without_limit(tables[chosen]), path.parent)
-    discipline = scenario.resolved["queue"].get(chosen, table)["discipline"]
-    label = laws.label("queue", discipline) if isinstance(discipline, str) else chosen
+    if kind == "cc":
+        table = {"profile": text.get("profile", PROFILE), **table}
+    law = scenario.resolved[table_of].get(chosen, table).get(LAW[kind])
+    label = laws.label(family, law) if isinstance(law, str) else chosen
     where = f"{path.resolve()}:{chosen}"
-    return Subject(chosen, label, f"the table [queue.{chosen}] of {path}", table, where)
+    return Subject(chosen, label, f"the table [{table_of}.{chosen}] of {path}", table, where)
 
 
 def _without_limit(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,6 +173,11 @@ def _absolute(value: Any, folder: Path) -> Any:
 def _path(named: Any, folder: Path) -> Any:
     path, mark, name = str(named).rpartition(":")
     return f"{(folder / path).resolve()}{mark}{name}"
+
+
+def uses_ecn(tcp: Mapping[str, Any]) -> bool:
+    """Whether a resolved TCP uses ECN."""
+    return bool(tcp["ecn"] != "off")
 
 
 def marks(queue: Mapping[str, Any]) -> bool:
