@@ -53,7 +53,7 @@ PARSED_ONLY = (
     (r"--engine linux", "needs the kernel"),
     (r"^agree ", "needs the kernel"),
     (r"^reproduce ", "takes minutes"),
-    (r"^score aqm (?!.*--scenario)", "takes half a minute"),
+    (r"^score (aqm|cc) (?!.*--scenario)", "takes half a minute"),
     (r"^probe --host", "needs root"),
     (r"papers/", "takes minutes"),
     (r" -$", "reads standard input"),

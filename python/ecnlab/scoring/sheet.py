@@ -85,8 +85,8 @@ class Scenario:
     criteria: Sequence[Criterion]
     rate: str = "10 Mbps"
     """The highest rate of the bottleneck, for the limits of the queues."""
-    rtt: str = "100 ms"
-    """The largest RTT."""
+    rtt: str = ""
+    """The largest RTT of cases that have none of their own."""
     buffer: float = 1.0
     """The limit of queues as a multiple of rate and RTT."""
     needs: str = ""
@@ -163,7 +163,7 @@ def built_in(kind: Kind = "aqm") -> Sheet:
 
 def _sheet(text: Mapping[str, Any]) -> Sheet:
     criteria = {name: _criterion(name, one) for name, one in text["criterion"].items()}
-    scenarios = [_scenario(name, one, criteria) for name, one in text["scenario"].items()]
+    scenarios = [_scenario(name, {"rtt": text["rtt"], **one}, criteria) for name, one in text["scenario"].items()]
     return Sheet(
         text["source"],
         text["kind"],
