@@ -77,12 +77,14 @@ def _tally(card: Card) -> Tally:
 def _sections(card: Card, folder: Path) -> Iterator[Section]:
     yield Section("scenarios", "Scenarios", "One failed criterion decides, then an undecided one.", [_scenarios(card)])
     if kind_of(card) == "cc":
-        yield Section("incumbents", "Incumbents", "The same criteria for the senders in use.", [_incumbents(card)])
+        yield Section(
+            "incumbents", "Incumbents", "The same criteria for the senders in use.", [_incumbents(card)], "narrow"
+        )
     intro = (
         f"{card['source']} has no thresholds: these are ours, and `--criteria` changes them. A criterion holds or fails if its whole "
         "95 % interval (Student's t over seeds) is on one side of the limit."
     )
-    yield Section("criteria", "Criteria", intro, [_criteria(card)])
+    yield Section("criteria", "Criteria", intro, [_criteria(card)], "narrow")
     figures: list[Block] = [_scatter(card, one) for one in card["scenarios"] if one["points"]]
     yield Section(
         "plane", "Goodput over delay", "As in RFC 7928 §2.7: better is up and to the left.", figures, "narrow"
@@ -91,10 +93,18 @@ def _sections(card: Card, folder: Path) -> Iterator[Section]:
     yield Section("measures", "Measures", "Means with 95 % intervals.", tables, folded=True)
     parameters = f"Chosen once, for all scenarios. {LIMITS[kind_of(card)]}"
     yield Section(
-        "parameters", "Parameters", parameters, [*(_parameters(card[arm]) for arm in arms(card)), _limits(card)]
+        "parameters",
+        "Parameters",
+        parameters,
+        [*(_parameters(card[arm]) for arm in arms(card)), _limits(card)],
+        "narrow",
     )
     yield Section(
-        "repeat", "Commands", "The first makes this card again, the others one scenario.", [_commands(card, folder)]
+        "repeat",
+        "Commands",
+        "The first makes this card again, the others one scenario.",
+        [_commands(card, folder)],
+        "narrow",
     )
 
 
