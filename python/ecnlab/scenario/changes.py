@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from ecnlab._core import Scenario
 from ecnlab.base.quantities import changes
 from ecnlab.base.types import DrawnChanges
 from ecnlab.scenario.built import toml_key, toml_value
-
-PLAIN: Final = {"discipline": "droptail", "limit": "100 packets"}
-"""A queue in place of each of the scenario's: changes of links do not depend on queues, which may be user-defined laws."""
 
 
 def changing(spec: Mapping[str, Any]) -> bool:
@@ -26,8 +23,15 @@ def drawn_changes(spec: Mapping[str, Any], seed: int, path: str) -> dict[str, Dr
     ``path`` is the file of the scenario, at which the paths of traces start. User-defined laws are not loaded. Raises
     SpecError if a trace cannot be read or differs from that of the run.
     """
-    plain = {"queue": dict.fromkeys(spec["queue"], PLAIN), "tcp": {name: {} for name in spec["tcp"]}, "capture": {}}
-    own = {**spec, **plain}
+    # Changes do not depend on queues and TCPs, which may be user-defined laws.
+    plain: dict[str, dict[str, Any]] = {"queue": {}, "tcp": {name: {} for name in spec["tcp"]}, "capture": {}}
+    own = {**spec, **plain, "link": {name: _unqueued(link) for name, link in spec["link"].items()}}
     text = "\n".join(f"{toml_key(key)} = {toml_value(value, key)}" for key, value in own.items())
     links = Scenario(path, text).drawn(seed)["links"]
     return {link["name"]: link["changes"] for link in links if "changes" in link}
+
+
+def _unqueued(link: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``link`` with the default queue in both directions."""
+    found = {key: value for key, value in link.items() if key != "queue"}
+    return found | ({"reverse": _unqueued(link["reverse"])} if "reverse" in link else {})

@@ -17,6 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.scenario import sketched
 from ecnlab.scenario.files import read_scenario
 from ecnlab.scoring.sheet import SUBJECT, Kind, Sheet
+from ecnlab.scoring.sheet import built_in as built_in_sheet
 
 RATE: Final = "10 Mbps"
 RTT: Final = "100 ms"
@@ -24,9 +25,6 @@ RTT: Final = "100 ms"
 
 DEFAULT: Final = "default"
 """The queue or TCP of links and flows that name none: not the subject of a scenario file that has another."""
-
-USUAL: Final = "reno"
-"""The law whose TCP a Python class joins: that of the reference."""
 
 PROFILE: Final = "modern"
 """The profile of scenarios that name none."""
@@ -131,7 +129,7 @@ def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
     if not path.is_file():
         raise EcnlabError(f"{path}: there is no such file: write FILE.py:CLASS")
     law = {"python": f"{path.resolve()}:{name}"}
-    sender = {**_sender(USUAL).parameters, "congestion": law} if kind == "cc" else {}
+    sender = {**_sender(built_in_sheet(kind).against).parameters, "congestion": law} if kind == "cc" else {}
     table = sender or {"discipline": law, "ecn": True}
     return Subject(name, name, f"the class {name} of {path}", table, f"{path.resolve()}:{name}")
 
