@@ -260,7 +260,7 @@ TRACES: Final = (
     ),
     Trace(
         "wifi-interference",
-        "Wi-Fi at 20 MHz beside a busy neighbour.",
+        "Wi-Fi at 20 MHz next to a busy neighbour.",
         "70 % of 58.5 or 65 Mbit/s; after 0.5 to 3.5 s, for 0.2 to 2 s, one to three modulations less and 20 to 60 % of the time.",
         7,
         _wifi_interference,

@@ -1,4 +1,4 @@
-"""Links that change: traces in files, their errors, what engines and pages say of them, and their tables."""
+"""Links that change: traces in files, their errors, refusals by engines, words on pages, and tables."""
 
 from __future__ import annotations
 
@@ -136,6 +136,6 @@ def test_drawings_and_tables_name_what_changes(rate: object, words: str) -> None
     assert bits({"rate": rate}) == words
 
 
-def test_a_delay_that_changes_is_told_from_one_that_is_drawn() -> None:
+def test_a_delay_that_changes_has_other_words_than_one_that_is_drawn() -> None:
     assert delay({"uniform": ["1 ms", "5 ms"]}) == "1 to 5 ms"
     assert delay({"sine": ["20 ms", "30 ms"], "every": "5 s", "step": "50 ms"}) == "sine from 20 ms to 30 ms every 5 s"

@@ -34,7 +34,7 @@ class Halves(QueueLaw):
         return "drop" if self.odd else "pass"
 """
 
-SHORT = {"newreno": ("40 s", "10 s"), "udp-beside": ("20 s", "8 s"), "ecn": ("2 s", "1 s")}
+SHORT = {"newreno": ("40 s", "10 s"), "udp-mixed": ("20 s", "8 s"), "ecn": ("2 s", "1 s")}
 """Duration and warm-up of the scenarios that are run here."""
 
 
@@ -45,7 +45,7 @@ def short(names: Sequence[str], seeds: int = 3) -> Sheet:
     return replace(whole, scenarios=runs, replicates={"quick": seeds})
 
 
-def scored(queue: str, folder: Path, names: Sequence[str] = ("newreno", "udp-beside"), seeds: int = 3) -> Card:
+def scored(queue: str, folder: Path, names: Sequence[str] = ("newreno", "udp-mixed"), seeds: int = 3) -> Card:
     return score(
         subjects(built_in(), subject(queue)),
         folder,
@@ -182,8 +182,8 @@ def test_a_queue_with_a_target_of_5_ms_meets_delay(cards: dict[str, Card]) -> No
 
 
 def test_fair_queueing_isolates_tcp_from_udp(cards: dict[str, Card]) -> None:
-    assert verdicts(cards["fq_codel"])["udp-beside"] == "meets"
-    fair, single = (criteria(cards[queue], "udp-beside")["responsive-share"] for queue in ("fq_codel", "codel"))
+    assert verdicts(cards["fq_codel"])["udp-mixed"] == "meets"
+    fair, single = (criteria(cards[queue], "udp-mixed")["responsive-share"] for queue in ("fq_codel", "codel"))
     assert fair["low"] > 1.2 > 1.0 > single["high"]
 
 

@@ -109,7 +109,7 @@ impl<T: Level> Varying<T> {
         if let Varying::Trace(trace, _) = self { Some(trace) } else { None }
     }
 
-    /// Says why it is impossible; a mistake in the file.
+    /// Returns the reason if it is impossible; a mistake in the file.
     fn check(self) -> Result<Varying<T>, String> {
         let wrong = |text: &str| Err(text.to_owned());
         match &self {

@@ -45,7 +45,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
       ecnlab score aqm laws/step.py:Step --scenario newreno --scenario cubic
 """)
 def aqm(queue: str, against: str | None, **options: Any) -> None:
-    """Run QUEUE in the scenarios of RFC 7928 beside drop-tail, and write a card.
+    """Run QUEUE in the scenarios of RFC 7928 next to drop-tail, and write a card.
 
     QUEUE is a queue discipline, FILE.toml or FILE.toml:NAME (a table [queue.NAME] of a scenario), or FILE.py:CLASS. Finished
     runs are not repeated: after an interruption, the same command continues.
@@ -62,7 +62,7 @@ def aqm(queue: str, against: str | None, **options: Any) -> None:
       ecnlab score cc laws/reno.py:Reno --scenario harm --scenario loss
 """)
 def cc(sender: str, **options: Any) -> None:
-    """Run SENDER in the scenarios of RFC 9743 beside Reno and CUBIC, and write a card.
+    """Run SENDER in the scenarios of RFC 9743 next to Reno and CUBIC, and write a card.
 
     SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. Finished
     runs are not repeated: after an interruption, the same command continues.

@@ -21,7 +21,7 @@ Verdict = Literal["meets", "fails", "inconclusive", "not applicable"]
 VERDICTS: Final[Sequence[Verdict]] = ("meets", "fails", "inconclusive", "not applicable")
 
 LEAST: Final = 3
-"""Number of seeds for an interval: with two, Student's t has one degree of freedom, and its interval says nothing."""
+"""Number of seeds for an interval: with two, Student's t has one degree of freedom, and its interval is too wide to decide anything."""
 
 Samples = Mapping[tuple[str, str, str], Sequence[float | None]]
 """Values by arm, case and measure, one for each replicate; None where the measure is not defined."""

@@ -59,7 +59,7 @@ def page(card: Card, folder: Path) -> Page:
         tallies=[_tally(card)],
         findings=(),
         sections=list(_sections(card, folder)),
-        footer="Every number is in card.json beside this page (docs/score.md).",
+        footer="Every number is in card.json in the folder of this page (docs/score.md).",
         facts=[
             (word(card), card["subject"]["label"]),
             ("against", card["reference"]["label"]),

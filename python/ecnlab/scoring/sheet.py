@@ -116,7 +116,7 @@ class Sheet:
     against: str
     """The reference: the queue discipline or window law that the subject is compared with."""
     incumbents: Sequence[str]
-    """Further window laws that are scored beside the subject; names of their arms."""
+    """Further window laws that are scored next to the subject; names of their arms."""
     replicates: Mapping[str, int]
     congestion: Mapping[str, float]
     base: Mapping[str, Any]
