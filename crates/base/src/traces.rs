@@ -109,7 +109,7 @@ const TIMES: Units = &[("time_s", 1e12), ("time_ms", 1e9)];
 /// Reads a CSV file with a header of two names, such as `time_s,rate_mbps`.
 fn csv<T: Level>(text: &str) -> Result<Vec<(Time, u64)>, Wrong> {
     let mut rows = lines(text);
-    let header = rows.next().map_or("", |(_, line)| line);
+    let (first, header) = rows.next().unwrap_or((1, ""));
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let units = |known: Units, name: &str| known.iter().find(|(own, _)| *own == name).map(|(_, units)| *units);
     let found = match names.as_slice() {
@@ -119,7 +119,7 @@ fn csv<T: Level>(text: &str) -> Result<Vec<(Time, u64)>, Wrong> {
     let Some((per_time, per_value)) = found else {
         let columns: Vec<&str> = T::COLUMNS.iter().map(|(name, _)| *name).collect();
         let help = format!("write `time_s` or `time_ms`, a comma, and one of `{}`", columns.join("`, `"));
-        return Err((format!("the header is not that of a trace; {help}"), Some(1)));
+        return Err((format!("the header is not that of a trace; {help}"), Some(first)));
     };
     let mut steps: Vec<(Time, u64)> = Vec::new();
     for (line, row) in rows {
@@ -215,6 +215,7 @@ mod tests {
     fn a_wrong_csv_is_refused_with_its_line_and_a_remedy() {
         let said = |text: &str| csv::<Rate>(text).unwrap_err();
         assert!(said("time,rate\n0,1\n").0.contains("`rate_bps`"));
+        assert_eq!(said("# a fade\n\ntime,rate\n0,1\n").1, Some(3));
         assert_eq!(said("time_s,rate_bps\n1,5\n").1, Some(2));
         assert_eq!(said("time_s,rate_bps\n0,5\n\n0,6\n").1, Some(4));
         assert_eq!(said("time_s,rate_bps\n0,5\n1,-6\n").1, Some(3));
