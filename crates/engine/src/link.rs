@@ -328,7 +328,7 @@ impl Link {
     #[cold]
     fn send_burst(&mut self, start: Time, watch: &mut impl WatchWire) {
         let Some(mut unsteady) = self.slow.unsteady.take() else { return };
-        let from = start + unsteady.access();
+        let from = unsteady.begin_burst(start);
         let (mut bytes, mut packets, mut last) = (0, Vec::new(), 0);
         while self.slow.queue.packets() > 0 {
             let next = self.slow.queue.head_len().unwrap_or(last);

@@ -62,9 +62,14 @@ impl Unsteady {
         every.map_or(free, |every| Time::from_ps(free.ps().div_ceil(every.ps()).saturating_mul(every.ps())))
     }
 
-    /// Draws the time from the start of a burst to its transmission.
-    pub fn access(&mut self) -> Dur {
-        self.bursts.as_mut().map_or(Dur::ZERO, |bursts| bursts.plan.access.draw(&mut bursts.rng))
+    /// When the transmission begins of a burst that begins at `start`; draws its time of access.
+    pub fn begin_burst(&mut self, start: Time) -> Time {
+        let Some(bursts) = &mut self.bursts else { return start };
+        let from = start + bursts.plan.access.draw(&mut bursts.rng);
+        if let Some(rate) = &mut self.rate {
+            rate.seek(from);
+        }
+        from
     }
 
     /// Returns whether a burst transmitted from `from` may have `bytes` bytes.
