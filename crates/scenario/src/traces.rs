@@ -16,13 +16,7 @@ pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) 
     for (name, duplex) in &mut tables.links {
         let path = Path::of(&["link", name]);
         found.extend(of_link(&mut duplex.forward, &path, tree, supplier));
-        let Some(reverse) = &mut duplex.reverse else { continue };
-        let inside = path.key("reverse");
-        // A rate or delay of the forward direction is read for both; its problems are reported once.
-        let own = of_link(reverse, &inside, tree, supplier);
-        found.extend(
-            own.into_iter().filter(|_| tree.get(&inside.key("rate")).or(tree.get(&inside.key("delay"))).is_some()),
-        );
+        found.extend(duplex.reverse.iter_mut().flat_map(|link| of_link(link, &path.key("reverse"), tree, supplier)));
     }
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
@@ -35,8 +29,9 @@ fn of_link(link: &mut Link, path: &Path, tree: &Node, supplier: &dyn Supplier) -
     rate.into_iter().chain(delay).collect()
 }
 
-/// Reads one trace, or reports why it cannot be read.
+/// Reads one trace, or reports why it cannot be read: not if the key is that of the forward direction, which reports it.
 fn put<T: Level>(trace: &mut Trace<T>, at: Path, tree: &Node, supplier: &dyn Supplier) -> Option<Diagnostic> {
+    let is_own = tree.get(&at).is_some();
     let at = at.key(trace.key());
     let file = trace.file().to_owned();
     let wrong = match supplier.trace(tree.place.file(), &file) {
@@ -47,5 +42,5 @@ fn put<T: Level>(trace: &mut Trace<T>, at: Path, tree: &Node, supplier: &dyn Sup
         Err(wrong) => wrong,
     };
     let (message, help) = wrong.split_once("; ").unwrap_or((&wrong, ""));
-    Some(Diagnostic::new(tree.place_of(&at), &at, format!("`{at}`: {message}"), help))
+    is_own.then(|| Diagnostic::new(tree.place_of(&at), &at, format!("`{at}`: {message}"), help))
 }

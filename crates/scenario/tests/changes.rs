@@ -212,6 +212,10 @@ fn a_wrong_trace_is_refused_once_with_file_and_line() {
     let said = traced("time_s,rate_mbps\n0,5\n0,6\n").expect_err("a wrong trace");
     assert!(said.contains("`link.l.rate.csv`: fade.csv:3: the time 0 does not follow"), "{said}");
     assert_eq!(said.matches("fade.csv:3").count(), 1, "{said}");
+    // Also where the reverse direction has a delay of its own, and takes the rate of the forward one.
+    let both = file("rate = { csv = \"fade.csv\" }\ndelay = \"1 ms\"\nreverse = { delay = \"2 ms\" }");
+    let said = parse_scenario_with("runs/x.toml", &both, Arc::new(Folder("x"))).expect_err("a wrong trace").to_string();
+    assert_eq!(said.matches("fade.csv:1").count(), 1, "{said}");
     let said = traced("time_s,rate_mbps\n0,5\n9,6\n").expect_err("a step at the end of the period");
     assert!(said.contains("`link.l.rate.every` is 9 s, and the last step of the trace begins at 9 s"), "{said}");
     // Without a supplier it stays a name.
