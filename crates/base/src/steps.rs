@@ -28,11 +28,6 @@ impl Steps {
         Steps { steps: steps.into(), period }
     }
 
-    /// The values of all steps.
-    pub fn values(&self) -> impl Iterator<Item = u64> {
-        self.steps.iter().map(|step| step.1)
-    }
-
     /// A cursor at time zero.
     pub fn cursor(&self) -> Cursor {
         let mut cursor = Cursor { steps: self.clone(), next: 0, round: Time::ZERO, value: 0, until: Time::ZERO };
@@ -40,7 +35,7 @@ impl Steps {
         cursor
     }
 
-    /// The steps of the time up to `until`, without repetition, each with its start and value.
+    /// Start and value of each step that begins before `until`, with the repetitions of a period.
     pub fn until(&self, until: Time) -> Vec<(Time, u64)> {
         let mut cursor = self.cursor();
         let mut all = vec![(Time::ZERO, cursor.value())];
