@@ -1,5 +1,7 @@
 //! A link against arithmetic done by hand and against queueing theory.
 
+use crate::common;
+
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, Full, codel, droptail, fq_codel, tbf};
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
@@ -52,17 +54,7 @@ fn offer(link: &mut Link, len: u32, at: Time) {
 
 /// Runs the link's own events up to `until`, as the engine would.
 fn drain(link: &mut Link, until: Time, out: &mut Vec<Time>) {
-    loop {
-        let at = link.next_event();
-        if at > until || at == Time::NEVER {
-            break;
-        }
-        link.replay(at, &mut ());
-        while link.first_arrival() <= at {
-            link.deliver();
-            out.push(at);
-        }
-    }
+    common::drain(link, until, |at, _| out.push(at));
 }
 
 fn ms(x: u64) -> Time {

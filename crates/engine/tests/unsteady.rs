@@ -48,17 +48,7 @@ fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
 }
 
 fn drain(link: &mut Link, until: Time, out: &mut Vec<Time>) {
-    loop {
-        let at = link.next_event();
-        if at > until || at == Time::NEVER {
-            break;
-        }
-        link.replay(at, &mut ());
-        while link.first_arrival() <= at {
-            link.deliver();
-            out.push(at);
-        }
-    }
+    common::drain(link, until, |at, _| out.push(at));
 }
 
 fn pair(at: u64) -> [(Time, u32); 2] {

@@ -37,16 +37,7 @@ fn deliveries(plan: &LinkPlan, arrivals: &[Time]) -> Vec<(Time, u32)> {
 }
 
 fn drain(link: &mut Link, until: Time, out: &mut Vec<(Time, u32)>) {
-    loop {
-        let at = link.next_event();
-        if at > until || at == Time::NEVER {
-            break;
-        }
-        link.replay(at, &mut ());
-        while link.first_arrival() <= at {
-            out.push((at, link.deliver().cargo()));
-        }
-    }
+    common::drain(link, until, |at, packet| out.push((at, packet.cargo())));
 }
 
 fn every(gap: Dur, n: u64) -> Vec<Time> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail, red};
 use ecnlab_base::{Bytes, Dist, Dur, Length, Time};
-use ecnlab_engine::{Changes, Column, Errors, FlowPlan, LinkPlan, Output, Plan};
+use ecnlab_engine::{Changes, Column, Errors, FlowPlan, Link, LinkPlan, Output, Packet, Plan};
 use ecnlab_traffic as traffic;
 
 /// A drop-tail queue of `limit` packets.
@@ -92,6 +92,21 @@ pub fn path(bottleneck: &Config, rate: &str, delay: &str, flows: Vec<FlowPlan>) 
         warmup: Dur::from_s(10),
         sample: None,
         packet_events: false,
+    }
+}
+
+/// Handles the events of `link` up to `until`, as the engine does; passes each delivered packet to `out`, with its time.
+#[allow(dead_code, reason = "not every test file has a link alone")]
+pub fn drain(link: &mut Link, until: Time, mut out: impl FnMut(Time, Packet)) {
+    loop {
+        let at = link.next_event();
+        if at > until || at == Time::NEVER {
+            break;
+        }
+        link.replay(at, &mut ());
+        while link.first_arrival() <= at {
+            out(at, link.deliver());
+        }
     }
 }
 
