@@ -8,30 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from one_link import TAIL, one_link
 
 import ecnlab
 from ecnlab.base.errors import SpecError
 from ecnlab.scenario.files import read_scenario
 from ecnlab.scenario.words import bits, delay
-
-TEXT = """
-format = 1
-duration = "20 s"
-warmup = "4 s"
-sample = "100 ms"
-[link.pipe]
-from = "a"
-to = "b"
-{link}
-queue = "q"
-[queue.q]
-discipline = "{law}"
-limit = "100 packets"
-[flow.bulk]
-from = "a"
-to = "b"
-traffic = "ftp"
-"""
 
 Written = Callable[..., Path]
 
@@ -40,11 +22,11 @@ Written = Callable[..., Path]
 def written(tmp_path: Path) -> Written:
     """Write a scenario whose link has these lines, and files."""
 
-    def write(link: str, law: str = "droptail", **files: str) -> Path:
+    def write(link: str, queue: str = TAIL, **files: str) -> Path:
         for name, text in files.items():
             (tmp_path / f"{name}.csv").write_text(text)
         path = tmp_path / "scenario.toml"
-        path.write_text(TEXT.format(link=link, law=law))
+        path.write_text(one_link(link, queue, duration="20 s", warmup="4 s", sample="100 ms"))
         return path
 
     return write
@@ -89,18 +71,20 @@ def test_a_missing_trace_is_refused_with_its_path(written: Written) -> None:
         read_scenario(written('rate = { csv = "none.csv" }\ndelay = "10 ms"'))
 
 
+FQ_CODEL = 'discipline = "fq_codel"\nlimit = "10240 packets"\necn = true'
+
+
 def _longest_rtt(path: Path, profile: str) -> pl.DataFrame:
     """Return the smoothed RTT after the rate falls from 50 to 1 Mbit/s at 10 s, behind FQ-CoDel that marks."""
-    text = path.read_text().replace('"100 packets"', '"10240 packets"\necn = true').replace('"20 s"', '"40 s"')
-    path.write_text(f'profile = "{profile}"\n{text}')
-    return ecnlab.run(path, seed=1).table("flow_series").filter(pl.col("time_s") > 11)
+    run = ecnlab.run(path, seed=1, overrides={"profile": profile, "duration": "40 s"})
+    return run.table("flow_series").filter(pl.col("time_s") > 11)
 
 
 def test_after_a_fall_to_a_fiftieth_prague_fills_fq_codel_for_long_and_a_halving_sender_does_not(
     written: Written,
 ) -> None:
     link = 'rate = [["0 s", "50 Mbps"], ["10 s", "1 Mbps"]]\ndelay = "40 ms"'
-    prague, halving = (_longest_rtt(written(link, "fq_codel"), profile) for profile in ("l4s", "linux-7"))
+    prague, halving = (_longest_rtt(written(link, FQ_CODEL), profile) for profile in ("l4s", "linux-7"))
     # heistp/l4s-tests reports RTTs above 4 s for such a fall: alpha grows slowly while an RTT takes seconds.
     assert prague["srtt_s"].max() > 4.0
     assert prague.filter(pl.col("srtt_s") > 3.0).height > 150  # samples of 0.1 s
@@ -116,7 +100,7 @@ def test_after_a_fall_to_a_fiftieth_prague_fills_fq_codel_for_long_and_a_halving
     ],
 )
 def test_models_refuse_such_links(written: Written, link: str) -> None:
-    path = written(link, "codel")
+    path = written(link, 'discipline = "codel"\nlimit = "100 packets"')
     with pytest.raises(ecnlab.EcnlabError, match=r"link pipe|link\.pipe"):
         ecnlab.run(path, engine="model")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from one_link import FTP, TAIL, one_link
 
 import ecnlab
 from ecnlab._core import Scenario
@@ -15,26 +16,7 @@ from ecnlab.linux.changes import ALL, State, mean_rate_bps, states
 from ecnlab.linux.kernel import find
 from ecnlab.linux.plan import plan
 
-TEXT = """
-format = 1
-profile = "linux-7"
-duration = "{duration}"
-sample = "20 ms"
-[link.pipe]
-from = "a"
-to = "b"
-{link}
-queue = "q"
-[queue.q]
-{queue}
-[flow.bulk]
-from = "a"
-to = "b"
-{flow}
-"""
-
 REVERSE = 'reverse = { rate = "1 Gbps", delay = "10 ms" }'
-TAIL = 'discipline = "droptail"\nlimit = "100 packets"'
 FQ = 'discipline = "fq_codel"\nlimit = "10240 packets"'
 PAYLOAD = 1448 / 1500
 """Share of a full packet that is data, with timestamps."""
@@ -42,8 +24,8 @@ PAYLOAD = 1448 / 1500
 Run = Callable[..., ecnlab.Run]
 
 
-def text(link: str, queue: str = TAIL, flow: str = 'traffic = "ftp"', duration: str = "10 s") -> str:
-    return TEXT.format(link=link, queue=queue, flow=flow, duration=duration)
+def text(link: str, queue: str = TAIL, flow: str = FTP, duration: str = "10 s") -> str:
+    return one_link(link, queue, flow, profile="linux-7", duration=duration, sample="20 ms")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from one_link import one_link
 from reported import blocks, titled
 
 import ecnlab
@@ -17,24 +18,6 @@ from ecnlab.stages import page
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-TEXT = """
-format = 1
-duration = "4 s"
-sample = "100 ms"
-[link.pipe]
-from = "a"
-to = "b"
-{link}
-queue = "q"
-[queue.q]
-discipline = "droptail"
-limit = "100 packets"
-[flow.bulk]
-from = "a"
-to = "b"
-traffic = "ftp"
-"""
-
 Reported = Callable[..., Page]
 
 
@@ -44,7 +27,7 @@ def reported(tmp_path: Path) -> Reported:
 
     def make(link: str, **overrides: object) -> Page:
         path = tmp_path / "scenario.toml"
-        path.write_text(TEXT.format(link=link))
+        path.write_text(one_link(link, duration="4 s", sample="100 ms"))
         ecnlab.run(path, seed=3, out=tmp_path / "run", overrides=overrides)
         return page(ecnlab.load(tmp_path / "run"))
 

@@ -9,29 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from one_link import one_link
 
 from ecnlab.scenario.files import read_scenario
 
 FOLDER = Path(__file__).parents[2] / "examples" / "traces"
 TRACES = sorted(FOLDER.glob("*.csv"))
-
-SCENARIO = """
-format = 1
-duration = "60 s"
-[link.pipe]
-from = "a"
-to = "b"
-rate = {rate}
-delay = {delay}
-queue = "q"
-[queue.q]
-discipline = "droptail"
-limit = "100 packets"
-[flow.bulk]
-from = "a"
-to = "b"
-traffic = "ftp"
-"""
 
 
 def drawn(tmp_path: Path, kind: str, file: Path) -> list[tuple[int, int]]:
@@ -40,7 +23,8 @@ def drawn(tmp_path: Path, kind: str, file: Path) -> list[tuple[int, int]]:
     rate, delay = '"10 Mbps"', '"10 ms"'
     table = f'{{ {kind} = "{file}" }}'
     path = tmp_path / "scenario.toml"
-    path.write_text(SCENARIO.format(rate=rate if is_delay else table, delay=table if is_delay else delay))
+    link = f"rate = {rate if is_delay else table}\ndelay = {table if is_delay else delay}"
+    path.write_text(one_link(link, duration="60 s"))
     return read_scenario(path).drawn(1)["links"][0]["changes"]["delay" if is_delay else "rate"]
 
 
