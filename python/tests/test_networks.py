@@ -11,7 +11,7 @@ import pytest
 from ecnlab.papers.networks import networks
 from ecnlab.papers.registry import PAPERS
 from ecnlab.report import Page, Section, Topology, render
-from ecnlab.report.topology import Wire
+from ecnlab.report.topology import LONGEST, Wire
 from ecnlab.scenario.files import read_scenario
 
 PAPERS_FOLDER = Path(__file__).parents[2] / "papers"
@@ -83,3 +83,11 @@ def test_a_link_that_has_no_place_is_named_and_texts_are_escaped() -> None:
     html = render(Page("t", "k", "l", [], [], [Section("s", "S", "", [network])], "f"))
     assert "a &lt;net&gt;" in html and "&lt;q&gt;" in html and "<q>" not in html
     assert "<summary>The links</summary>" in html
+
+
+def test_a_long_part_of_a_text_is_broken_at_spaces_and_no_line_is_only_a_comma() -> None:
+    words = ["1 Mb/s, 20 ms", "FQ-CoDel (fattest on full) 10240 packets, ECN, target 5 ms"]
+    _, texts = drawn(Topology("t", "c", [Wire("w", "a", "b", words, ["1", "2"])], ("rate", "delay")))
+    lines = [text for text in texts if text not in ("a", "b", "w")]
+    assert lines == ["1 Mb/s, 20 ms", "FQ-CoDel (fattest on full)", "10240 packets, ECN,", "target 5 ms"]
+    assert max(map(len, lines)) <= LONGEST

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import Final, Literal
 
 from markupsafe import Markup
@@ -184,9 +185,14 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str) -> Markup:
 
 
 def _wrapped(words: str) -> list[str]:
-    """Wrap ``words`` into lines that fit, broken after commas."""
-    lines = [""]
+    """Wrap ``words`` into lines that fit, broken after commas, and inside a part between commas that is too long itself."""
+    lines: list[str] = []
     for part in words.split(", "):
-        joined = f"{lines[-1]}, {part}" if lines[-1] else part
-        lines = [*lines[:-1], joined] if len(joined) <= LONGEST else [*lines[:-1], f"{lines[-1]},", part]
+        joined = f"{lines[-1]}, {part}" if lines else part
+        if lines and len(joined) <= LONGEST:
+            lines[-1] = joined
+            continue
+        if lines:
+            lines[-1] += ","
+        lines += wrap(part, LONGEST, break_on_hyphens=False)
     return lines
