@@ -419,5 +419,5 @@ def test_a_folded_section_names_its_contents() -> None:
 
 
 def test_the_answer_is_above_the_summary_and_the_lede_below() -> None:
-    html = render(Page("t", "k", "the lede", [], [], [], "f", answer="the answer"))
+    html = render(Page("t", "k", "the lede", [], [], [], "f", [("seed", "1")], answer="the answer"))
     assert html.index("the answer") < html.index('class="summary"') < html.index("the lede")

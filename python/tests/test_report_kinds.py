@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import ecnlab
 from ecnlab.agreement import means
 from ecnlab.cli import report as command
 from ecnlab.folder.verified import verify
+from ecnlab.report import Page, render
 from ecnlab.runs.comparison_page import comparison_page
 
 SCENARIO = """
@@ -80,6 +82,9 @@ def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
         ecnlab.load(folder / name).table("links").filter(link="pipe")["utilisation"][0] for name in ("run", "other")
     ]
     assert [cell.text for cell in row[2:]] == [f"{value:.3g}" for value in used]
+    facts = dict(page.facts)
+    assert facts["utilisation at pipe"] == " against ".join(f"{value:.3g}" for value in used)
+    assert "total goodput" in facts and "mean queueing delay at pipe" in facts
     (queues,) = (section for section in page.sections if section.name == "queues")
     stored = ecnlab.load(folder / "other").queue_series.filter(link="pipe")["packets"].to_list()
     assert queues.blocks[0].lines[1].values == stored
@@ -88,7 +93,14 @@ def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
 def test_equal_results_are_stated_to_be_equal(folder: Path) -> None:
     page = comparison_page(folder / "sweep", folder / "sweep")
     assert page.answer == "The results are the same, bit for bit."
+    assert page.in_short
     assert [count for _, _, count in page.tallies[0].counts][1] == 0
+
+
+def test_a_page_with_nothing_in_short_has_no_empty_box() -> None:
+    page = Page("t", "k", "", [], [], [], "f", answer="The answer.")
+    assert '<section class="summary"' not in render(page)
+    assert '<section class="summary"' in render(replace(page, facts=[("seed", "1")]))
 
 
 def test_a_capture_is_reported_beside_itself_and_never_over_itself(cli, folder: Path, tmp_path: Path) -> None:

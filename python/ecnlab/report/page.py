@@ -166,6 +166,11 @@ class Page:
     answer: str = ""
     forest: Forest | None = None
 
+    @property
+    def in_short(self) -> bool:
+        """Whether the page has anything for the box on top."""
+        return bool(self.findings or self.facts or self.forest or any(tally.total for tally in self.tallies))
+
 
 def shown(value: object) -> object:
     """Return a value for a template, with markup in foreign text escaped."""

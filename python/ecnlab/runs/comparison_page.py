@@ -14,10 +14,18 @@ from ecnlab.report.page import Block, Cell
 from ecnlab.runs.results import Comparison, compare, load
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep
+from ecnlab.scenario.links import busiest
 from ecnlab.stages.words import counted
 
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")
+
+ASKED: Final = {
+    "utilisation": "utilisation",
+    "mean queueing delay": "sojourn_mean_s",
+    "99th percentile of it": "sojourn_p99_s",
+}
+"""The columns of `links` and `queues` on top of the page, with their names there."""
 
 POINTS: Final = 2_000
 """Most samples of a queue that are drawn."""
@@ -42,6 +50,7 @@ def comparison_page(first: str | os.PathLike[str], second: str | os.PathLike[str
         tallies=_tally(a, found),
         findings=[Finding("Differs", "partly", f"The programs differ in {maker}.", "") for maker in found.makers],
         sections=sections,
+        facts=_facts(a, b) if isinstance(a, Run) and isinstance(b, Run) else [],
         footer="Every number is from the tables of the two result folders (docs/run-folder.md).",
     )
 
@@ -53,6 +62,36 @@ def _answer(found: Comparison) -> str:
         tables = counted(len(found.tables), "table")
         return f"Both have the same specification; {tables} {'differs' if len(found.tables) == 1 else 'differ'}."
     return f"The results answer different questions: {'; '.join(found.reasons[:3])}."
+
+
+def _facts(a: Run, b: Run) -> list[tuple[str, str]]:
+    """Return what a reader asks first: total goodput, and utilisation and delay at the first run's busiest link, of both."""
+    found = [_both("total goodput", "goodput_bps", *(_total(one, "flows", "goodput_bps") for one in (a, b)))]
+    links = busiest(a)
+    if not links.is_empty():
+        link = str(links["link"][0])
+        found += [
+            _both(f"{name} at {link}", column, *(_at(one, link, column) for one in (a, b)))
+            for name, column in ASKED.items()
+        ]
+    return [fact for fact in found if fact is not None]
+
+
+def _both(name: str, column: str, first: float | None, second: float | None) -> tuple[str, str] | None:
+    if first is None or second is None:
+        return None
+    return name, f"{cell(column, first)} against {cell(column, second)}"
+
+
+def _total(run: Run, table: str, column: str) -> float | None:
+    return float(run.table(table)[column].sum()) if table in run.tables and run.table(table).height else None
+
+
+def _at(run: Run, link: str, column: str) -> float | None:
+    """Return a column of `links` or `queues` at ``link``, if both the link and the column are there."""
+    rows = busiest(run)
+    found = rows.filter(pl.col("link") == link)[column] if column in rows.columns else pl.Series()
+    return None if found.is_empty() else found[0]
 
 
 def _tally(a: Run | Sweep, found: Comparison) -> list[Tally]:
