@@ -310,6 +310,10 @@ def test_effects_too_large_for_chance_are_there(published, measured) -> None:
 
 def test_the_page_has_a_line_for_every_row(tmp_path, published, sweeps, measured) -> None:
     drawn = kwon_fahmy.PAPER.draw(sweeps)
+    losses = drawn.tables["drawn_events"].filter(arm="ecn-ab", event="loss")["time_s"]
+    packets = sweeps["evolution"].table("packets").collect()
+    lost = packets.filter(arm="ecn-ab", flow="bulk[0]", event="loss", link="pipe")["time_s"]
+    assert lost.len() >= losses.len() > 0 and set(losses) <= set(lost)
     html = render(paper_page(PAPER, stored(tmp_path, published, measured, GRID, drawn), kwon_fahmy.PAPER))
     assert_whole(html, published)
-    assert "slide\u00a020" in html
+    assert "slide\u00a020" in html and "losses on the wire" in html

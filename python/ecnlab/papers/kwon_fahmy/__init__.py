@@ -28,7 +28,7 @@ PAPER: Final = Paper(
         Step("tables", 10, 20, ("objects",)),
         Step("above", 5, 20, ("objects",)),
         Step("sensitivity", 5, 20, ("objects",)),
-        Step("evolution", 1, 1, ("flow_series",), drawn=True),
+        Step("evolution", 1, 1, ("flow_series", "packets"), drawn=True),
     ),
     slides.draw,
     own=named(measure.rate, measure.rate_full, measure.kept, measure.queue_predicted, measure.signals_predicted),

@@ -116,24 +116,35 @@ FLOW: Final = "bulk[0]"
 
 SEGMENT_BYTES: Final = 1000.0
 
+LINK: Final = "pipe"
+"""The link whose marks and losses are drawn."""
+
+BIN_S: Final = 0.05
+"""Width of the bins of marks and losses: the interval of the window samples."""
+
 
 def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     """One flow's windows under each response, and the control curves of slide 17."""
     sweep = sweeps["evolution"]
     flow = sweep.table("flow_series").filter(pl.col("flow") == FLOW, pl.col("replicate") == 0)
     windows = flow.select("arm", "time_s", window=pl.col("cwnd_bytes") / SEGMENT_BYTES).collect()
-    return Drawn({"drawn_windows": windows, "control": control_curves()}, {"drawn_seed": sweep.runs["seed"][0]})
+    events = measures.marks_and_drops(sweep, LINK, BIN_S).filter(pl.col("flow") == FLOW)
+    tables = {"drawn_windows": windows, "drawn_events": events.drop("flow"), "control": control_curves()}
+    return Drawn(tables, {"drawn_seed": sweep.runs["seed"][0]})
 
 
 def evolution(given: Material) -> Multiples:
-    """The windows of `draw`, a chart for each response."""
+    """The windows of `draw` with the flow's marks and losses, a chart for each response."""
     windows = measures.side_by_side(given.tables["drawn_windows"], "arm", "window")
+    events = given.tables["drawn_events"]
     return blocks.small_charts(
         "Congestion window of one flow",
-        f"Slides 10 and 12. Seed {given.tables.about['drawn_seed']}.",
+        f"Slides 10 and 12. Strokes: marks and losses of its packets, at most one of a kind in each {BIN_S * 1e3:g} ms. "
+        f"Seed {given.tables.about['drawn_seed']}.",
         windows,
         {arm: GRID.named(arm) for arm in ARMS},
         "segments",
+        events={arm: blocks.rugs(events.filter(arm=arm)) for arm in ARMS},
     )
 
 
