@@ -56,6 +56,8 @@ class Sentence:
         for match in REFERENCE.finditer(self.text):
             value, sources = self._filled(match[1])
             yield f"    {value!r} from {{{' '.join(match[1].split())}}}"
+            if " but=" in match[1] and sources:
+                yield "        the tally of all, less these:"
             yield from (f"        {source}" for source in sources[:MOST])
             if sources[MOST:]:
                 yield f"        and {len(sources) - MOST} more"
