@@ -42,6 +42,7 @@ from ecnlab.cli import (
     show,
     sweep,
     trace,
+    vectors,
     verify,
 )
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
@@ -88,6 +89,7 @@ for _command in (
     new.new,
     linux.linux,
     trace.trace,
+    vectors.vectors,
     completion.completion,
 ):
     cli.add_command(_command)
