@@ -118,11 +118,9 @@ def _refuse_field(where: str, kind: str, field: str, value: object, known: Mappi
     if field.startswith(FREE):
         return
     if field not in known:
-        near = difflib.get_close_matches(field, known, n=1)
+        near = difflib.get_close_matches(field, known, n=1, cutoff=0.5)
         help_ = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-        raise EcnlabError(
-            f"{where}: `{kind}` has no field `{field}`: {help_} Names that start with `{FREE}` are ignored"
-        )
+        raise EcnlabError(f"{where}: `{kind}` has no field `{field}`: {help_} (fields of your own begin with `{FREE}`)")
     sample = known[field]
     wanted = type(sample)
     if value is not None and sample is not None and (type(value) is not wanted):
