@@ -352,3 +352,14 @@ def test_the_capture_has_the_segments_of_the_log(tmp_path: Path) -> None:
     # The log ends with the last ACK, the capture with the segments that it lets go.
     assert 0 <= data["data_packets"].item() - sent <= 2
     assert data["retransmits"].item() == 0
+
+
+def test_the_page_lists_every_vector_and_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "vectors.md").read_text()
+    fields = set()
+    for name in names():
+        one = vector(name)
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |") and "RFC" in line]
+        assert row.endswith(f"| {', '.join(one.rfcs)} |")
+        fields |= {key for event in events(one) for key in event} | {event.get("phase", "ack") for event in events(one)}
+    assert [field for field in sorted(fields) if f"`{field}`" not in page] == []
