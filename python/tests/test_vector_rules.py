@@ -28,7 +28,7 @@ def of(name: str, kind: str) -> list[Event]:
 
 def marked(name: str) -> set[int]:
     """Ends of the marked segments: the acknowledgment number of each."""
-    return {event["seq"] + event["bytes"] for event in of(name, "send") if event["fate"] == "marked"}
+    return {event["seq"] + event["bytes"] for event in of(name, "send") if event.get("fate") == "marked"}
 
 
 def flights(name: str) -> Iterator[tuple[Event, int]]:

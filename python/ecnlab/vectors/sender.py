@@ -40,7 +40,10 @@ def states(vector: Vector, result: Run) -> list[Event]:
     EcnlabError if two events lie between two samples.
     """
     rows = [row for row in records(result) if row["protocol"] == "tcp"]
-    first = next(row["seq"] for row in rows if row["flags"] & SYN and row["from_sender"]) + 1
+    syns = [row["seq"] for row in rows if row["flags"] & SYN and row["from_sender"]]
+    if not syns:
+        raise EcnlabError(f"{vector.name}: the scenario has no TCP flow: a vector of a sender needs one")
+    first = syns[0] + 1
     samples = _Samples(vector, result)
     found: list[Event] = []
     sent = _Sent(first, _fates(rows))
@@ -58,8 +61,10 @@ def states(vector: Vector, result: Run) -> list[Event]:
             event |= samples.after(time)
             found.append({"event": event.pop("event"), "time_ns": nanoseconds(time)} | phases.complete(event, segments))
         found += [{"event": "send", "time_ns": nanoseconds(time), **segment} for segment in segments]
-    last = max(i for i, event in enumerate(found) if event["event"] in ("ack", "timeout"))
-    return found[: last + 1]
+    whole = [i for i, event in enumerate(found) if "cwnd_bytes" in event]
+    if not whole:
+        raise EcnlabError(f"{vector.name}: no ACK arrives: increase `duration`")
+    return found[: whole[-1] + 1]
 
 
 def _is_ours(row: Row) -> bool:
@@ -109,14 +114,15 @@ class _Sent:
         seq = (row["seq"] - self._first) % MODULUS
         again = seq < self._end
         self._end = max(self._end, seq + row["len"])
-        return {
+        segment = {
             "seq": seq,
             "bytes": row["len"],
             "retransmission": again,
             "cwr": bool(row["flags"] & CWR),
             "ecn": CODEPOINTS[row["ecn"]],
-            "fate": next(self._fates),
         }
+        fate = next(self._fates)
+        return segment if fate is None else segment | {"fate": fate}
 
 
 class _Samples:
