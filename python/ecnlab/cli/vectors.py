@@ -6,7 +6,7 @@ import contextlib
 import json
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import click
 
@@ -14,12 +14,12 @@ from ecnlab.base.quantities import TIMES, quantity
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
-
-if TYPE_CHECKING:
-    from ecnlab.vectors.compare import Checked, Departure
-    from ecnlab.vectors.export import Format
-
-FORMATS: Final[tuple[Format, ...]] = ("jsonl", "qlog", "pcapng")
+from ecnlab.vectors import names as all_names
+from ecnlab.vectors import vector
+from ecnlab.vectors.compare import Checked, Departure, Tolerance
+from ecnlab.vectors.compare import check as compare
+from ecnlab.vectors.export import FORMATS
+from ecnlab.vectors.export import export as write
 
 
 class Time(click.ParamType[int]):
@@ -68,9 +68,7 @@ def vectors() -> None:
 """)
 def list_(as_json: bool) -> None:
     """List the vectors with their RFC sections."""
-    from ecnlab.vectors import names, vector  # loads the libraries of runs
-
-    found = [vector(name) for name in names()]
+    found = [vector(name) for name in all_names()]
     if as_json:
         keys = ("name", "version", "kind", "title", "shows")
         console.write_json([{key: getattr(one, key) for key in keys} | {"rfcs": list(one.rfcs)} for one in found])
@@ -105,10 +103,6 @@ def list_(as_json: bool) -> None:
 """)
 def export(names: tuple[str, ...], out: Path, formats: tuple[str, ...], overrides: dict[str, object]) -> None:
     """Write the vectors NAME, or all, as JSON lines, qlog and pcapng."""
-    from ecnlab.vectors import names as all_names
-    from ecnlab.vectors import vector
-    from ecnlab.vectors.export import export as write
-
     chosen = [vector(name) for name in names or all_names()]
     wanted = [name for name in FORMATS if name in (formats or FORMATS)]
     for one in chosen:
@@ -129,9 +123,6 @@ def export(names: tuple[str, ...], out: Path, formats: tuple[str, ...], override
 """)
 def check(file: Path, size: int, time: int, as_json: bool) -> None:
     """Compare FILE, the log of another implementation, with its vector, and show the first departure."""
-    from ecnlab.vectors.compare import Tolerance
-    from ecnlab.vectors.compare import check as compare
-
     checked = compare(file, Tolerance(size, time))
     if as_json:
         console.write_json(_as_json(checked))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ecnlab._core import __version__
 from ecnlab.folder.atomic import write_named
@@ -14,6 +14,8 @@ from ecnlab.vectors.qlog import qlog
 from ecnlab.vectors.vector import Vector
 
 Format = Literal["jsonl", "qlog", "pcapng"]
+FORMATS: Final[tuple[Format, ...]] = ("jsonl", "qlog", "pcapng")
+"""Ends of the names of files."""
 
 
 def header(vector: Vector, overrides: Mapping[str, object] | None = None) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def lines(vector: Vector, found: Iterable[Event], overrides: Mapping[str, object
 def export(
     vector: Vector,
     folder: Path,
-    formats: Sequence[Format] = ("jsonl", "qlog", "pcapng"),
+    formats: Sequence[Format] = FORMATS,
     overrides: Mapping[str, object] | None = None,
 ) -> list[Path]:
     """Write ``vector`` into ``folder``, a file for each of ``formats``, and return the paths.
