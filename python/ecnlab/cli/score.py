@@ -70,6 +70,28 @@ def cc(sender: str, **options: Any) -> None:
     _score("cc", sender, **options)
 
 
+@score.command()
+@click.argument("first", type=File)
+@click.argument("second", type=File)
+@click.option("--out", type=File, default="compare.html", show_default=True, help="File of the page.")
+@examples("""
+      ecnlab score compare results/score-codel results/score-pie
+      ecnlab score compare monday/card.json tuesday/card.json --out days.html
+""")
+def compare(first: Path, second: Path, out: Path) -> None:
+    """Compare two cards of the same command, FIRST and SECOND: folders, or files card.json.
+
+    Three lines have the verdicts that differ, the criteria whose intervals do not overlap, and what is not comparable.
+    """
+    from ecnlab import scoring  # its libraries take a second to load
+
+    found = scoring.compare(first, second)
+    scoring.write_comparison(found, out)
+    for line in found.lines:
+        console.say(line)
+    console.complain(f"page: {out}")
+
+
 def _score(
     kind: Literal["aqm", "cc"],
     argument: str,

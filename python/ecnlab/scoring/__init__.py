@@ -1,10 +1,22 @@
 """Cards: a queue discipline or a TCP in the scenarios of an RFC, with verdicts by named criteria (``docs/score.md``)."""
 
 from ecnlab.scoring.card import read, write
+from ecnlab.scoring.comparing import compare, write_comparison
 from ecnlab.scoring.page import write_page
 from ecnlab.scoring.running import score
 from ecnlab.scoring.sheet import built_in
 from ecnlab.scoring.subject import built_in as law
 from ecnlab.scoring.subject import subject, subjects
 
-__all__ = ["built_in", "law", "read", "score", "subject", "subjects", "write", "write_page"]
+__all__ = [
+    "built_in",
+    "compare",
+    "law",
+    "read",
+    "score",
+    "subject",
+    "subjects",
+    "write",
+    "write_comparison",
+    "write_page",
+]

@@ -153,14 +153,20 @@ def write(card: Card, folder: Path) -> Path:
     return path
 
 
-def read(folder: Path, kind: Kind = "aqm") -> Card:
-    """The card of ``kind`` in ``folder``. Raises FolderError if there is none, of another version, or damaged; OSError."""
-    path = folder / FILE
+def read(folder: Path, kind: Kind | None = "aqm") -> Card:
+    """The card of ``kind`` (None: any) in ``folder``, which may also be the path of the file.
+
+    Raises FolderError if there is none, of another version, or damaged; OSError.
+    """
+    path = folder if folder.is_file() else folder / FILE
     if not path.is_file():
-        raise FolderError(f"{folder} has no {FILE}: `ecnlab {KINDS[kind]} NAME --out {folder}` writes one")
+        command = KINDS[kind] if kind else "score KIND"
+        raise FolderError(f"{folder} has no {FILE}: `ecnlab {command} NAME --out {folder}` writes one")
     found = read_json(path)
-    if (found.get("format"), found.get("kind")) != (FORMAT, KINDS[kind]):
-        raise FolderError(f"{path} is no card of format {FORMAT}: score the {SUBJECTS[kind]} again into another folder")
+    kinds = [KINDS[kind]] if kind else list(KINDS.values())
+    if found.get("format") != FORMAT or found.get("kind") not in kinds:
+        what = SUBJECTS[kind] if kind else "law"
+        raise FolderError(f"{path} is no card of format {FORMAT}: score the {what} again into another folder")
     return found
 
 

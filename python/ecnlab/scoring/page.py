@@ -138,17 +138,17 @@ def _incumbents(card: Card) -> Table:
 
 
 def _said(criteria: Sequence[Mapping[str, Any]]) -> str:
-    return "; ".join(f"{row['name']}{_at(row)} {_times(row)}{MARKS[row['outcome']]}" for row in criteria)
+    return "; ".join(f"{row['name']}{at(row)} {times(row)}{MARKS[row['outcome']]}" for row in criteria)
 
 
 def _criteria(card: Card) -> Table:
     rows = [
         [
             Cell(one["title"]),
-            Cell(f"{row['name']}{_at(row)}"),
+            Cell(f"{row['name']}{at(row)}"),
             Cell(f"{row['measure']}{_divided(card, row)}"),
-            Cell(f"{_times(row)}{_ends(row)}", numeric=True),
-            Cell(_limit(row), numeric=True),
+            Cell(f"{times(row)}{ends(row)}", numeric=True),
+            Cell(limit(row), numeric=True),
             Cell(row["outcome"], tone=TONES[row["outcome"]]),
             Cell(row["reason"]),
         ]
@@ -159,7 +159,8 @@ def _criteria(card: Card) -> Table:
     return Table("Criteria", columns, rows, cards=True)
 
 
-def _at(row: Mapping[str, Any]) -> str:
+def at(row: Mapping[str, Any]) -> str:
+    """The case of a criterion in brackets; "" for that of a scenario without cases."""
     return f" ({row['case']})" if row["case"] else ""
 
 
@@ -168,16 +169,19 @@ def _divided(card: Card, row: Mapping[str, Any]) -> str:
     return others.get(row["against"], f" / that of {row['against']}")
 
 
-def _times(row: Mapping[str, Any]) -> str:
+def times(row: Mapping[str, Any]) -> str:
+    """The mean of a criterion's measure."""
     return "not defined" if row["mean"] is None else number(row["mean"])
 
 
-def _ends(row: Mapping[str, Any]) -> str:
+def ends(row: Mapping[str, Any]) -> str:
+    """The ends of its interval in brackets; "" if one is missing."""
     known = row["low"] is not None and row["high"] is not None
     return f" ({number(row['low'])} to {number(row['high'])})" if known else ""
 
 
-def _limit(row: Mapping[str, Any]) -> str:
+def limit(row: Mapping[str, Any]) -> str:
+    """The limit of a criterion in words."""
     return next(f"{words} {number(row[bound])}" for bound, words in BOUNDS.items() if bound in row)
 
 
@@ -222,8 +226,8 @@ def _value(measure: str, row: Mapping[str, Any]) -> str:
     if row["mean"] is None:
         return "not defined"
     known = row["low"] is not None and row["high"] is not None
-    ends = f" ({cell(measure, row['low'])} to {cell(measure, row['high'])})" if known else ""
-    return f"{cell(measure, row['mean'])}{ends}"
+    interval = f" ({cell(measure, row['low'])} to {cell(measure, row['high'])})" if known else ""
+    return f"{cell(measure, row['mean'])}{interval}"
 
 
 def _parameters(queue: Mapping[str, Any]) -> Table:
