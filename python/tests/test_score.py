@@ -305,6 +305,7 @@ def test_the_command_prints_three_lines_and_continues_with_its_runs(cli, tmp_pat
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == read(tmp_path / "results" / "score-codel")["summary"]
     assert len(done.stdout.splitlines()) == 3 and done.stderr.endswith("card: results/score-codel/card.html\n")
+    assert "CoDel in RFC 7928: 1 " in (tmp_path / "results" / "score-codel" / "badge.svg").read_text()
     again = cli(*arguments, "--criteria", "mine.toml", "--json")
     card = json.loads(again.stdout)
     assert "0 of 16 runs" not in again.stderr and card["criteria"] == "mine.toml" and card["left_out"] == 9

@@ -121,6 +121,7 @@ def _score(
             progress=begin,
         )
     scoring.write(card, folder)
+    scoring.write_badge(card, folder)
     page = scoring.write_page(card, folder)
     if as_json:
         console.write_json(card)

@@ -1,5 +1,6 @@
 """Cards: a queue discipline or a TCP in the scenarios of an RFC, with verdicts by named criteria (``docs/score.md``)."""
 
+from ecnlab.scoring.badge import write_badge
 from ecnlab.scoring.card import read, write
 from ecnlab.scoring.comparing import compare, write_comparison
 from ecnlab.scoring.page import write_page
@@ -17,6 +18,7 @@ __all__ = [
     "subject",
     "subjects",
     "write",
+    "write_badge",
     "write_comparison",
     "write_page",
 ]
