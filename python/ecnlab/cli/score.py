@@ -29,7 +29,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--scenario", "only", multiple=True, help="Only this scenario. Can be repeated."),
         click.option("--criteria", type=File, help="File with other limits of criteria."),
         click.option("--full", is_flag=True, help="More seeds and longer runs."),
-        click.option("--out", type=File, help="Folder of the card. [default: results/score-NAME]"),
+        click.option("--out", type=File, help="Folder of the card. [default: results/score-NAME, or score-l4s-NAME]"),
     ):
         command = option(command)
     return command
@@ -71,6 +71,23 @@ def cc(sender: str, **options: Any) -> None:
 
 
 @score.command()
+@click.argument("sender")
+@card_options
+@examples("""
+      ecnlab score l4s prague
+      ecnlab score l4s mine.toml:gentle --full
+      ecnlab score l4s laws/scalable.py:Scalable --scenario codepoint --scenario rtt
+""")
+def l4s(sender: str, **options: Any) -> None:
+    """Run SENDER in scenarios of RFC 9331's requirements for L4S, next to CUBIC, Prague and DCTCP, and write a card.
+
+    SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. Finished
+    runs are not repeated: after an interruption, the same command continues.
+    """
+    _score("l4s", sender, **options)
+
+
+@score.command()
 @click.argument("first", type=File)
 @click.argument("second", type=File)
 @click.option("--out", type=File, default="compare.html", show_default=True, help="File of the page.")
@@ -93,7 +110,7 @@ def compare(first: Path, second: Path, out: Path) -> None:
 
 
 def _score(
-    kind: Literal["aqm", "cc"],
+    kind: Literal["aqm", "cc", "l4s"],
     argument: str,
     *,
     out: Path | None,
@@ -108,7 +125,8 @@ def _score(
 
     sheet = scoring.built_in(kind)
     subjects = scoring.subjects(sheet, scoring.subject(argument, kind), against)
-    folder = out or Path("results") / f"score-{subjects['subject'].name}"
+    name = subjects["subject"].name
+    folder = out or Path("results") / (f"score-l4s-{name}" if kind == "l4s" else f"score-{name}")
     with resumable(folder), console.progresses() as begin:
         card = scoring.score(
             subjects,

@@ -17,7 +17,7 @@ LINK: Final = "bottleneck"
 Subjects = Mapping[str, Subject]
 """Queues or TCPs by arm, which is also the name of their table."""
 
-SUBJECTS: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "sender"}
+SUBJECTS: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "sender", "l4s": "sender"}
 """A subject in words."""
 
 COUNT: Final = ".count"
@@ -39,7 +39,9 @@ def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Si
         "warmup": scenario.warmup,
         "link": link,
         "queue": _queues(sheet, scenario, subjects, packets),
-        "tcp": base["tcp"] if sheet.kind == "aqm" else {arm: one.parameters for arm, one in subjects.items()},
+        "tcp": base["tcp"]
+        if sheet.kind == "aqm"
+        else {**base["tcp"], **{arm: one.parameters for arm, one in subjects.items()}},
         "flow": {name: _counted(flow, sheet, packets) for name, flow in scenario.tables["flow"].items()},
     }
     return "\n".join(_lines(tables)) + "\n"

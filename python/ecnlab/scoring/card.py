@@ -17,7 +17,7 @@ from ecnlab.scoring.subject import Subject
 from ecnlab.stages.words import counted
 
 FORMAT: Final = 1
-KINDS: Final[Mapping[Kind, str]] = {"aqm": "score aqm", "cc": "score cc"}
+KINDS: Final[Mapping[Kind, str]] = {"aqm": "score aqm", "cc": "score cc", "l4s": "score l4s"}
 """Values of the card's ``kind``."""
 
 FILE: Final = "card.json"
@@ -132,7 +132,7 @@ def _subject(one: Subject, resolved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(card: Card) -> Kind:
-    """Whether ``card`` is that of a queue or of a sender."""
+    """The command that made ``card``."""
     return next(one for one, name in KINDS.items() if name == card["kind"])
 
 
@@ -175,7 +175,7 @@ def summary(card: Card) -> list[str]:
 
     Lines of incumbents follow, with their verdicts.
     """
-    others = [arm for arm in arms(card) if arm != SUBJECT] if kind_of(card) == "cc" else []
+    others = [arm for arm in arms(card) if arm != SUBJECT] if kind_of(card) != "aqm" else []
     return [_verdicts(card), _effect(card), _exceptions(card), *(_incumbent(card, arm) for arm in others)]
 
 
@@ -228,8 +228,9 @@ def _pairs(card: Card, measure: str) -> list[tuple[float, float]]:
 
 
 def _weighed(scenario: Mapping[str, Any]) -> str:
-    """The name of a scenario; a failure in one of RFC 9743 §7 is reported only."""
-    return f"§7 {scenario['name']}" if scenario["weight"] == REPORTED else str(scenario["name"])
+    """The name of a scenario, behind the part of the RFC if a failure in it is reported only (RFC 9743 §7)."""
+    part = scenario["section"].partition(".")[0]
+    return f"§{part} {scenario['name']}" if scenario["weight"] == REPORTED else str(scenario["name"])
 
 
 def _exceptions(card: Card) -> str:

@@ -32,9 +32,11 @@ TONES: Final[Mapping[str, Tone]] = {
     "undecided": "open",
 }
 MARKS: Final = {"yes": "", "no": " (fails)", "undecided": " (inconclusive)"}
+OF_SENDERS: Final = "Limits of the queues: a multiple of rate x RTT, which each scenario states."
 LIMITS: Final[Mapping[Kind, str]] = {
     "aqm": "Limits: rate x largest RTT, the same for both queues (RFC 7928 §3.2).",
-    "cc": "Limits of the queues: a multiple of rate x RTT, which each scenario states.",
+    "cc": OF_SENDERS,
+    "l4s": OF_SENDERS,
 }
 BOUNDS: Final = {"at_most": "at most", "at_least": "at least"}
 
@@ -76,7 +78,7 @@ def _tally(card: Card) -> Tally:
 
 def _sections(card: Card, folder: Path) -> Iterator[Section]:
     yield Section("scenarios", "Scenarios", "One failed criterion decides, then an undecided one.", [_scenarios(card)])
-    if kind_of(card) == "cc":
+    if kind_of(card) != "aqm":
         yield Section(
             "incumbents", "Incumbents", "The same criteria for the senders in use.", [_incumbents(card)], "narrow"
         )

@@ -16,9 +16,11 @@ from ecnlab.scoring.subject import TABLES, Subject, marks, uses_ecn
 
 RUNS: Final = "runs"
 
+SENDS_NO_ECN: Final = 'the sender does not use ECN: its `ecn` is "off"'
 NO_ECN: Final[Mapping[Kind, str]] = {
     "aqm": "the queue does not mark: its discipline has no ECN, or `ecn` is false",
-    "cc": 'the sender does not use ECN: its `ecn` is "off"',
+    "cc": SENDS_NO_ECN,
+    "l4s": SENDS_NO_ECN,
 }
 
 

@@ -1,4 +1,4 @@
-"""The sheet of a card: its scenarios and criteria, read from ``assets/rfc7928.toml`` or ``assets/rfc9743.toml``."""
+"""The sheet of a card: its scenarios and criteria, read from a file in ``assets``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.scenario.files import read_text
 
-Kind = Literal["aqm", "cc"]
-"""Of what a card is: a queue, or a sender."""
+Kind = Literal["aqm", "cc", "l4s"]
+"""The command that makes a card: of a queue, of a sender, or of a sender for L4S."""
 
 FILES: Final[Mapping[Kind, Path]] = {
     "aqm": Path(__file__).parent / "assets" / "rfc7928.toml",
     "cc": Path(__file__).parent / "assets" / "rfc9743.toml",
+    "l4s": Path(__file__).parent / "assets" / "rfc9331.toml",
 }
 
 Size = Literal["quick", "full"]
@@ -121,6 +122,8 @@ class Sheet:
     congestion: Mapping[str, float]
     base: Mapping[str, Any]
     scenarios: Sequence[Scenario]
+    python_base: str
+    """The window law whose TCP a Python class gets."""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -157,13 +160,14 @@ def flows(level: str, congestion: Mapping[str, float], packets: int) -> int:
 
 @cache
 def built_in(kind: Kind = "aqm") -> Sheet:
-    """The scenarios of RFC 7928 for queues, or of RFC 9743 for senders."""
+    """The scenarios of RFC 7928 for queues, of RFC 9743 for senders, or of RFC 9331 for senders for L4S."""
     return _sheet(tomllib.loads(FILES[kind].read_text(encoding="utf-8")))
 
 
 def _sheet(text: Mapping[str, Any]) -> Sheet:
     criteria = {name: _criterion(name, one) for name, one in text["criterion"].items()}
-    scenarios = [_scenario(name, {"rtt": text["rtt"], **one}, criteria) for name, one in text["scenario"].items()]
+    shared = {key: text[key] for key in ("rate", "rtt") if key in text}
+    scenarios = [_scenario(name, {**shared, **one}, criteria) for name, one in text["scenario"].items()]
     return Sheet(
         text["source"],
         text["kind"],
@@ -173,6 +177,7 @@ def _sheet(text: Mapping[str, Any]) -> Sheet:
         text.get("congestion", {}),
         text["base"],
         scenarios,
+        text.get("python_base", text["against"]),
     )
 
 

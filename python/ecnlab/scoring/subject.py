@@ -29,19 +29,22 @@ DEFAULT: Final = "default"
 PROFILE: Final = "modern"
 """The profile of scenarios that name none."""
 
+OF_SENDERS: Final = ("congestion", "sender", "window law")
+
 FAMILIES: Final[Mapping[Kind, tuple[str, str, str]]] = {
     "aqm": ("queue", "queue", "queue discipline"),
-    "cc": ("congestion", "sender", "window law"),
+    "cc": OF_SENDERS,
+    "l4s": OF_SENDERS,
 }
 """The family of laws in the registry, that of their lines for `ecnlab new`, and a law in words."""
 
-TABLES: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "tcp"}
+TABLES: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "tcp", "l4s": "tcp"}
 """The tables of a scenario that subjects are in."""
 
-LAW: Final[Mapping[Kind, str]] = {"aqm": "discipline", "cc": "congestion"}
+LAW: Final[Mapping[Kind, str]] = {"aqm": "discipline", "cc": "congestion", "l4s": "congestion"}
 """The key of such a table that names the law."""
 
-NAMED: Final[Mapping[Kind, str]] = {"aqm": "queues", "cc": "TCPs"}
+NAMED: Final[Mapping[Kind, str]] = {"aqm": "queues", "cc": "TCPs", "l4s": "TCPs"}
 """Several such tables in words."""
 
 
@@ -106,7 +109,7 @@ def built_in(name: str, kind: Kind = "aqm") -> Subject:
         near = difflib.get_close_matches(name, known, n=1)
         remedy = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
         raise EcnlabError(f"there is no {words} {name!r}; {remedy} A file ends in .toml, or is FILE.py:CLASS")
-    return _sender(name) if kind == "cc" else _queue(name)
+    return _queue(name) if kind == "aqm" else _sender(name)
 
 
 def _sender(name: str) -> Subject:
@@ -129,8 +132,10 @@ def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
     if not path.is_file():
         raise EcnlabError(f"{path}: there is no such file: write FILE.py:CLASS")
     law = {"python": f"{path.resolve()}:{name}"}
-    sender = {**_sender(built_in_sheet(kind).against).parameters, "congestion": law} if kind == "cc" else {}
-    table = sender or {"discipline": law, "ecn": True}
+    if kind == "aqm":
+        table = {"discipline": law, "ecn": True}
+    else:
+        table = {**_sender(built_in_sheet(kind).python_base).parameters, "congestion": law}
     return Subject(name, name, f"the class {name} of {path}", table, f"{path.resolve()}:{name}")
 
 
@@ -149,7 +154,7 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     if chosen not in tables:
         raise EcnlabError(f"{path}: has no table [{table_of}.{chosen}]; there are {', '.join(there)}")
     table = _absolute(_without_limit(tables[chosen]), path.parent)
-    if kind == "cc":
+    if kind != "aqm":
         table = {"profile": text.get("profile", PROFILE), **table}
     law = scenario.resolved[table_of].get(chosen, table).get(LAW[kind])
     label = laws.label(family, law) if isinstance(law, str) else chosen
