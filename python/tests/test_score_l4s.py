@@ -39,12 +39,20 @@ SHORT = {
     "reno-loss": ("12 s", "4 s"),
     "reno-marks": ("12 s", "4 s"),
     "small-rtt": ("6 s", "2 s"),
+    "marks": ("16 s", "6 s"),
+    "coupling": ("12 s", "4 s"),
     "bursts": ("8 s", "4 s"),
     "bakeoff": ("25 s", "15 s"),
 }
 """Duration and warm-up of the scenarios that are run here."""
 
-CASES = {"loss": ["2 %"], "reno-marks": ["RED", "CoDel"], "bakeoff": ["FQ-CoDel, 10 ms", "one queue, 10 ms"]}
+CASES = {
+    "loss": ["2 %"],
+    "reno-marks": ["RED", "CoDel"],
+    "marks": ["4 Mbps", "100 Mbps"],
+    "coupling": ["4 Mbps, 20 ms", "4 Mbps, 20 ms, step 6 ms"],
+    "bakeoff": ["FQ-CoDel, 10 ms", "one queue, 10 ms"],
+}
 """Their cases; of others all."""
 
 
@@ -159,6 +167,17 @@ def test_prague_reduces_on_loss_and_has_a_short_queue(prague: Card) -> None:
 def test_the_bake_off_has_prague_ahead_of_cubic_in_one_queue_only(prague: Card) -> None:
     found = criteria(prague, "bakeoff")
     assert found["coupled-most", "one queue, 10 ms"]["low"] > 4 > 1.2 > found["coupled-most", "FQ-CoDel, 10 ms"]["high"]
+
+
+def test_cubic_has_fewer_marks_in_a_round_trip_as_the_rate_grows_and_prague_has_not(prague: Card) -> None:
+    assert criteria(prague, "marks", "reference")["marks-least", "100 Mbps"]["high"] < 0.2
+    assert criteria(prague, "marks")["marks-least", "100 Mbps"]["low"] > 0.5
+
+
+def test_a_step_below_the_time_of_a_packet_leaves_l4s_little(prague: Card) -> None:
+    found = criteria(prague, "coupling")
+    assert found["coupled-least", "4 Mbps, 20 ms"]["high"] < 0.2
+    assert found["coupled-least", "4 Mbps, 20 ms, step 6 ms"]["low"] > 0.5
 
 
 def test_a_law_that_never_reduces_fails(tmp_path: Path) -> None:
