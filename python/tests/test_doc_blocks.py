@@ -55,6 +55,7 @@ PARSED_ONLY = (
     (r"^reproduce ", "takes minutes"),
     (r"^score (aqm|cc|l4s) (?!.*--scenario)", "takes half a minute"),
     (r"^score compare ", "needs two cards"),
+    (r"^score all ", "takes a card for each law"),
     (r"^probe --host", "needs root"),
     (r"papers/", "takes minutes"),
     (r" -$", "reads standard input"),

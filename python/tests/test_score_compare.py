@@ -1,4 +1,4 @@
-"""``ecnlab score compare``: two cards side by side. The cards are written, not run."""
+"""``ecnlab score compare``: two cards side by side, which are written, not run. ``ecnlab score all``: the page with links to cards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from browser import PHONE, Windows, browser, opened
 
 from ecnlab.base.errors import EcnlabError, FolderError
-from ecnlab.scoring import compare, write, write_comparison
+from ecnlab.scoring import compare, names, write, write_comparison
 from ecnlab.scoring.card import Card
 
 __all__ = ["browser"]
@@ -140,3 +140,16 @@ def test_the_page_of_two_cards_fits_a_phone(browser: Windows, tmp_path: Path) ->
     assert page.eval("document.documentElement.scrollHeight") <= 12_000
     assert page.eval("document.documentElement.scrollWidth") <= PHONE[0]
     assert page.messages == [] and page.page.locator("b", has_text="A").count() == 0
+
+
+def test_the_page_of_all_laws_links_to_their_cards(cli, tmp_path: Path, browser: Windows) -> None:
+    done = cli("score", "all", "l4s", "--scenario", "codepoint", "--jobs", 2, "--out", "all")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(names("l4s")) and "Prague in 1 scenario of RFC 9331: meets 1" in lines
+    page = opened(browser, tmp_path / "all" / "index.html", PHONE)
+    links = page.eval("[...document.querySelectorAll('table a')].map(one => one.getAttribute('href'))")
+    assert links == [f"{name}/card.html" for name in names("l4s")]
+    assert all((tmp_path / "all" / link).is_file() for link in links) and page.messages == []
+    assert f"1 of {len(links)} senders fail no scenario" in page.page.content()
+    assert page.eval("document.documentElement.scrollHeight") <= 12_000

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
 import click
 
 from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, as_json, examples, no_python
 from ecnlab.cli.resume import resumable
+
+Kind = Literal["aqm", "cc", "l4s"]
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+PAGE: Final = "card.html"
+"""Name of the page in the folder of a card."""
 
 
 @click.group()
@@ -109,28 +116,72 @@ def compare(first: Path, second: Path, out: Path) -> None:
     console.complain(f"page: {out}")
 
 
-def _score(
-    kind: Literal["aqm", "cc", "l4s"],
+@score.command(name="all")
+@click.argument("kind", type=click.Choice(KINDS))
+@card_options
+@examples("""
+      ecnlab score all aqm
+      ecnlab score all l4s --scenario codepoint --out results/codepoints
+""")
+def all_laws(kind: Kind, out: Path | None, as_json: bool, **options: Any) -> None:
+    """Write cards of all built-in laws, as `ecnlab score KIND` does, and a page with links to them.
+
+    Finished runs are not repeated: after an interruption, the same command continues.
+    """
+    from ecnlab import scoring  # its libraries take a second to load
+
+    folder = out or Path("results") / f"score-all-{kind}"
+    cards = {}
+    for name in scoring.names(kind):
+        cards[name] = _card(kind, name, out=folder / name, **options)
+        if not as_json:
+            console.say(cards[name]["summary"][0])
+    page = scoring.write_index(cards, folder)
+    if as_json:
+        console.write_json(cards)
+    else:
+        console.complain(f"page: {page}")
+
+
+def _score(kind: Kind, argument: str, *, as_json: bool, out: Path | None, **options: Any) -> None:
+    """Print and write the card of one law."""
+    name = "" if out else _name(kind, argument)
+    folder = out or Path("results") / (f"score-l4s-{name}" if kind == "l4s" else f"score-{name}")
+    card = _card(kind, argument, out=folder, **options)
+    if as_json:
+        console.write_json(card)
+        return
+    for line in card["summary"]:
+        console.say(line)
+    console.complain(f"card: {folder / PAGE}")
+
+
+def _name(kind: Kind, argument: str) -> str:
+    from ecnlab import scoring
+
+    return scoring.subject(argument, kind).name
+
+
+def _card(
+    kind: Kind,
     argument: str,
     *,
-    out: Path | None,
+    out: Path,
     full: bool,
     criteria: Path | None,
     only: tuple[str, ...],
     jobs: int | None,
-    as_json: bool,
     against: str | None = None,
-) -> None:
-    from ecnlab import scoring  # its libraries take a second to load
+) -> dict[str, Any]:
+    """The card of one law, written into the folder ``out``."""
+    from ecnlab import scoring
 
     sheet = scoring.built_in(kind)
     subjects = scoring.subjects(sheet, scoring.subject(argument, kind), against)
-    name = subjects["subject"].name
-    folder = out or Path("results") / (f"score-l4s-{name}" if kind == "l4s" else f"score-{name}")
-    with resumable(folder), console.progresses() as begin:
+    with resumable(out), console.progresses() as begin:
         card = scoring.score(
             subjects,
-            folder,
+            out,
             sheet,
             size="full" if full else "quick",
             only=only,
@@ -138,12 +189,7 @@ def _score(
             workers=jobs,
             progress=begin,
         )
-    scoring.write(card, folder)
-    scoring.write_badge(card, folder)
-    page = scoring.write_page(card, folder)
-    if as_json:
-        console.write_json(card)
-        return
-    for line in card["summary"]:
-        console.say(line)
-    console.complain(f"card: {page}")
+    scoring.write(card, out)
+    scoring.write_badge(card, out)
+    scoring.write_page(card, out)
+    return card

@@ -3,16 +3,18 @@
 from ecnlab.scoring.badge import write_badge
 from ecnlab.scoring.card import read, write
 from ecnlab.scoring.comparing import compare, write_comparison
+from ecnlab.scoring.index import write_index
 from ecnlab.scoring.page import write_page
 from ecnlab.scoring.running import score
 from ecnlab.scoring.sheet import built_in
 from ecnlab.scoring.subject import built_in as law
-from ecnlab.scoring.subject import subject, subjects
+from ecnlab.scoring.subject import names, subject, subjects
 
 __all__ = [
     "built_in",
     "compare",
     "law",
+    "names",
     "read",
     "score",
     "subject",
@@ -20,5 +22,6 @@ __all__ = [
     "write",
     "write_badge",
     "write_comparison",
+    "write_index",
     "write_page",
 ]

@@ -103,13 +103,19 @@ def built_in(name: str, kind: Kind = "aqm") -> Subject:
     A queue has its defaults, with the keys that it requires as `ecnlab new` writes them. A TCP is that of `ecnlab new`. Raises
     EcnlabError for an unknown name.
     """
-    family, sketches, words = FAMILIES[kind]
-    known = [one for one in _core.laws()[family] if "copy" not in sketched.sketched(sketches, one)]
+    words = FAMILIES[kind][2]
+    known = names(kind)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         remedy = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
         raise EcnlabError(f"there is no {words} {name!r}; {remedy} A file ends in .toml, or is FILE.py:CLASS")
     return _queue(name) if kind == "aqm" else _sender(name)
+
+
+def names(kind: Kind) -> list[str]:
+    """Names of the built-in laws that cards of ``kind`` can be about, in the order of the registry."""
+    family, sketches, _words = FAMILIES[kind]
+    return [one for one in _core.laws()[family] if "copy" not in sketched.sketched(sketches, one)]
 
 
 def _sender(name: str) -> Subject:

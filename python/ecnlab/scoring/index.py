@@ -1,0 +1,60 @@
+"""The page of many cards of one kind: ``index.html``, with a row for each law and links to the cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.report import Page, Section, Table, Tally, render
+from ecnlab.report.page import Cell
+from ecnlab.scoring.card import Card, word
+from ecnlab.scoring.judging import VERDICTS
+from ecnlab.scoring.page import FILE as CARD
+from ecnlab.scoring.page import TONES
+from ecnlab.stages.words import counted
+
+FILE: Final = "index.html"
+
+
+def write_index(cards: Mapping[str, Card], folder: Path) -> Path:
+    """Write the page of ``cards``, by the names of their folders in ``folder``, and return its path. Raises OSError."""
+    path = folder / FILE
+    write_bytes(path, render(index(cards)).encode("utf-8", "surrogatepass"))
+    return path
+
+
+def index(cards: Mapping[str, Card]) -> Page:
+    """The page of at least one card of one kind and size."""
+    one = next(iter(cards.values()))
+    without = sum(not card["verdicts"]["fails"] for card in cards.values())
+    what = counted(len(cards), word(one))
+    return Page(
+        title=f"{what} in {one['source']}",
+        kicker=f"ecnlab {one['kind']}, {one['size']} size, {counted(one['replicates'], 'seed')}",
+        answer=f"{without} of {what} fail no scenario.",
+        lede="",
+        tallies=[_tally(cards)],
+        findings=(),
+        sections=[Section("laws", "Cards", "In the order of the registry.", [_table(cards)])],
+        footer="Every number is in card.json in the folder of a card (docs/score.md).",
+    )
+
+
+def _tally(cards: Mapping[str, Card]) -> Tally:
+    counts = [(kind, TONES[kind], sum(card["verdicts"][kind] for card in cards.values())) for kind in VERDICTS]
+    return Tally("verdicts of all cards:", [one for one in counts if one[2]])
+
+
+def _table(cards: Mapping[str, Card]) -> Table:
+    rows = [
+        [
+            Cell(card["subject"]["label"], link=f"{quote(name)}/{CARD}"),
+            *(Cell(str(card["verdicts"][kind]), numeric=True) for kind in VERDICTS),
+            Cell(", ".join(one["name"] for one in card["scenarios"] if one["verdict"] == "fails")),
+        ]
+        for name, card in cards.items()
+    ]
+    return Table("Verdicts by law", (word(next(iter(cards.values()))), *VERDICTS, "fails in"), rows, cards=True)
