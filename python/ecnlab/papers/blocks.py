@@ -14,8 +14,8 @@ from ecnlab.base.stats import LEVEL
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.written import as_printed as as_printed
+from ecnlab.papers.written import confidence, parts, quantity
 from ecnlab.papers.written import in_words as in_words
-from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import (
     Axis,
@@ -150,7 +150,7 @@ def number_rows(
         settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
         facts = [
             ("printed in", sources[row["id"]]),
-            (f"{level:.0%} interval", interval),
+            (f"{confidence(level)} interval", interval),
             ("seeds", str(row["n"])),
             ("settings", settings),
         ]
@@ -207,7 +207,7 @@ def claim_rows(
             ("printed in", claim.source),
             ("seeds", str(tests["n"].min())),
             (
-                f"evidence, with {level:.0%} intervals",
+                f"evidence, with {confidence(level)} intervals",
                 evidence(tests, published.metrics[claim.metric], claim.test, grid),
             ),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +28,10 @@ class Rules:
     """Rules for verdicts: whether a number agrees only if its whole interval is within the margin, and whether trends
     may hold partly."""
 
+    def of(self, published: Published, tests: int) -> Rules:
+        """Return the rules for ``tests`` tests of claims: if they are one family, by Bonferroni's inequality."""
+        return replace(self, level=1.0 - (1.0 - self.level) / tests) if published.together else self
+
 
 FULL: Final = Rules(LEVEL, strict=False)
 QUICK: Final = Rules(0.99, strict=True)
@@ -39,9 +43,13 @@ def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules:
 
     ``points`` have intervals of the confidence required by ``rules``.
     """
-    return pl.DataFrame(
-        [_number(number, published.metrics[number.metric], points, grid, rules) for number in published.numbers]
-    )
+    rows = [_number(number, published.metrics[number.metric], points, grid, rules) for number in published.numbers]
+    return pl.DataFrame(rows) if rows else pl.DataFrame(schema=_columns(grid))
+
+
+def tests_of(published: Published, points: pl.DataFrame) -> int:
+    """Return the number of tests of all claims: that of the rows of `judge_claims`."""
+    return sum(1 if claim.axis else at(points, claim.metric, claim.where).height for claim in published.claims)
 
 
 def judge_claims(
@@ -65,6 +73,13 @@ def judge_claims(
         }
         rows += [{**about, "answer": answer, **test} for test in tests]
     return pl.DataFrame(rows)
+
+
+def _columns(grid: Grid) -> dict[str, type[pl.DataType]]:
+    """The columns of `judge_numbers`."""
+    names = dict.fromkeys(("id", "row", "metric", *grid.keys, "section", "unit", "verdict"), pl.String)
+    values = dict.fromkeys(("printed", "mean", "low", "high", "margin"), pl.Float64)
+    return {**names, "page": pl.Int64, "about": pl.Boolean, **values, "n": pl.Int64}
 
 
 def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_toml
 from ecnlab.papers.sizes import verdicts
 from ecnlab.papers.told import Report
+from ecnlab.papers.written import confidence
 from ecnlab.report import Page, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
@@ -31,7 +32,7 @@ ANSWERS: Final = (
 
 
 IN_QUICK: Final = (
-    "In the quick size the intervals of verdicts are of {level:.0%}; a number agrees only with its whole interval within the margin, and no "
+    "In the quick size the intervals of verdicts are of {level}; a number agrees only with its whole interval within the margin, and no "
     "trend holds partly: what few seeds decide is what the full size decides."
 )
 
@@ -102,11 +103,24 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
         given.rules.level,
     )
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
-    quick = f" {IN_QUICK.format(level=given.rules.level)}" if given.rules.strict else ""
-    return [
-        Section("numbers", "The printed numbers", f"{AGREEMENT}{quick} {page['agreement'].strip()}", numbers),
-        Section("claims", "The claims", ANSWERS, claims),
-    ]
+    quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
+    shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)]
+    if numbers:
+        agreement = f"{AGREEMENT}{quick} {page['agreement'].strip()}"
+        shown.insert(0, Section("numbers", "The printed numbers", agreement, numbers))
+    return shown
+
+
+def _family(given: Material) -> str:
+    """The correction for the number of tests, in words; nothing where each test stands alone."""
+    if not given.published.together:
+        return ""
+    tests, level = given.claims.height, given.rules.level
+    return f" The {tests} tests are one family: each interval has the confidence {confidence(level)}, so that with {_chance(given)} all hold at once."
+
+
+def _chance(given: Material) -> str:
+    return f"{1.0 - given.claims.height * (1.0 - given.rules.level):.0%}"
 
 
 def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:

@@ -69,7 +69,8 @@ class Material:
     @property
     def rules(self) -> Rules:
         """How verdicts are made in this size."""
-        return FULL if self.tables.about["full"] else QUICK
+        rules = FULL if self.tables.about["full"] else QUICK
+        return rules.of(self.published, self.claims.height)
 
     def metric(self, name: str) -> Metric:
         """The metric called ``name``."""

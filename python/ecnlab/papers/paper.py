@@ -15,7 +15,7 @@ import polars as pl
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Published
-from ecnlab.report import Chart, Finding, Group, Multiples, Table
+from ecnlab.report import Chart, Finding, Group, Maps, Multiples, Table
 from ecnlab.runs.sweep_result import Sweep
 
 
@@ -59,7 +59,7 @@ class Step:
     """The step is a run to be drawn, without measurements."""
 
 
-Made: TypeAlias = Table | Group | Chart | Multiples
+Made: TypeAlias = Table | Group | Chart | Multiples | Maps
 """Additions of code to a section."""
 
 SIMULATOR: Final = "simulator"

@@ -119,6 +119,8 @@ class Published:
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Definitions of metrics and comparisons: see `ecnlab.papers.measuring`."""
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    together: bool = False
+    """Whether all tests of claims are one family, whose intervals are corrected for their number."""
 
     def number(self, name: str) -> Number:
         """The printed number of that id. Raises KeyError if there is none."""
@@ -173,7 +175,8 @@ def read_published(folder: Path) -> Published:
         raise EcnlabError(f"{path}: {min(twice)} appears twice")
     about = {key: table[key] for key in ("paper", "title", "authors", "date")}
     how = {"quantities": measured.get("quantity", {}), "beside": measured.get("beside", {})}
-    return Published(**about, **how, metrics=metrics, numbers=numbers, claims=claims, where=where)
+    together = table.get("together", False)
+    return Published(**about, **how, metrics=metrics, numbers=numbers, claims=claims, where=where, together=together)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

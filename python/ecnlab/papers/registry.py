@@ -8,12 +8,19 @@ from typing import Final
 
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers import akujobi, dualpi2eval, kadhum_hassan, kwon_fahmy, rfc2884
+from ecnlab.papers import akujobi, dualpi2eval, ecn_today, kadhum_hassan, kwon_fahmy, rfc2884
 from ecnlab.papers.paper import Paper
 
 PAPERS: Final[dict[str, Paper]] = {
     paper.name: paper
-    for paper in (rfc2884.PAPER, akujobi.PAPER, kadhum_hassan.PAPER, kwon_fahmy.PAPER, dualpi2eval.PAPER)
+    for paper in (
+        rfc2884.PAPER,
+        akujobi.PAPER,
+        kadhum_hassan.PAPER,
+        kwon_fahmy.PAPER,
+        dualpi2eval.PAPER,
+        ecn_today.PAPER,
+    )
 }
 """Papers with a reproduction, by name, in the order of the index page."""
 

@@ -56,6 +56,11 @@ def as_printed(value: float, metric: Metric) -> str:
     return quantity(value, metric) if metric.percent else f"{value:.10g}".replace("-", "−")
 
 
+def confidence(level: float) -> str:
+    """A level of confidence with as many digits as tell it from 100%."""
+    return f"{level:.0%}" if level <= 0.99 else f"{100 * level:.6f}".rstrip("0") + "%"
+
+
 def _percent(points: float, more: int) -> str:
     if points == 0 or abs(points) >= 10:
         return f"{points:.{more}f}%"

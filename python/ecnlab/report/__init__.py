@@ -7,6 +7,7 @@ nothing about any paper; `ecnlab.papers` fills the blocks of `Page`.
 from ecnlab.report.chart import Chart, Line, Multiples, Rug
 from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.forest import Distance, Forest
+from ecnlab.report.heat import Field, Map, Maps
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
 from ecnlab.report.rows import Row, Rows
 from ecnlab.report.scatter import Cloud, Scatter
@@ -17,11 +18,14 @@ __all__ = [
     "Chart",
     "Cloud",
     "Distance",
+    "Field",
     "Figure",
     "Finding",
     "Forest",
     "Group",
     "Line",
+    "Map",
+    "Maps",
     "Multiples",
     "Page",
     "Point",

@@ -14,6 +14,7 @@ from ecnlab.base.safe_text import visible
 from ecnlab.report.chart import Chart, Multiples
 from ecnlab.report.figure import Figure
 from ecnlab.report.forest import Forest
+from ecnlab.report.heat import Maps
 from ecnlab.report.rows import Rows
 from ecnlab.report.svg import DEFINITIONS
 from ecnlab.report.tone import SIGNS, Tone
@@ -125,7 +126,7 @@ class Drawing(Protocol):
         """Return its numbers: column names and rows."""
 
 
-Block = Table | Rows | Group | Chart | Multiples | Topology | Drawing | str
+Block = Table | Rows | Group | Chart | Multiples | Maps | Topology | Drawing | str
 
 
 @dataclass(frozen=True, slots=True)

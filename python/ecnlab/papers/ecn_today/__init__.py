@@ -1,0 +1,33 @@
+"""RFC 2884's questions asked again, of the queues and senders of 2026: whom ECN helps, by how much, and where it harms.
+
+The experiments are the files of ``papers/ecn-today``; ``published.toml`` there has the statements, which are older than the
+runs, ``metrics.toml`` the measurements, ``report.toml`` the report.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.papers.ecn_today import atlas
+from ecnlab.papers.ecn_today.grid import GRID
+from ecnlab.papers.paper import Paper, Step, named
+
+QUICK: Final = 8
+FULL: Final = 30
+"""Seeds of each point. With 8 an interval of the quick size (`published.toml`: one family) is about 4 standard deviations
+on each side, with 30 it is 0.9 of one."""
+
+PAPER: Final = Paper(
+    "ecn-today",
+    GRID,
+    (
+        Step("alone", QUICK, FULL, ("sojourns",)),
+        Step("together", QUICK, FULL),
+        Step("transactions", QUICK, FULL, ("transactions",)),
+        Step("converted", QUICK, FULL),
+        Step("load", QUICK, FULL),
+        Step("changing", QUICK, FULL, ("sojourns", "transactions")),
+    ),
+    atlas.draw,
+    blocks=named(atlas.atlas),
+)
