@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from measures import RECIPES, Results
+from measures import RECIPES
 from rules import Point, outcome, point, seeds, size, together, trend, verdict
+from tables import Results
 
 PAPERS = Path(__file__).parents[3] / "papers"
 NEAR = 1e-6
@@ -78,9 +79,10 @@ class Paper:
 def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
     """How an entry computed again differs from the report; nothing if it does not."""
     rows, frame, metric = paper.rows(entry), paper.at(entry), paper.metrics[entry["metric"]]
-    size(paper.full)
+    size(paper.full, len(paper.stored["claims"]) if paper.printed.get("together") else 1)
     if "axis" in entry:
-        yield from _along(rows[0], frame, metric, entry, paper.full)
+        decided = paper.full or not paper.printed.get("together")
+        yield from _along(rows[0], frame, metric, entry, paper.full, decided)
         return
     found = {place: point(*_columns(group), metric) for place, group in _places(frame)}
     if len(found) != len(rows):
@@ -101,13 +103,14 @@ def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _along(
-    row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any], full: bool
+    row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any], full: bool, decided: bool
 ) -> Iterator[str]:
     labels = sorted(frame[entry["axis"]].unique(), key=_score)
     columns = np.column_stack([seeds(*_columns(frame.filter(pl.col(entry["axis"]) == x)), metric) for x in labels])
     slope, answer, reach = trend([math.log2(_score(label)) for label in labels], columns, entry)
     yield from _compared(slope, row)
-    yield from _other("answer", "undecided" if answer == "partly" and not full else answer, row["answer"])
+    open_ = not decided or (answer == "partly" and not full)
+    yield from _other("answer", "undecided" if open_ else answer, row["answer"])
     if answer == "partly" and reach and labels[reach - 1] not in row["upto"]:
         yield f"up to {labels[reach - 1]}, the report has {row['upto']!r}"
 
@@ -116,10 +119,17 @@ def _matched(found: dict[Any, Point], rows: list[dict[str, Any]], name: str) -> 
     """Places with the report's rows: by the labels in a row's ``place``."""
     for row in rows:
         words = row["place"].split(", ") if row["place"] else []
-        here = [one for place, one in found.items() if sorted(words) == sorted(_told(place, found))]
+        told = {place: _told(place, found) for place in found}
+        here = [one for place, one in found.items() if _same(words, told[place])]
         if len(here) != 1:
             raise LookupError(f"{name}: {len(here)} places are called {row['place']!r}")
         yield here[0], row
+
+
+def _same(words: list[str], told: list[str]) -> bool:
+    """Whether a place has these labels: names in any order, numbers in the order of the axes."""
+    numbers = [[word for word in these if word[:1].isdigit()] for these in (words, told)]
+    return sorted(words) == sorted(told) and (numbers[0] == numbers[1] or len(set(numbers[0])) < 2)
 
 
 def _told(place: Any, found: dict[Any, Point]) -> list[str]:
