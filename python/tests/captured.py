@@ -100,7 +100,9 @@ def not_compared(scenario: ecnlab.Scenario) -> set[str]:
     for tcp in tcps(scenario):
         if tcp["ecn"] in ("accecn", "accecn-linux"):
             found |= FLAGS_THAT_COUNT
-        if _kind(tcp["congestion"]) == "prague":
+        if tcp["ecn"] == "dctcp":
+            found.add("ce_received")
+        if _kind(tcp["congestion"]) in ("bbr", "prague"):
             found |= CAUSES
         if _kind(tcp["slow_start"]) == "hystart":
             found.add("fast_recoveries")
@@ -126,13 +128,21 @@ def departures(scenario: ecnlab.Scenario) -> set[str]:
     return found
 
 
+def _standard(scenario: ecnlab.Scenario) -> str:
+    """The standard by which the senders' captures are judged; no scenario of a paper has senders of two with ECN."""
+    used = {tcp["ecn"] for tcp in tcps(scenario)}
+    if used & {"rfc2481", *QUENCHED}:
+        return "rfc2481"
+    return "rfc8257" if "dctcp" in used else "rfc3168"
+
+
 def count(scenario: ecnlab.Scenario, seed: int) -> Counts:
     """Run with captures, and count. Raises AssertionError for a capture that cannot be read to its end."""
     spec = scenario.resolved
     flows = _flows(spec)
     ends = sorted({_table(flow[end]) for flow in flows.values() for end in ("from", "to")})
     tapped = scenario.with_overrides({f"capture.{node}": {"node": node} for node in ends})
-    standard = "rfc2481" if any(tcp["ecn"] in ("rfc2481", *QUENCHED) for tcp in tcps(scenario)) else "rfc3168"
+    standard = _standard(scenario)
     with tempfile.TemporaryDirectory() as folder:
         run = ecnlab.run(tapped, seed, captures=folder)
         traces = {node: ecnlab.trace(Path(folder) / f"{node}.pcapng", standard=standard) for node in ends}

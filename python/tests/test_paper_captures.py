@@ -18,7 +18,7 @@ from ecnlab.scenario.files import read_experiment
 PAPERS = Path(__file__).parents[2] / "papers"
 EXPERIMENTS = sorted(path for path in PAPERS.glob("*/*.toml") if "\nscenario = " in path.read_text())
 EVERY = bool(os.environ.get("ECNLAB_EVERY_POINT"))
-LARGE = ("akujobi", "dualpi2eval", "kwon-fahmy", "rfc2884")
+LARGE = ("akujobi", "dualpi2eval", "ecn-today", "kwon-fahmy", "rfc2884")
 """Papers with the largest captures: in the quick test, all flows start in the first 2 s."""
 FEW = 3
 """Points of an experiment in the quick test, at even distances in its grid."""
