@@ -267,7 +267,11 @@ def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
     assert verdicts == ["inconclusive"] and answers == {"undecided"}  # two seeds, and intervals of 99%
     report = (index.parent / "small" / "report.html").read_text()
     for page in (html, report):  # numbers and claims, both on the first screen
-        assert page.index("1 printed numbers:") < page.index("1 claims, do they hold:") < page.index('class="findings"')
+        assert (
+            page.index("1 printed numbers:")
+            < page.index("1 claims, do they hold:")
+            < page.index('aria-label="Contents"')
+        )
         assert "1 inconclusive" in page and "1 undecided" in page
     assert "1 rows cover Small 1." in report
     assert len(html) < 100_000

@@ -204,7 +204,7 @@ def claim_rows(
     for name, tests in sorted(_by_id(claims), key=lambda one: order.index(one[1]["answer"][0])):
         claim, answer = by_id[name], tests["answer"][0]
         facts = [
-            ("printed in", claim.source),
+            ("asked by" if published.together else "printed in", claim.source),
             ("seeds", str(tests["n"].min())),
             (
                 f"evidence, with {confidence(level)} intervals",

@@ -27,10 +27,16 @@ class Rules:
     strict: bool
     """Rules for verdicts: whether a number agrees only if its whole interval is within the margin, and whether trends
     may hold partly."""
+    trends: bool = True
+    """Whether trends are decided."""
 
     def of(self, published: Published, tests: int) -> Rules:
-        """Return the rules for ``tests`` tests of claims: if they are one family, by Bonferroni's inequality."""
-        return replace(self, level=1.0 - (1.0 - self.level) / tests) if published.together else self
+        """Return the rules for ``tests`` tests of claims: if they are one family, by Bonferroni's inequality.
+
+        Its quick size decides no trend: with a few seeds a trend depends on the intervals of single steps.
+        """
+        level = 1.0 - (1.0 - self.level) / tests
+        return replace(self, level=level, trends=not self.strict) if published.together else self
 
 
 FULL: Final = Rules(LEVEL, strict=False)
@@ -47,7 +53,7 @@ def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules:
     return pl.DataFrame(rows) if rows else pl.DataFrame(schema=_columns(grid))
 
 
-def tests_of(published: Published, points: pl.DataFrame) -> int:
+def size_of_family(published: Published, points: pl.DataFrame) -> int:
     """Return the number of tests of all claims: that of the rows of `judge_claims`."""
     return sum(1 if claim.axis else at(points, claim.metric, claim.where).height for claim in published.claims)
 
@@ -175,7 +181,7 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rule
         "values": [float(column.mean()) for column in columns],
         **_interval(found.trend.slope),
         "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
-        "outcome": "undecided" if found.answer == "partly" and rules.strict else found.answer,
+        "outcome": "undecided" if not rules.trends or (found.answer == "partly" and rules.strict) else found.answer,
     }
 
 

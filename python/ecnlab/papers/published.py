@@ -71,7 +71,13 @@ class Printed:
     @property
     def source(self) -> str:
         """Return the printed location, as far as the entry gives it."""
-        marks = (("§", self.section), ("Fig.\u00a0", self.figure), ("p.\u00a0", self.page), ("slide\u00a0", self.slide))
+        section = "§" if self.section[:1].isdigit() else ""
+        marks = (
+            (section, self.section),
+            ("Fig.\u00a0", self.figure),
+            ("p.\u00a0", self.page),
+            ("slide\u00a0", self.slide),
+        )
         return ", ".join(f"{mark}{value}" for mark, value in marks if value)
 
 

@@ -27,7 +27,7 @@ from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import write_table
 from ecnlab.folder.verified import read_files, write_files
 from ecnlab.papers.index import index_page
-from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, tests_of
+from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored
 from ecnlab.papers.measuring import analyse, samples
@@ -248,7 +248,7 @@ def _judged(
     judged = measured.filter(pl.col("metric").is_in(asked))
     points = paper.grid.points(judged, published.metrics, rules.level)
     if published.together:
-        rules = rules.of(published, tests_of(published, points))
+        rules = rules.of(published, size_of_family(published, points))
         points = paper.grid.points(judged, published.metrics, rules.level)
     numbers = judge_numbers(published, points, paper.grid, rules)
     return numbers, judge_claims(published, measured, points, paper.grid, rules)

@@ -120,16 +120,17 @@ def _matched(found: dict[Any, Point], rows: list[dict[str, Any]], name: str) -> 
     for row in rows:
         words = row["place"].split(", ") if row["place"] else []
         told = {place: _told(place, found) for place in found}
-        here = [one for place, one in found.items() if _same(words, told[place])]
+        same = [place for place in found if sorted(words) == sorted(told[place])]
+        if len(same) > 1:  # the same numbers on other axes
+            same = [place for place in same if _numbers(words) == _numbers(told[place])]
+        here = [found[place] for place in same]
         if len(here) != 1:
             raise LookupError(f"{name}: {len(here)} places are called {row['place']!r}")
         yield here[0], row
 
 
-def _same(words: list[str], told: list[str]) -> bool:
-    """Whether a place has these labels: names in any order, numbers in the order of the axes."""
-    numbers = [[word for word in these if word[:1].isdigit()] for these in (words, told)]
-    return sorted(words) == sorted(told) and (numbers[0] == numbers[1] or len(set(numbers[0])) < 2)
+def _numbers(words: list[str]) -> list[str]:
+    return [word for word in words if word[:1].isdigit()]
 
 
 def _told(place: Any, found: dict[Any, Point]) -> list[str]:

@@ -12,10 +12,9 @@ from ecnlab.papers.ecn_today import atlas
 from ecnlab.papers.ecn_today.grid import GRID
 from ecnlab.papers.paper import Paper, Step, named
 
-QUICK: Final = 1
-FULL: Final = 30
-"""Seeds of each point. With 8 an interval of the quick size (`published.toml`: one family) is about 4 standard deviations
-on each side, with 30 it is 0.9 of one."""
+QUICK: Final = 7
+FULL: Final = 20
+"""Seeds of each point."""
 
 PAPER: Final = Paper(
     "ecn-today",

@@ -1,0 +1,69 @@
+"""ECN today: the correction for the number of tests, and the cells of the atlas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from ecnlab.base.stats import Interval
+from ecnlab.papers.ecn_today import atlas
+from ecnlab.papers.ecn_today.grid import GRID
+from ecnlab.papers.judge import FULL, QUICK, judge_claims, size_of_family
+from ecnlab.papers.published import read_published
+from ecnlab.papers.registry import find
+from ecnlab.papers.written import confidence
+
+PUBLISHED = read_published(find("ecn-today")[1])
+
+
+def test_all_tests_of_the_page_are_one_family() -> None:
+    assert PUBLISHED.together
+    assert FULL.of(PUBLISHED, 100).level == pytest.approx(0.9995)  # 1 - 0.05 / 100
+    assert QUICK.of(PUBLISHED, 100).level == pytest.approx(0.9999)
+    assert FULL.of(replace(PUBLISHED, together=False), 100) == FULL
+    assert FULL.of(PUBLISHED, 100).trends and not QUICK.of(PUBLISHED, 100).trends
+
+
+def test_the_number_of_tests_is_that_of_the_judged_rows() -> None:
+    claim = PUBLISHED.claim("T09.dualpi2")
+    trend = PUBLISHED.claim("T05.red")
+    places = [("1.5", "5"), ("1.5", "20"), ("100", "5")]
+    samples = pl.concat(
+        [
+            GRID.samples("share", pl.DataFrame({"replicate": [0, 1], "value": [0.5, 0.51], "queue": "dualpi2",
+                                                "host": "prague", "rate": rate, "rtt": rtt}))
+            for rate, rtt in places
+        ] + [
+            GRID.samples("load_change", pl.DataFrame({"replicate": [0, 1], "value": [1.1, 1.2], "other": [1.0, 1.0],
+                                                      "queue": "red", "host": "cubic-ecn", "against": "cubic", "flows": n}))
+            for n in ("2", "4")
+        ]
+    )  # fmt: skip
+    points = GRID.points(samples, PUBLISHED.metrics)
+    few = replace(PUBLISHED, claims=(claim, trend))
+    assert (
+        size_of_family(few, points) == 4 == judge_claims(few, samples, points, GRID).height
+    )  # three places and a trend
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.61, 0.7, "more than CUBIC"),
+        (0.59, 0.7, "not decided"),
+        (0.41, 0.59, "equal"),
+        (0.39, 0.59, "not decided"),
+        (0.1, 0.39, "less than CUBIC"),
+        (0.3, 0.7, "not decided"),
+    ],
+)
+def test_a_cell_is_decided_by_its_whole_interval(low: float, high: float, said: str) -> None:
+    interval = Interval((low + high) / 2, low, high, 20)
+    assert atlas.verdict({"low": interval.low, "high": interval.high}) == said
+
+
+def test_a_level_of_confidence_is_written_with_digits_that_tell_it_from_certainty() -> None:
+    assert confidence(0.95) == "95%" and confidence(0.99) == "99%"
+    assert confidence(1 - 0.05 / 970) == "99.994845%"  # 100 - 5 / 970 = 99.9948454
