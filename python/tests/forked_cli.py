@@ -77,6 +77,8 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     for name in IMPORTED:
         import_module(name)
+    for module in import_module("ecnlab.cli.lazy_commands").MODULES.values():
+        import_module(f"ecnlab.cli.{module}")
     import_module("ecnlab.base.provenance").maker()  # reads the simulator's binary, and calls git
     laws = import_module("ecnlab.laws")
     for family in (laws.queues, laws.windows, laws.recoveries, laws.feedbacks):

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from ecnlab.cli.lazy_commands import MODULES
+
 HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
 """None is needed before there is a table, a figure or a page to make."""
 
-REPORT = f"import sys; print(*sorted({HEAVY!r} & {{name.partition('.')[0] for name in sys.modules}}), file=sys.stderr)"
+REPORT = "import sys; print(*sorted(sys.modules), file=sys.stderr)"
 
 SCENARIO = """
 format = 1
@@ -32,6 +34,11 @@ traffic = "ftp"
 
 def loaded(code: str, folder: Path | None = None) -> set[str]:
     """Which of `HEAVY` a fresh process has loaded after ``code``."""
+    return HEAVY & {name.partition(".")[0] for name in modules(code, folder)}
+
+
+def modules(code: str, folder: Path | None = None) -> set[str]:
+    """The names of all modules that a fresh process has loaded after ``code``."""
     guarded = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{REPORT}"
     answer = subprocess.run([sys.executable, "-c", guarded], capture_output=True, text=True, check=True, cwd=folder)
     return set(answer.stderr.splitlines()[-1].split())
@@ -90,6 +97,17 @@ def test_a_command_without_tables_loads_no_heavy_library(arguments: list[str], t
 def test_checking_a_file_loads_no_heavy_library(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SCENARIO)
     assert loaded(command("check", "x.toml"), tmp_path) == set()
+
+
+@pytest.mark.parametrize("name", ["run", "check"])
+def test_a_command_loads_no_other_command(name: str, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    there = modules(command(name, "x.toml"), tmp_path)
+    assert {module for module in MODULES.values() if f"ecnlab.cli.{module}" in there} == {name}
+
+
+def test_the_help_loads_every_command() -> None:
+    assert {f"ecnlab.cli.{module}" for module in MODULES.values()} <= modules(command("--help"))
 
 
 def test_a_small_run_loads_polars_only(tmp_path: Path) -> None:

@@ -22,33 +22,14 @@ from ecnlab import _core
 from ecnlab.base import early_interrupt
 from ecnlab.base.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.base.lazy_imports import pl
-from ecnlab.cli import (
-    agree,
-    catalogue,
-    check,
-    compare,
-    completion,
-    console,
-    examples,
-    linux,
-    new,
-    plan,
-    plot,
-    probe,
-    report,
-    reproduce,
-    run,
-    score,
-    show,
-    sweep,
-    trace,
-    vectors,
-    verify,
-)
+from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
+from ecnlab.cli.lazy_commands import LazyCommands
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    commands=LazyCommands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(_core.__version__, prog_name="ecnlab")
 def cli() -> None:
     """A laboratory for congestion notification.
@@ -66,33 +47,6 @@ def cli() -> None:
       130  interrupted
       143  terminated
     """
-
-
-for _command in (
-    run.run,
-    check.check,
-    sweep.sweep,
-    plan.plan,
-    reproduce.reproduce,
-    agree.agree,
-    score.score,
-    probe.probe,
-    show.show,
-    plot.plot,
-    report.report,
-    verify.verify,
-    compare.compare,
-    catalogue.laws,
-    catalogue.profiles,
-    catalogue.schema,
-    examples.examples,
-    new.new,
-    linux.linux,
-    trace.trace,
-    vectors.vectors,
-    completion.completion,
-):
-    cli.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,0 +1,65 @@
+"""The commands of the command line. The module of a command is imported when the command is looked up, not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Final
+
+import click
+
+MODULES: Final = {
+    "run": "run",
+    "check": "check",
+    "sweep": "sweep",
+    "plan": "plan",
+    "reproduce": "reproduce",
+    "agree": "agree",
+    "score": "score",
+    "probe": "probe",
+    "show": "show",
+    "plot": "plot",
+    "report": "report",
+    "verify": "verify",
+    "compare": "compare",
+    "laws": "catalogue",
+    "profiles": "catalogue",
+    "schema": "catalogue",
+    "examples": "examples",
+    "new": "new",
+    "linux": "linux",
+    "trace": "trace",
+    "vectors": "vectors",
+    "completion": "completion",
+}
+"""The module of ``ecnlab.cli`` that defines each command, as a function with the command's name."""
+
+
+class LazyCommands(MutableMapping[str, click.Command]):
+    """Commands by name, as `click.Group` stores them. Iterating over the names imports nothing."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, click.Command | None] = dict.fromkeys(MODULES)
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._loaded[name]
+        if command is None:
+            found = getattr(import_module(f"ecnlab.cli.{MODULES[name]}"), name)
+            assert isinstance(found, click.Command)
+            self._loaded[name] = command = found
+        return command
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded  # that of `Mapping` imports the command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
