@@ -23,7 +23,8 @@ def maker() -> dict[str, str | None]:
 @cache
 def build() -> str:
     """Return a hash of the simulator's binary: 16 hexadecimal digits."""
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+    with Path(_core.__file__).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def _commit(checkout: Path) -> str | None:
