@@ -106,6 +106,19 @@ def test_a_command_loads_no_other_command(name: str, tmp_path: Path) -> None:
     assert {module for module in MODULES.values() if f"ecnlab.cli.{module}" in there} == {name}
 
 
+@pytest.mark.parametrize(("discipline", "loaded_files"), [("droptail", set()), ("codel", {"codel"})])
+def test_a_run_loads_the_file_of_its_own_queue_discipline(
+    discipline: str, loaded_files: set[str], tmp_path: Path
+) -> None:
+    queue = f'[queue.q]\ndiscipline = "{discipline}"\nlimit = "100 packets"\n\n[flow.f]'
+    text = SCENARIO.replace('delay = "1 ms"', 'delay = "1 ms"\nqueue = "q"').replace("[flow.f]", queue)
+    (tmp_path / "x.toml").write_text(text)
+    there = modules(command("run", "x.toml"), tmp_path)
+    assert list(tmp_path.glob("results/*/manifest.json"))
+    folder = "ecnlab.laws.queue."
+    assert {name.removeprefix(folder) for name in there if name.startswith(folder)} == loaded_files
+
+
 def test_the_help_loads_every_command() -> None:
     assert {f"ecnlab.cli.{module}" for module in MODULES.values()} <= modules(command("--help"))
 

@@ -44,7 +44,7 @@ def feedbacks() -> Mapping[str, Feedback]:
 
 def discipline(name: str) -> Queue:
     """Return the Linux counterpart and closed form of the queue discipline ``name``; empty if it has no file here."""
-    return queues().get(name, Queue())
+    return _member("queue", Queue, name) or Queue()
 
 
 def facts(family: str, name: str) -> dict[str, Any]:
@@ -79,6 +79,8 @@ def shown(queue: Table) -> list[str]:
 def acts_above(queue: Table) -> list[tuple[str, str, str]]:
     """Return the delays and lengths above which a queue acts: key, value, and the effect if one packet exceeds it."""
     known = facts("queue", queue["discipline"]).get("acts_above", ())
+    if not known:
+        return []
     own = discipline(queue["discipline"]).acts_above
     values = own(queue) if own else queue
     return [(key, values[key], consequence) for key, consequence in known if key in values]
@@ -112,17 +114,25 @@ def _known() -> dict[str, dict[str, dict[str, Any]]]:
 
 @cache
 def _family(family: str, kind: type[Kind]) -> Mapping[str, Kind]:
+    members = {name: _member(family, kind, name) for name in _known()[family]}
+    return {name: law for name, law in members.items() if law is not None}
+
+
+def _member(family: str, kind: type[Kind], name: str) -> Kind | None:
+    """Return the facts in the file of one law, which is imported; None if it has no file here."""
+    if name not in _known()[family] or _module(name) not in _files(family):
+        return None
+    module = f"{__name__}.{family}.{_module(name)}"
+    law = import_module(module).LAW
+    if not isinstance(law, kind):
+        raise TypeError(f"{module}.LAW must be a {kind.__name__}")
+    return law
+
+
+@cache
+def _files(family: str) -> set[str]:
     folder = import_module(f"{__name__}.{family}")
-    there = {module.name for module in pkgutil.iter_modules(folder.__path__)}
-    found: dict[str, Kind] = {}
-    for name in _known()[family]:
-        if _module(name) not in there:
-            continue
-        law = import_module(f"{folder.__name__}.{_module(name)}").LAW
-        if not isinstance(law, kind):
-            raise TypeError(f"{folder.__name__}.{_module(name)}.LAW must be a {kind.__name__}")
-        found[name] = law
-    return found
+    return {module.name for module in pkgutil.iter_modules(folder.__path__)}
 
 
 def _module(name: str) -> str:
