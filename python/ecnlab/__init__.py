@@ -7,15 +7,20 @@
 
 from ecnlab.base import early_interrupt as early_interrupt  # isort: skip
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
 from ecnlab._core import Experiment, Scenario, __version__
 from ecnlab.base.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError, TraceFailure
-from ecnlab.runs.results import load
-from ecnlab.runs.run import Run, run
-from ecnlab.runs.sweep import sweep
-from ecnlab.runs.sweep_result import Sweep
-from ecnlab.scenario.built import experiment
-from ecnlab.scenario.files import check
-from ecnlab.trace import Trace, trace
+from ecnlab.trace import Trace, trace  # not in `_MODULES`: `trace` is also the name of the package
+
+if TYPE_CHECKING:
+    from ecnlab.runs.results import load
+    from ecnlab.runs.run import Run, run
+    from ecnlab.runs.sweep import sweep
+    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.scenario.built import experiment
+    from ecnlab.scenario.files import check
 
 __all__ = [
     "Cancelled",
@@ -38,3 +43,33 @@ __all__ = [
     "sweep",
     "trace",
 ]
+
+_MODULES: Final = {
+    "Run": "ecnlab.runs.run",
+    "Sweep": "ecnlab.runs.sweep_result",
+    "check": "ecnlab.scenario.files",
+    "experiment": "ecnlab.scenario.built",
+    "load": "ecnlab.runs.results",
+    "run": "ecnlab.runs.run",
+    "sweep": "ecnlab.runs.sweep",
+}
+"""Modules that are imported when the name is first used."""
+
+_PACKAGES: Final = ("runs", "scenario")
+"""Packages of these modules: ``ecnlab.scenario.read_scenario`` works after ``import ecnlab``."""
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+
+    def __getattr__(name: str) -> Any:
+        if name in _PACKAGES:
+            for module in _MODULES.values():
+                import_module(module)
+            return globals()[name]
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

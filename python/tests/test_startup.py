@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import ecnlab
 from ecnlab.cli.lazy_commands import MODULES
 
 HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
@@ -104,6 +105,35 @@ def test_a_command_loads_no_other_command(name: str, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SCENARIO)
     there = modules(command(name, "x.toml"), tmp_path)
     assert {module for module in MODULES.values() if f"ecnlab.cli.{module}" in there} == {name}
+
+
+UNUSED = ("ecnlab.runs.cluster", "ecnlab.runs.results", "ecnlab.runs.sweep", "ecnlab.scenario.built")
+"""Prefixes of modules that a run does not need."""
+
+
+def test_a_run_loads_nothing_of_sweeps(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    there = modules(command("run", "x.toml"), tmp_path)
+    assert "ecnlab.runs.run" in there
+    assert not [name for name in there if name.startswith(UNUSED)]
+
+
+def test_importing_the_package_loads_no_run() -> None:
+    assert "ecnlab.runs.run" not in modules("import ecnlab")
+
+
+@pytest.mark.parametrize("name", ["scenario.read_scenario", "runs.sweep.sweep"])
+def test_packages_are_found_without_an_import_of_their_own(name: str) -> None:
+    subprocess.run([sys.executable, "-c", f"import ecnlab; ecnlab.{name}"], capture_output=True, check=True)
+
+
+def test_every_name_of_the_package_is_there() -> None:
+    """In a fresh process: a module with the name of a function would replace it."""
+    code = "import ecnlab, ecnlab.trace.memory; from ecnlab import *; print([getattr(ecnlab, name) for name in ecnlab.__all__])"
+    wanted = f"{code}; assert callable(ecnlab.trace) and set(ecnlab.__all__) <= set(dir(ecnlab)); ecnlab.sweep.__call__"
+    subprocess.run([sys.executable, "-c", wanted], capture_output=True, check=True)
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        _ = ecnlab.runn  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("discipline", "loaded_files"), [("droptail", set()), ("codel", {"codel"})])

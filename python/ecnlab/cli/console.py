@@ -21,10 +21,11 @@ from ecnlab.base.readable import cell
 from ecnlab.base.safe_text import json_safe, one_line, visible
 from ecnlab.base.types import Instead
 from ecnlab.cli.text_tables import LEAST, Column, laid_out
-from ecnlab.runs.sweep_doing import Progress as Report
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from ecnlab.runs.sweep_doing import Progress as Report
 
 WIDE: Final = 400
 """Columns of an output that is not a terminal: nothing is cut short there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
@@ -12,8 +12,10 @@ from ecnlab.engines.protocol import MODEL
 from ecnlab.folder import completion, congestion
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.ecn_fallback import refused, said, shown
-from ecnlab.runs.run import Run
-from ecnlab.runs.sweep_result import Sweep, Unfinished
+
+if TYPE_CHECKING:
+    from ecnlab.runs.run import Run
+    from ecnlab.runs.sweep_result import Sweep, Unfinished
 
 QUANTILES: Final = ["sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_p999_s"]
 
