@@ -248,7 +248,6 @@ def test_without_sack_the_kernel_has_its_own_newreno(recovery):
             'ecn = "rfc3168"\ncongestion = { kind = "cubic", beta_ecn = 0.85 }',
             "the kernel's cubic has none",
         ),
-        ("max_p = 0.1", "max_p = 0.1\nquantiles = true", "the kernel reports no sojourn times"),
         ("max_p = 0.1", "max_p = 0.1\ngentle = true", "`queue.red.gentle`: Linux cannot do `true`"),
         ("max_p = 0.1", 'max_p = 0.1\nbecn = { thresh = "5 packets" }', "`queue.red.becn`: Linux cannot do"),
         ('limit = "60 packets"', 'limit = "60 packets"\nfull = "random"', "cannot drop at the random"),

@@ -20,8 +20,6 @@ def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Find
     """Return the arguments after ``tc qdisc add ... handle 10:`` for a ``[queue.NAME]`` at a link of ``rate_bps``."""
     path = f"queue.{name}"
     _check_fixed(queue, path, found)
-    if queue.get("quantiles"):
-        found.refuse(f"{path}.quantiles", f"`{path}.quantiles`: the kernel reports no sojourn times", "leave it out")
     law = queue["discipline"]
     words = laws.discipline(law).qdisc
     if words is None:

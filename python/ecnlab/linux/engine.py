@@ -12,7 +12,7 @@ from ecnlab._core import Scenario
 from ecnlab.base.errors import Cancelled, EcnlabError
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.protocol import LINUX
-from ecnlab.linux import tables
+from ecnlab.linux import sojourns, tables
 from ecnlab.linux.kernel import TBF_LINE, find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import KernelLinks
@@ -26,9 +26,6 @@ WALL_PER_VIRTUAL: Final = 1.0
 
 OPTIONS: Final = (TBF_LINE,)
 """Kernel option: a link is a tbf that polls its queue like a driver."""
-
-PACKETS_SEEN: Final = "packets"
-"""The guest's file of captured packets."""
 
 
 class Linux:
@@ -62,7 +59,7 @@ class Linux:
         limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
         with boot(self._kernel, asked.files, seed, limit, self._check, options=OPTIONS) as folder:
             if captures:
-                scenario.write_captures(folder / PACKETS_SEEN, captures)
+                scenario.write_captures(folder / sojourns.PACKETS, captures)
             return tables.read(folder, asked, scenario.resolved)
 
     def instead(self, scenario: Scenario, /) -> list[Instead]:

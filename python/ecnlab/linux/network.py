@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from ecnlab.base.quantities import number
 from ecnlab.base.types import Drawn, DrawnFlow, Place
 from ecnlab.laws.kernel.findings import Findings
-from ecnlab.linux import changes, topology
+from ecnlab.linux import changes, sojourns, topology
 from ecnlab.linux.hosts import ENDS, Host, sysctls
 from ecnlab.linux.topology import Link, host
 
@@ -117,7 +117,7 @@ class KernelLinks:
         yield from batch_commands(files)
         yield from changes.statements(layout.links, layout.spec)
         yield from _measured(layout.links, layout.watched)
-        yield from _tapped(layout, self._taps)
+        yield from _tapped(layout, sorted({*self._taps, *sojourns.taps(layout.links)}))
 
 
 def as_files(batches: Mapping[str, Iterable[str]]) -> dict[str, str]:
@@ -178,7 +178,8 @@ def _tapped(layout: Layout, taps: Iterable[tuple[int, Place]]) -> Iterator[str]:
     A packet that arrives at a queue passes no device there, but has passed one at the same time when it entered the
     node.
     """
-    snap = max((number(capture["snap"]) for capture in layout.spec.get("capture", {}).values()), default=0)
+    snaps = [number(capture["snap"]) for capture in layout.spec.get("capture", {}).values()]
+    snap = max([*snaps, *(sojourns.SNAP for link in layout.links if link.quantiles)], default=0)
     early = {index for index, place in taps if place == "before"}
     for index, place in taps:
         link = layout.links[index]

@@ -17,7 +17,7 @@ from ecnlab.base.quantities import number
 from ecnlab.folder.columns import TABLES
 from ecnlab.laws.kernel.xstats import XstatsError
 from ecnlab.laws.kinds import Counts
-from ecnlab.linux import web
+from ecnlab.linux import sojourns, web
 from ecnlab.linux.changes import mean_rate_bps
 from ecnlab.linux.kernel import BUILD
 from ecnlab.linux.plan import Plan
@@ -48,6 +48,10 @@ def read(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
         "links": _links(queues_warm, queues_run, plan, run_s - warm_s),
         "links_run": _links(queues_run, queues_run, plan, run_s),
     }
+    if any(link.quantiles for link in plan.links):
+        passed = sojourns.read(folder / sojourns.PACKETS, plan.links)
+        for name, start_ns in (("links", plan.warmup_ns), ("links_run", 0)):
+            frames[name] = sojourns.with_quantiles(frames[name], passed, start_ns)
     if "sample" in spec:
         frames["queue_series"] = _queue_series(pl.read_csv(folder / "queue_series.csv"), plan)
     return in_order({**of_hosts(folder, plan, spec), **{name: _typed(name, frame) for name, frame in frames.items()}})

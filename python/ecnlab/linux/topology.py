@@ -64,6 +64,8 @@ class Link:
     delay_ps: int
     law: str
     changes: DrawnChanges | None = None
+    quantiles: bool = False
+    """Whether quantiles of sojourn times are kept for its queue."""
 
     @property
     def has_own_queue(self) -> bool:
@@ -112,8 +114,11 @@ def _link(index: int, one: DrawnLink, spec: Mapping[str, Any]) -> Link:
     table, path = spec["link"][one["table"]], f"link.{one['table']}"
     if one["reverse"]:
         table, path = table["reverse"], f"{path}.reverse"
-    law = spec["queue"][table["queue"]]["discipline"]
-    return Link(index, one["name"], one["from"], one["to"], table, path, one["delay_ps"], law, one.get("changes"))
+    queue, changed = spec["queue"][table["queue"]], one.get("changes")
+    law, quantiles = queue["discipline"], bool(queue.get("quantiles"))
+    return Link(
+        index, one["name"], one["from"], one["to"], table, path, one["delay_ps"], law, changed, quantiles=quantiles
+    )
 
 
 def path(links: list[Link], start: int, end: int) -> list[Link]:
