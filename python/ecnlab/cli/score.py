@@ -8,9 +8,11 @@ from typing import Any, Final, Literal, get_args
 
 import click
 
+from ecnlab.base.types import Engine
 from ecnlab.cli import console
-from ecnlab.cli.options import File, Workers, as_json, examples, no_python
+from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
+from ecnlab.engines.protocol import PACKETS, suffix
 
 Kind = Literal["aqm", "cc", "l4s"]
 
@@ -36,7 +38,11 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--scenario", "only", multiple=True, help="Only this scenario. Can be repeated."),
         click.option("--criteria", type=File, help="File with other limits of criteria."),
         click.option("--full", is_flag=True, help="More seeds and longer runs."),
-        click.option("--out", type=File, help="Folder of the card. [default: results/score-NAME, or score-l4s-NAME]"),
+        click.option(
+            "--out",
+            type=File,
+            help="Folder of the card. [default: results/score-NAME, score-l4s-NAME or score-NAME-linux]",
+        ),
     ):
         command = option(command)
     return command
@@ -45,19 +51,21 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @score.command()
 @click.argument("queue")
 @click.option("--against", help="The queue discipline to compare with. [default: that of RFC 7928, drop-tail]")
+@engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @card_options
 @examples("""
       ecnlab score aqm codel
       ecnlab score aqm mine.toml:gentle --full
       ecnlab score aqm laws/step.py:Step --scenario newreno --scenario cubic
+      ecnlab score aqm codel --engine linux --scenario newreno
 """)
-def aqm(queue: str, against: str | None, **options: Any) -> None:
+def aqm(queue: str, against: str | None, engine: Engine, **options: Any) -> None:
     """Run QUEUE in the scenarios of RFC 7928 next to drop-tail, and write a card.
 
     QUEUE is a queue discipline, FILE.toml or FILE.toml:NAME (a table [queue.NAME] of a scenario), or FILE.py:CLASS. Finished
     runs are not repeated: after an interruption, the same command continues.
     """
-    _score("aqm", queue, against=against, **options)
+    _score("aqm", queue, against=against, engine=engine, **options)
 
 
 @score.command()
@@ -143,16 +151,22 @@ def all_laws(kind: Kind, out: Path | None, as_json: bool, **options: Any) -> Non
         console.complain(f"page: {page}")
 
 
-def _score(kind: Kind, argument: str, *, as_json: bool, out: Path | None, **options: Any) -> None:
+def _score(
+    kind: Kind, argument: str, *, as_json: bool, out: Path | None, engine: Engine = PACKETS, **options: Any
+) -> None:
     """Print and write the card of one law."""
     name = "" if out else _name(kind, argument)
-    folder = out or Path("results") / (f"score-l4s-{name}" if kind == "l4s" else f"score-{name}")
-    card = _card(kind, argument, out=folder, **options)
+    name = f"score-l4s-{name}" if kind == "l4s" else f"score-{name}"
+    folder = out or Path("results") / f"{name}{suffix(engine)}"
+    card = _card(kind, argument, out=folder, engine=engine, **options)
     if as_json:
         console.write_json(card)
         return
     for line in card["summary"]:
         console.say(line)
+    for one in card["scenarios"]:
+        if one["why_not"]:
+            console.complain(f"not applicable: {one['name']}: {one['why_not']}")
     console.complain(f"card: {folder / PAGE}")
 
 
@@ -172,6 +186,7 @@ def _card(
     only: tuple[str, ...],
     jobs: int | None,
     against: str | None = None,
+    engine: Engine = PACKETS,
 ) -> dict[str, Any]:
     """The card of one law, written into the folder ``out``."""
     from ecnlab import scoring
@@ -187,6 +202,7 @@ def _card(
             only=only,
             criteria=criteria,
             workers=jobs,
+            engine=engine,
             progress=begin,
         )
     scoring.write(card, out)

@@ -10,6 +10,7 @@ from typing import Final
 from ecnlab.base.safe_text import visible
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.scoring.card import Card
+from ecnlab.scoring.engines import on_kernel
 from ecnlab.scoring.judging import Verdict
 
 FILE: Final = "badge.svg"
@@ -47,7 +48,7 @@ def badge(card: Card) -> str:
     counts: Mapping[Verdict, int] = card["verdicts"]
     text = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no scenario"
     worst: Verdict = next((kind for kind in WORST_FIRST if counts[kind]), "not applicable")
-    title = escape(visible(f"{card['subject']['label']} in {card['source']}: {text}"))
+    title = escape(visible(f"{card['subject']['label']} in {card['source']}{on_kernel(card)}: {text}"))
     left, right = _width(card["source"]), _width(text)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" role="img" aria-label="{title}">'

@@ -9,8 +9,10 @@ from typing import Any, Final
 from ecnlab.base import stats
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
+from ecnlab.base.types import Instead
 from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.scoring.building import COUNTS, SUBJECTS, experiment_file
+from ecnlab.scoring.engines import SIMULATOR, on_kernel
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
 from ecnlab.scoring.sheet import REFERENCE, SUBJECT, Kind, Scenario, Sheet, Size
 from ecnlab.scoring.subject import Subject
@@ -98,15 +100,21 @@ def card(
     entries: Sequence[dict[str, Any]],
     left_out: int,
     criteria: str | None = None,
+    *,
+    engine: Mapping[str, Any] = SIMULATOR,
+    instead: Sequence[Instead] = (),
 ) -> Card:
     """The card of ``entries``. ``subjects`` and their tables with all defaults, ``resolved``, are by arm.
 
-    ``left_out`` scenarios of the sheet were not asked for; ``criteria`` is the file with other limits.
+    ``left_out`` scenarios of the sheet were not asked for; ``criteria`` is the file with other limits. ``instead`` are the
+    values that ``engine`` replaced by its own.
     """
     found: Card = {
         "format": FORMAT,
         "kind": KINDS[sheet.kind],
         "ecnlab": maker(),
+        "engine": dict(engine),
+        "instead": list(instead),
         "source": sheet.source,
         "size": size,
         "replicates": sheet.replicates[size],
@@ -181,7 +189,8 @@ def summary(card: Card) -> list[str]:
 
 def _verdicts(card: Card) -> str:
     said = _counts(card["verdicts"])
-    return f"{card['subject']['label']} in {counted(len(card['scenarios']), 'scenario')} of {card['source']}: {said}"
+    of = f"{counted(len(card['scenarios']), 'scenario')} of {card['source']}{on_kernel(card)}"
+    return f"{card['subject']['label']} in {of}: {said}"
 
 
 def _counts(counts: Mapping[Verdict, int]) -> str:

@@ -11,6 +11,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.report import Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
+from ecnlab.scoring import engines
 from ecnlab.scoring.card import Card, read, word
 from ecnlab.scoring.judging import LEAST
 from ecnlab.scoring.page import BOUNDS, TONES, at, ends, limit, times
@@ -61,7 +62,7 @@ class Comparison:
     verdicts: Sequence[tuple[str, str, str, str]]
     pairs: Sequence[Pair]
     whole: Sequence[str]
-    """How the cards differ as a whole, in words: size, seeds, version, reference."""
+    """How the cards differ as a whole, in words: size, seeds, engine, version, reference."""
     missing: Sequence[str]
     """Scenarios and criteria that only one card has, in words."""
 
@@ -110,6 +111,7 @@ def _whole(one: Card, two: Card) -> Iterator[str]:
     for what, a, b in (
         ("size", one["size"], two["size"]),
         ("seeds", one["replicates"], two["replicates"]),
+        ("engine", engines.words(one), engines.words(two)),
         ("version of ecnlab", *made),
         ("reference", one["reference"]["label"], two["reference"]["label"]),
     ):
@@ -208,6 +210,7 @@ def comparison_page(found: Comparison) -> Page:
             (word(one), " and ".join(found.names)),
             ("size", _both(found, "size")),
             ("seeds", _both(found, "replicates")),
+            ("engine", ", ".join(dict.fromkeys(engines.words(card) for card in (found.first, found.second)))),
         ],
     )
 

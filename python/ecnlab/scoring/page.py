@@ -10,11 +10,13 @@ from statistics import median
 from typing import Any, Final
 
 from ecnlab.base.readable import cell, number
+from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.plots.cloud import LEAST, ellipse
 from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
+from ecnlab.scoring import engines
 from ecnlab.scoring.card import KINDS, PLANE, Card, arms, kind_of, word
 from ecnlab.scoring.running import runs_folder
 from ecnlab.scoring.sheet import Kind
@@ -66,6 +68,7 @@ def page(card: Card, folder: Path) -> Page:
             (word(card), card["subject"]["label"]),
             ("against", card["reference"]["label"]),
             ("seeds per case", str(card["replicates"])),
+            ("engine", engines.words(card)),
             ("ecnlab", f"{made['version']} ({made['commit'] or made['build']})"),
         ],
     )
@@ -98,7 +101,7 @@ def _sections(card: Card, folder: Path) -> Iterator[Section]:
         "parameters",
         "Parameters",
         parameters,
-        [*(_parameters(card[arm]) for arm in arms(card)), _limits(card)],
+        [*(_parameters(card[arm]) for arm in arms(card)), _limits(card), *_instead(card)],
         "narrow",
     )
     yield Section(
@@ -257,14 +260,28 @@ def _limits(card: Card) -> Table:
     return Table("Limits of the queues", ("scenario", "case", "limit"), rows, folded=True)
 
 
+def _instead(card: Card) -> Iterator[Table]:
+    rows = [
+        [Cell(one["key"]), Cell(json.dumps(one["asked"])), Cell(json.dumps(one["kernel"]))]
+        for one in card.get("instead", [])
+    ]
+    if rows:
+        yield Table("Values that the kernel replaced by its own", ("key", "scenario", "kernel"), rows, folded=True)
+
+
 def _commands(card: Card, folder: Path) -> Table:
     runs = runs_folder(folder, card["size"])
     rows = [["card", shlex.join(_words(card, folder))]]
     for one in card["scenarios"]:
         if one["measures"]:
-            words = ["ecnlab", "sweep", str(runs / one["experiment"]), "--out", str(runs / one["name"])]
-            rows.append([one["title"], shlex.join(words)])
+            words = ["ecnlab", "sweep", str(runs / one["experiment"]), *_engine(card)]
+            rows.append([one["title"], shlex.join([*words, "--out", str(runs / one["name"])])])
     return Table("Commands", ("result", "command"), rows, cards=True)
+
+
+def _engine(card: Card) -> list[str]:
+    name = engines.engine_of(card)["name"]
+    return [] if name == PACKETS else ["--engine", name]
 
 
 def _words(card: Card, folder: Path) -> list[str]:
@@ -272,5 +289,5 @@ def _words(card: Card, folder: Path) -> list[str]:
     only = [word for one in card["scenarios"] for word in ("--scenario", one["name"])] if card["left_out"] else []
     against = ["--against", card["reference"]["name"]] if kind_of(card) == "aqm" else []
     criteria = ["--criteria", card["criteria"]] if card["criteria"] else []
-    given = [*full, *against, *criteria, *only, "--out", str(folder)]
+    given = [*full, *_engine(card), *against, *criteria, *only, "--out", str(folder)]
     return ["ecnlab", *KINDS[kind_of(card)].split(), card["subject"]["argument"], *given]

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab._core import Experiment
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import PACKETS, refuse_unless_random
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.scoring import building, card, judging
+from ecnlab.scoring import building, card, engines, judging
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits
 from ecnlab.scoring.subject import TABLES, Subject, marks, uses_ecn
-
-RUNS: Final = "runs"
 
 SENDS_NO_ECN: Final = 'the sender does not use ECN: its `ecn` is "off"'
 NO_ECN: Final[Mapping[Kind, str]] = {
@@ -33,22 +33,29 @@ def score(
     only: Sequence[str] = (),
     criteria: Path | None = None,
     workers: int | None = None,
+    engine: Engine = PACKETS,
     progress: Callable[[str], Progress],
 ) -> Card:
     """Run the scenarios of ``sheet`` with ``subjects``, by arm, and return the card; runs that ``folder`` has are not repeated.
 
     ``only`` names scenarios; none: all. ``criteria`` is a file with other limits, as `read_limits` reads. ``progress`` is
-    called with the name of a scenario, and returns a function that is called after each of its runs. Raises SpecError if a
-    queue cannot be used in a scenario, FolderError if ``folder`` has the runs of another queue, and as `sweep` does.
+    called with the name of a scenario, and returns a function that is called after each of its runs. Scenarios with a key that
+    ``engine`` does not support are not applicable.
+
+    Raises SpecError if a queue cannot be used in a scenario, FolderError if ``folder`` has the runs of another queue or
+    engine, EcnlabError if no Linux kernel has been built, and as `sweep` does.
     """
     limits = {} if criteria is None else read_limits(criteria, sheet)
     chosen = sheet.with_limits(limits).only(only)
+    refuse_unless_random(engine, "a card")
+    engines.refuse_other(folder, engine)
+    used = engines.Used(engine)
     runs = runs_folder(folder, size)
     questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
     table = TABLES[sheet.kind]
     resolved = [question.run(0).scenario.resolved[table] for question in questions]
     entries = [
-        _entry(chosen, scenario, question, tables[SUBJECT], runs, workers, progress)
+        _entry(chosen, scenario, question, tables[SUBJECT], runs, workers, used, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
@@ -59,12 +66,14 @@ def score(
         entries,
         len(sheet.scenarios) - len(entries),
         None if criteria is None else str(criteria),
+        engine=used.as_json(),
+        instead=used.instead,
     )
 
 
 def runs_folder(folder: Path, size: Size) -> Path:
     """The folder of the sweeps of the card in ``folder``, with the files of their experiments."""
-    return folder / f"{RUNS}-{size}"
+    return folder / f"{engines.RUNS}-{size}"
 
 
 def _entry(
@@ -74,9 +83,15 @@ def _entry(
     subject: Mapping[str, Any],
     folder: Path,
     workers: int | None,
+    used: engines.Used,
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
     if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(subject):
         return card.not_applicable(scenario, NO_ECN[sheet.kind])
-    result = sweep(question, folder / scenario.name, workers=workers, progress=progress(scenario.name))
+    if why := used.why_not(question):
+        return card.not_applicable(scenario, why)
+    result = sweep(
+        question, folder / scenario.name, workers=workers, engine=used.engine, progress=progress(scenario.name)
+    )
+    used.add(result.manifest.get("instead", []))
     return card.scored(sheet, scenario, judging.samples(result.metrics), question.replicates)
