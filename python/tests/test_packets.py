@@ -67,6 +67,13 @@ def test_fifos_are_named_as_tc_names_them():
     assert "cannot drop at the random" in refusal(fifo.format("9 packets", "random"))
 
 
+def test_a_rate_that_changes_is_refused_with_its_key():
+    changing = 'rate = { square = ["2 Mbps", "1 Mbps"], every = "1 s" }'
+    text = HEAD.format(rate=10**6).replace('rate = "1000000 bps"', changing)
+    with pytest.raises(SpecError, match=r"`link\.l\.rate`: the kernel's queue is in front of a link of fixed rate"):
+        questions(Scenario("x.toml", text + '[queue.q]\ndiscipline = "droptail"\nlimit = "9 packets"\n'))
+
+
 def test_codel_is_told_its_times_and_says_what_the_kernel_has_otherwise():
     codel = '[queue.q]\ndiscipline = "codel"\nlimit = "50 packets"\necn = true\ninterval = "20 ms"\n'
     asked = question(codel)

@@ -158,7 +158,8 @@ def _question(
 ) -> Question:
     if "rate" not in table:
         found.refuse(f"{path}.queue", f"`{path}`: packets queue only in front of a link with a rate", "write `rate`")
-    if changes(table["rate"]):
+    rate = table.get("rate", "1 bps")
+    if changes(rate):
         message = f"`{path}.rate`: the kernel's queue is in front of a link of fixed rate"
         found.refuse(f"{path}.rate", message, "give it one rate")
     if "shaper" in table:
@@ -176,7 +177,7 @@ def _question(
         name,
         table["queue"],
         queue["discipline"],
-        number(table.get("rate", "1 bps")),
+        0 if changes(rate) else number(rate),
         twins,
         tuple(sorted({0, *_dscps(queue)})),
         tuple(told.instead),
