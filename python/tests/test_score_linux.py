@@ -5,16 +5,30 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+import ecnlab
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.types import Engine
 from ecnlab.linux.kernel import find
-from ecnlab.scoring import compare, score, subject, subjects, write, write_badge, write_page
+from ecnlab.scoring import building, compare, score, subject, subjects, write, write_badge, write_page
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.engines import refuse_other, words
-from ecnlab.scoring.sheet import Sheet, built_in
+from ecnlab.scoring.sheet import SUBJECT, Sheet, built_in
+
+FAST: Final = "every 100 ms"
+SLOW: Final = "every 20 s"
+LIMITS: Final = {
+    ("codel", FAST): {"utilisation": 0.05, "sojourn_mean_s": 0.1, "sojourn_p99_s": 0.1},
+    ("fq_codel", FAST): {"utilisation": 0.05, "sojourn_mean_s": 0.1, "sojourn_p99_s": 0.1},
+    # Utilisation depends on the window that PIE's random drops leave after slow start.
+    ("pie", FAST): {"utilisation": 0.4, "sojourn_mean_s": 0.25, "sojourn_p99_s": 0.1},
+    # After the fall to a tenth, retransmissions are dropped, too: the simulator's NewReno has timeouts, Linux's RACK has none.
+    ("codel", SLOW): {"utilisation": 0.2, "sojourn_mean_s": 0.35, "sojourn_p99_s": 0.35},
+}
+"""Largest distance of the ratio of simulator and kernel from 1, for one run of RFC 7928 §8.2.6."""
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +154,22 @@ def test_the_command_states_what_is_not_applicable_and_has_a_folder_of_its_own(
     assert "not applicable: udp-above: `flow.udp.traffic`: the Linux engine does not send `cbr`" in again.stderr
     refused = cli("score", "aqm", "codel", "--engine", "model")
     assert refused.returncode == 2 and "a card needs runs with several seeds" in refused.stderr
+
+
+@pytest.mark.parametrize(("queue", "case"), LIMITS)
+def test_a_rate_that_changes_gives_the_measures_of_the_simulator(
+    queue: str, case: str, kernel: str, tmp_path: Path
+) -> None:
+    whole = built_in().only(["varying-rate"])
+    one = replace(whole.scenarios[0], duration={"quick": "45 s" if case == SLOW else "40 s"}, warmup="15 s")
+    made = building.write(tmp_path, whole, one, subjects(whole, subject(queue)), "quick")
+    every = next(of.set["link.bottleneck.rate"]["every"] for of in one.cases if of.name == case)
+    links = (run.scenario.resolved["link"]["bottleneck"] for run in map(made.run, range(len(made))))
+    index = next(i for i, link in enumerate(links) if (link["queue"], link["rate"]["every"]) == (SUBJECT, every))
+    run = made.run(index)
+    own, linux = (
+        ecnlab.run(run.scenario, run.seed, engine=engine).table("links").filter(link="bottleneck").row(0, named=True)
+        for engine in ("packets", "linux")
+    )
+    for measure, limit in LIMITS[queue, case].items():
+        assert own[measure] == pytest.approx(linux[measure], rel=limit), measure
