@@ -64,6 +64,6 @@ def test_a_cell_is_decided_by_its_whole_interval(low: float, high: float, said: 
     assert atlas.verdict({"low": interval.low, "high": interval.high}) == said
 
 
-def test_a_level_of_confidence_is_written_with_digits_that_tell_it_from_certainty() -> None:
+def test_a_level_of_confidence_is_written_with_enough_digits() -> None:
     assert confidence(0.95) == "95%" and confidence(0.99) == "99%"
     assert confidence(1 - 0.05 / 970) == "99.994845%"  # 100 - 5 / 970 = 99.9948454

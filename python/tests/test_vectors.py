@@ -254,13 +254,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), BAD)
-def test_a_bad_file_is_refused_with_line_and_remedy(text: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_a_bad_file_is_refused_with_line_and_remedy(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(text)
     with pytest.raises(EcnlabError) as refused:
         check(path)
-    assert told in str(refused.value) and str(path) in str(refused.value)
+    assert message in str(refused.value) and str(path) in str(refused.value)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_the_command_line(cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("check", "none.jsonl"), 3, "none.jsonl"),
         (("check", "bad.jsonl"), 2, "bad.jsonl:1: not JSON"),
@@ -311,10 +311,10 @@ def test_the_command_line(cli, tmp_path: Path) -> None:
         (("export", "rto-backoff", "--set", "tcp.default.min_rto=fast"), 2, "min_rto"),
     ],
 )
-def test_what_cannot_be_done_is_told_with_its_code(cli, tmp_path: Path, arguments, code: int, told: str) -> None:
+def test_what_cannot_be_done_is_refused_with_its_code(cli, tmp_path: Path, arguments, code: int, message: str) -> None:
     (tmp_path / "bad.jsonl").write_text("bad")
     done = cli("vectors", *arguments)
-    assert done.returncode == code and told in done.stderr
+    assert done.returncode == code and message in done.stderr
 
 
 def test_the_header_has_what_a_reader_needs(tmp_path: Path) -> None:

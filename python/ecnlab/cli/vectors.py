@@ -142,7 +142,7 @@ def _say_departure(file: Path, checked: Checked, found: Departure) -> None:
     console.say(f"  expected  {json.dumps(found.expected)}")
     console.say(f"  got       {json.dumps(found.got)}")
     console.say(f"  rule      {found.rule.name} ({found.rule.source})")
-    console.say(f"            {found.rule.says}")
+    console.say(f"            {found.rule.statement}")
     if found.wanted is not None:
         console.say(f"  event     {json.dumps(found.wanted)}")
     console.say("events before it:" if found.before else "no events before it")
@@ -157,7 +157,7 @@ def _as_json(checked: Checked) -> dict[str, Any]:
         "field": found.field,
         "expected": found.expected,
         "got": found.got,
-        "rule": {"name": found.rule.name, "source": found.rule.source, "says": found.rule.says},
+        "rule": {"name": found.rule.name, "source": found.rule.source, "statement": found.rule.statement},
         "event": found.wanted,
         "before": [{"line": line.number, "event": line.event} for line in found.before],
     }

@@ -61,7 +61,7 @@ def taps(links: Sequence[Link]) -> Iterator[tuple[int, Place]]:
 def read(path: Path, links: Sequence[Link]) -> Passed:
     """The sojourn times in the guest's file ``path``, of ``links`` whose queues keep quantiles.
 
-    Packets that cannot be told apart, such as a repeated SYN, are left out.
+    Packets with the same identifying bytes, such as a repeated SYN, are left out.
     """
     seen = _seen(path.read_bytes())
     found = {}

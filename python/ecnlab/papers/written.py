@@ -57,7 +57,7 @@ def as_printed(value: float, metric: Metric) -> str:
 
 
 def confidence(level: float) -> str:
-    """A level of confidence with as many digits as tell it from 100%."""
+    """A level of confidence, with enough digits to differ from 100%."""
     return f"{level:.0%}" if level <= 0.99 else f"{100 * level:.6f}".rstrip("0") + "%"
 
 

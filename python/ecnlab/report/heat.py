@@ -11,9 +11,6 @@ from markupsafe import Markup
 from ecnlab.report.scale import Scale
 from ecnlab.report.svg import Area, percent
 
-SHADES: Final = 7
-"""Number of shades in the style sheet, ``h0`` to ``h6``; the middle one is neutral."""
-
 ROW: Final = 30
 """Height of a row in pixels."""
 
@@ -23,13 +20,13 @@ STRIPES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A cell of a map: its place (column and row, from 0), text, shade, and a link. ``said`` is for screen readers."""
+    """A cell of a map: its place (column and row, from 0), text, shade (0 to 6, 3 is neutral), and a link. ``description`` is for screen readers."""
 
     column: int
     row: int
     text: str
     shade: int
-    said: str
+    description: str
     hatched: bool = False
     link: str = ""
 
@@ -96,7 +93,7 @@ class Maps:
         wide, high = 1 / len(self.columns), 1 / len(self.rows)
         parts = [
             Markup('<title>{}</title><rect class="h{}" x="{}" y="{}" width="{}" height="{}"/>').format(
-                field.said, field.shade, *map(percent, (x, y, wide, high))
+                field.description, field.shade, *map(percent, (x, y, wide, high))
             ),
             *(_stripes(x, y, wide, high) if field.hatched else ()),
             Markup('<text class="h{}" x="{}" y="{}" dy=".35em">{}</text>').format(
@@ -105,7 +102,9 @@ class Maps:
         ]
         inner = Markup("").join(parts)
         yield (
-            Markup('<a href="{}" aria-label="{}">{}</a>').format(field.link, field.said, inner) if field.link else inner
+            Markup('<a href="{}" aria-label="{}">{}</a>').format(field.link, field.description, inner)
+            if field.link
+            else inner
         )
 
 

@@ -23,7 +23,7 @@ def header(vector: Vector, overrides: Mapping[str, object] | None = None) -> dic
 
     With ``overrides`` it has these, too: the events are not those of the vector.
     """
-    rules = [{"name": rule.name, "source": rule.source, "says": rule.says} for rule in vector.rules]
+    rules = [{"name": rule.name, "source": rule.source, "statement": rule.statement} for rule in vector.rules]
     return {
         "vector": vector.name,
         "version": vector.version,

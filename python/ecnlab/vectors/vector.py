@@ -28,7 +28,7 @@ class Rule:
     name: str
     source: str
     """RFC and section."""
-    says: str
+    statement: str
     event: str | None = None
     """Kind of event; None: every kind."""
     when: Mapping[str, Any] | None = None

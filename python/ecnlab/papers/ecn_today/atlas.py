@@ -67,11 +67,11 @@ def _maps(host: str, cells: pl.DataFrame, level: float) -> Maps:
 def _fields(cells: pl.DataFrame) -> Iterator[Field]:
     for row in cells.iter_rows(named=True):
         share = row["mean"]
-        said = f"{GRID.place(row)}: {share:.1%}, {verdict(row)}"
+        description = f"{GRID.place(row)}: {share:.1%}, {verdict(row)}"
         shade = sum(share > limit for limit in SHADES)
         column, line = RATES.index(row["rate"]), RTTS.index(row["rtt"])
         text = f"{100 * share:.0f}"
-        yield Field(column, line, text, shade, said, verdict(row) == "not decided", f"#{_anchor(row)}")
+        yield Field(column, line, text, shade, description, verdict(row) == "not decided", f"#{_anchor(row)}")
 
 
 def verdict(row: Mapping[str, Any]) -> str:
