@@ -44,8 +44,9 @@ class Windows:
         return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Windows]:
+    """Of a module: two drivers of Playwright cannot be open at once in one process, nor any other event loop next to one."""
     if CHROMIUM is None:
         pytest.skip("needs Chromium in PATH: `apt-get install chromium`")
     # Chromium has no sandbox for root, and little shared memory in a container. A GPU that software imitates takes time.
