@@ -239,6 +239,22 @@ def test_another_queue_is_refused_in_the_same_folder_which_stays_as_it_is(tmp_pa
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
+def test_a_card_can_be_moved_with_its_law(tmp_path: Path) -> None:
+    sheet, hashes = built_in(), []
+    for project in (tmp_path / "one", tmp_path / "deeper" / "two"):
+        if hashes:
+            project.parent.mkdir()
+            (tmp_path / "one").rename(project)
+        else:
+            project.mkdir()
+            (project / "law.py").write_text(HALVES)
+        law = subject(f"{project / 'law.py'}:Halves")
+        made = building.write(project / "card", sheet, sheet.scenarios[0], subjects(sheet, law), "quick")
+        hashes.append([made.id(index) for index in range(len(made))])
+        (project / "card" / sheet.scenarios[0].name).mkdir(exist_ok=True)  # as with runs: another law is refused
+    assert hashes[0] == hashes[1]
+
+
 # ---- wrong arguments
 
 

@@ -136,12 +136,12 @@ def experiment_file(scenario: Scenario) -> str:
 
 
 def write(folder: Path, sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> Experiment:
-    """Write both files into ``folder`` and return the experiment.
+    """Write both files into ``folder`` and return the experiment. Paths of Python files are relative to ``folder``.
 
     Raises FolderError if ``folder`` has runs of another scenario of this name, SpecError if a subject cannot be used in it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    question = (sheet, scenario, subjects, size)
+    question = (sheet, scenario, {arm: one.seen_from(folder) for arm, one in subjects.items()}, size)
     path, text = folder / scenario_file(scenario), scenario_text(*question)
     if (folder / scenario.name).exists() and path.is_file() and path.read_text(encoding="utf-8") != text:
         raise FolderError(

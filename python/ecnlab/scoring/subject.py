@@ -6,9 +6,10 @@ It is a built-in law, a table of a scenario, or a Python class.
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,11 +58,16 @@ class Subject:
     source: str
     """Where the parameters are from, in words."""
     parameters: Mapping[str, Any]
-    """The table ``[queue.NAME]`` without ``limit``, or ``[tcp.NAME]`` with its profile; paths in it are absolute."""
+    """The table ``[queue.NAME]`` without ``limit``, or ``[tcp.NAME]`` with its profile; paths of Python files in it are absolute, or as `seen_from` makes them."""
     argument: str
     """What a command names it by."""
     inner_limits: bool = False
     """Whether the limits of inner queues follow the limit of the queue."""
+
+    def seen_from(self, folder: Path) -> Subject:
+        """The subject with the paths of its Python files relative to ``folder``."""
+        here = folder.resolve()
+        return replace(self, parameters=_with_paths(self.parameters, lambda path: Path(os.path.relpath(path, here))))
 
     def table(self, limit: int) -> dict[str, Any]:
         """The table of the queue with a limit of ``limit`` packets, and a record of quantiles."""
@@ -159,7 +165,7 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     chosen = there[0] if name is None else name
     if chosen not in tables:
         raise EcnlabError(f"{path}: has no table [{table_of}.{chosen}]; there are {', '.join(there)}")
-    table = _absolute(_without_limit(tables[chosen]), path.parent)
+    table = _with_paths(_without_limit(tables[chosen]), lambda law: (path.parent / law).resolve())
     if kind != "aqm":
         table = {"profile": text.get("profile", PROFILE), **table}
     law = scenario.resolved[table_of].get(chosen, table).get(LAW[kind])
@@ -172,16 +178,16 @@ def _without_limit(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in ("limit", "quantiles")}
 
 
-def _absolute(value: Any, folder: Path) -> Any:
-    """``value`` with the paths of Python files absolute; they are relative to ``folder``, that of their scenario."""
+def _with_paths(value: Any, change: Callable[[str], Path]) -> Any:
+    """``value`` with the paths of Python files, of the form FILE.py:CLASS, changed by ``change``."""
     if isinstance(value, Mapping):
-        return {key: _path(one, folder) if key == "python" else _absolute(one, folder) for key, one in value.items()}
+        return {key: _path(one, change) if key == "python" else _with_paths(one, change) for key, one in value.items()}
     return value
 
 
-def _path(named: Any, folder: Path) -> Any:
+def _path(named: Any, change: Callable[[str], Path]) -> str:
     path, mark, name = str(named).rpartition(":")
-    return f"{(folder / path).resolve()}{mark}{name}"
+    return f"{change(path).as_posix()}{mark}{name}"
 
 
 def uses_ecn(tcp: Mapping[str, Any]) -> bool:
