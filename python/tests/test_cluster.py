@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,14 @@ from dask_processes import SECONDS, Processes, until
 from small_paper import in_place_of_the_papers
 
 import ecnlab
-from ecnlab import papers
+from ecnlab import papers, scoring
 from ecnlab.base.errors import LawError
+from ecnlab.cli.score import score as score_command
 from ecnlab.folder import digests
 from ecnlab.folder.finished_runs import receive_part
+from ecnlab.folder.names import MANIFEST
 from ecnlab.runs.cluster import ClusterPool, connected
+from ecnlab.scoring.sheet import Kind, Sheet
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'ecnlab[cluster]')")
 
@@ -314,6 +318,104 @@ def test_a_paper_is_reproduced_on_a_cluster(shared, tmp_path, monkeypatch):
 def test_reproduce_passes_the_cluster_on(cli, shared, tmp_path):
     done = cli("reproduce", "no-paper", "--cluster", shared.address)
     assert "cluster: tcp://127.0.0.1:" in done.stderr and "no-paper" in done.stderr
+
+
+def short_card(kind: Kind, monkeypatch: pytest.MonkeyPatch, number: int = 1) -> Sheet:
+    """In place of the sheet of ``kind``: its first ``number`` scenarios, with one case, three seeds and short runs."""
+    whole = scoring.built_in(kind)
+    runs = [
+        replace(one, duration={"quick": "2 s"}, warmup="1 s", cases=one.cases[:1])
+        for one in [one for one in whole.scenarios if not one.needs][:number]
+    ]
+    sheet = replace(whole, scenarios=runs, replicates={"quick": 3})
+    monkeypatch.setattr("ecnlab.scoring.built_in", lambda _kind: sheet)
+    return sheet
+
+
+def score_here(*arguments: object) -> None:
+    """Do ``ecnlab score`` in this process, which has other sheets."""
+    score_command.main([str(argument) for argument in arguments], standalone_mode=False)
+
+
+QUEUE_LAW = """
+from ecnlab.userlaws import QueueLaw
+class Law(QueueLaw):
+    def on_enqueue(self, packet, queue, now, random):
+        return "drop" if queue.packets > 9 else "pass"
+"""
+
+
+@pytest.mark.parametrize("kind", ["aqm", "cc", "l4s"])
+def test_a_card_of_a_law_in_python_is_that_of_this_machine(kind, shared, tmp_path, monkeypatch, capsys):
+    short_card(kind, monkeypatch)
+    law = tmp_path / "own.py"
+    law.write_text(QUEUE_LAW if kind == "aqm" else LAW.format(mistake=""))
+    folders = [tmp_path / "here", tmp_path / "there"]
+    for folder, options in zip(folders, ([], ["--cluster", shared.address]), strict=True):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        if options:
+            monkeypatch.setattr("ecnlab.runs.sweep.LocalPool", None)  # no run on this machine
+        score_here(kind, f"{law}:Law", "--out", "card", *options)
+    names = [path.relative_to(folders[0]) for path in folders[0].rglob("*") if path.is_file()]
+    assert {path.name for path in names} >= {"card.json", "card.html", "badge.svg", "links.parquet"}
+    for name in names:
+        if name.name == MANIFEST:
+            continue  # it has times
+        assert folders[0].joinpath(name).read_bytes() == folders[1].joinpath(name).read_bytes(), name
+    assert capsys.readouterr().err.count(f"cluster: {shared.address}, ") == 1
+
+
+def test_an_interrupted_card_continues_on_the_cluster(shared, tmp_path, monkeypatch):
+    sheet = short_card("aqm", monkeypatch, 2)
+    subjects = scoring.subjects(sheet, scoring.subject("codel"))
+    first, second = (one.name for one in sheet.scenarios)
+    calls: list[tuple[str, int]] = []
+
+    def progress(last: int):
+        def of_scenario(name: str):
+            def done(number: int, _total: int) -> None:
+                calls.append((name, number))
+                if (name, number) == (second, last):
+                    raise KeyboardInterrupt
+
+            return done
+
+        return of_scenario
+
+    monkeypatch.setattr("ecnlab.runs.sweep.LocalPool", None)  # no run on this machine
+    with connected(shared.address) as cluster:
+        with pytest.raises(KeyboardInterrupt):
+            scoring.score(subjects, tmp_path / "card", sheet, progress=progress(4), cluster=cluster)
+        assert calls == [*((first, number) for number in range(7)), *((second, number) for number in range(5))]
+        calls.clear()
+        card = scoring.score(subjects, tmp_path / "card", sheet, progress=progress(-1), cluster=cluster)
+        assert calls == [(first, 6), (second, 4), (second, 5), (second, 6)]
+        assert card == scoring.score(subjects, tmp_path / "whole", sheet, progress=progress(-1), cluster=cluster)
+
+
+def test_cards_of_all_laws_share_one_connection(shared, tmp_path, monkeypatch, capsys):
+    short_card("aqm", monkeypatch)
+    monkeypatch.setattr("ecnlab.scoring.names", lambda _kind: ["codel", "pie"])
+    monkeypatch.setattr("ecnlab.runs.sweep.LocalPool", None)  # no run on this machine
+    monkeypatch.setattr("ecnlab.runs.sweep.connected", None)  # no connection of a sweep
+    score_here("all", "aqm", "--cluster", shared.address, "--out", tmp_path / "all")
+    said = capsys.readouterr()
+    assert said.err.count("cluster: tcp://127.0.0.1:") == 1 and said.err.count("6 of 6 runs") == 2
+    assert [line.partition(" ")[0] for line in said.out.splitlines()] == ["CoDel", "PIE"]
+    assert (tmp_path / "all" / "index.html").is_file()
+
+
+def test_a_card_on_the_kernel_is_refused_before_a_connection(cli, tmp_path, monkeypatch):
+    sheet = short_card("aqm", monkeypatch)
+    subjects = scoring.subjects(sheet, scoring.subject("codel"))
+    with pytest.raises(ecnlab.EcnlabError, match="the engine `linux` runs on this machine only"):
+        scoring.score(
+            subjects, tmp_path / "card", sheet, engine="linux", progress=lambda _: pytest.fail, cluster=object()
+        )
+    done = cli("score", "aqm", "codel", "--engine", "linux", "--cluster", "tcp://127.0.0.1:1")
+    assert done.returncode == 2 and list(tmp_path.iterdir()) == []
+    assert done.stderr == "the engine `linux` runs on this machine only: leave `cluster` (`--cluster`) out\n"
 
 
 @pytest.mark.parametrize(

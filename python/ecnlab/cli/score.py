@@ -10,9 +10,11 @@ import click
 
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
+from ecnlab.cli.cluster import cluster_at, cluster_option
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import PACKETS, suffix
+from ecnlab.runs.cluster import Cluster
 
 Kind = Literal["aqm", "cc", "l4s"]
 
@@ -32,6 +34,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         as_json,
         no_python,
+        cluster_option,
         click.option(
             "--jobs", "--workers", "jobs", type=Workers, help="Number of runs at a time. [default: one per core]"
         ),
@@ -58,6 +61,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
       ecnlab score aqm mine.toml:gentle --full
       ecnlab score aqm laws/step.py:Step --scenario newreno --scenario cubic
       ecnlab score aqm codel --engine linux --scenario newreno
+      ecnlab score aqm codel --full --cluster tcp://10.0.0.1:8786
 """)
 def aqm(queue: str, against: str | None, engine: Engine, **options: Any) -> None:
     """Run QUEUE in the scenarios of RFC 7928 next to drop-tail, and write a card.
@@ -131,7 +135,9 @@ def compare(first: Path, second: Path, out: Path) -> None:
       ecnlab score all aqm
       ecnlab score all l4s --scenario codepoint --out results/codepoints
 """)
-def all_laws(kind: Kind, out: Path | None, as_json: bool, **options: Any) -> None:
+def all_laws(
+    kind: Kind, out: Path | None, as_json: bool, address: str | None, jobs: int | None, **options: Any
+) -> None:
     """Write cards of all built-in laws, as `ecnlab score KIND` does, and a page with links to them.
 
     Finished runs are not repeated: after an interruption, the same command continues.
@@ -140,10 +146,11 @@ def all_laws(kind: Kind, out: Path | None, as_json: bool, **options: Any) -> Non
 
     folder = out or Path("results") / f"score-all-{kind}"
     cards = {}
-    for name in scoring.names(kind):
-        cards[name] = _card(kind, name, out=folder / name, **options)
-        if not as_json:
-            console.say(cards[name]["summary"][0])
+    with resumable(folder), cluster_at(address, jobs) as cluster:
+        for name in scoring.names(kind):
+            cards[name] = _card(kind, name, out=folder / name, jobs=jobs, cluster=cluster, **options)
+            if not as_json:
+                console.say(cards[name]["summary"][0])
     page = scoring.write_index(cards, folder)
     if as_json:
         console.write_json(cards)
@@ -152,13 +159,22 @@ def all_laws(kind: Kind, out: Path | None, as_json: bool, **options: Any) -> Non
 
 
 def _score(
-    kind: Kind, argument: str, *, as_json: bool, out: Path | None, engine: Engine = PACKETS, **options: Any
+    kind: Kind,
+    argument: str,
+    *,
+    as_json: bool,
+    out: Path | None,
+    address: str | None,
+    jobs: int | None,
+    engine: Engine = PACKETS,
+    **options: Any,
 ) -> None:
     """Print and write the card of one law."""
     name = "" if out else _name(kind, argument)
     name = f"score-l4s-{name}" if kind == "l4s" else f"score-{name}"
     folder = out or Path("results") / f"{name}{suffix(engine)}"
-    card = _card(kind, argument, out=folder, engine=engine, **options)
+    with resumable(folder), cluster_at(address, jobs, engine) as cluster:
+        card = _card(kind, argument, out=folder, engine=engine, jobs=jobs, cluster=cluster, **options)
     if as_json:
         console.write_json(card)
         return
@@ -185,6 +201,7 @@ def _card(
     criteria: Path | None,
     only: tuple[str, ...],
     jobs: int | None,
+    cluster: Cluster | None,
     against: str | None = None,
     engine: Engine = PACKETS,
 ) -> dict[str, Any]:
@@ -193,7 +210,7 @@ def _card(
 
     sheet = scoring.built_in(kind)
     subjects = scoring.subjects(sheet, scoring.subject(argument, kind), against)
-    with resumable(out), console.progresses() as begin:
+    with console.progresses() as begin:
         card = scoring.score(
             subjects,
             out,
@@ -204,6 +221,7 @@ def _card(
             workers=jobs,
             engine=engine,
             progress=begin,
+            cluster=cluster,
         )
     scoring.write(card, out)
     scoring.write_badge(card, out)

@@ -74,7 +74,11 @@ def sweep(
     advice = of_experiment(question)
     console.warn(advice.lines)
     folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
-    with resumable(folder), cluster_at(address, workers) as cluster, console.progress(experiment.stem) as report:
+    with (
+        resumable(folder),
+        cluster_at(address, workers, engine) as cluster,
+        console.progress(experiment.stem) as report,
+    ):
         result = sweep_experiment(
             question,
             folder,

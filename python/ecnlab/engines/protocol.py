@@ -113,6 +113,12 @@ def refuse_unless_random(engine: Engine, what: str) -> None:
         )
 
 
+def refuse_on_cluster(engine: Engine) -> None:
+    """Raise EcnlabError if ``engine`` cannot run on the workers of a cluster: only the simulator can."""
+    if engine != PACKETS:
+        raise EcnlabError(f"the engine `{engine}` runs on this machine only: leave `cluster` (`--cluster`) out")
+
+
 def suffix(engine: Engine) -> str:
     """Return the suffix of an engine's folders, so that engines do not share one."""
     return "" if engine == PACKETS else f"-{engine}"

@@ -15,7 +15,7 @@ from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.lazy_imports import np
 from ecnlab.base.types import Engine, Instead
-from ecnlab.engines.protocol import PACKETS, Answerer, refuse_unless_random, signature
+from ecnlab.engines.protocol import PACKETS, Answerer, refuse_on_cluster, refuse_unless_random, signature
 from ecnlab.folder import digests, size_limits
 from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.differences import differences
@@ -66,8 +66,8 @@ def sweep(
     others are done and stored all the same.
     """
     refuse_unless_random(engine, "a sweep")
-    if cluster is not None and engine != PACKETS:
-        raise EcnlabError(f"the engine `{engine}` runs on this machine only: leave `cluster` (`--cluster`) out")
+    if cluster is not None:
+        refuse_on_cluster(engine)
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if replicates is not None:
         question = question.with_replicates(replicates)

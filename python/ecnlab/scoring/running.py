@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from ecnlab._core import Experiment
 from ecnlab.base.types import Engine
-from ecnlab.engines.protocol import PACKETS, refuse_unless_random
+from ecnlab.engines.protocol import PACKETS, refuse_on_cluster, refuse_unless_random
+from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
+from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scoring import building, card, engines, judging
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits
@@ -35,27 +38,31 @@ def score(
     workers: int | None = None,
     engine: Engine = PACKETS,
     progress: Callable[[str], Progress],
+    cluster: Cluster | None = None,
 ) -> Card:
     """Run the scenarios of ``sheet`` with ``subjects``, by arm, and return the card; runs that ``folder`` has are not repeated.
 
     ``only`` names scenarios; none: all. ``criteria`` is a file with other limits, as `read_limits` reads. ``progress`` is
     called with the name of a scenario, and returns a function that is called after each of its runs. Scenarios with a key that
-    ``engine`` does not support are not applicable.
+    ``engine`` does not support are not applicable. The workers of ``cluster`` do the runs, if it is given.
 
     Raises SpecError if a queue cannot be used in a scenario, FolderError if ``folder`` has the runs of another queue or
-    engine, EcnlabError if no Linux kernel has been built, and as `sweep` does.
+    engine, EcnlabError if no Linux kernel has been built or one is to run on a cluster, and as `sweep` does.
     """
     limits = {} if criteria is None else read_limits(criteria, sheet)
     chosen = sheet.with_limits(limits).only(only)
     refuse_unless_random(engine, "a card")
+    if cluster is not None:
+        refuse_on_cluster(engine)
     engines.refuse_other(folder, engine)
     used = engines.Used(engine)
     runs = runs_folder(folder, size)
     questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
+    do = partial(sweep, workers=workers, engine=engine, cluster=cluster)
     table = TABLES[sheet.kind]
     resolved = [question.run(0).scenario.resolved[table] for question in questions]
     entries = [
-        _entry(chosen, scenario, question, tables[SUBJECT], runs, workers, used, progress)
+        _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
@@ -82,16 +89,14 @@ def _entry(
     question: Experiment,
     subject: Mapping[str, Any],
     folder: Path,
-    workers: int | None,
     used: engines.Used,
+    do: Callable[..., Sweep],
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
     if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(subject):
         return card.not_applicable(scenario, NO_ECN[sheet.kind])
     if why := used.why_not(question):
         return card.not_applicable(scenario, why)
-    result = sweep(
-        question, folder / scenario.name, workers=workers, engine=used.engine, progress=progress(scenario.name)
-    )
+    result = do(question, folder / scenario.name, progress=progress(scenario.name))
     used.add(result.manifest.get("instead", []))
     return card.scored(sheet, scenario, judging.samples(result.metrics), question.replicates)
