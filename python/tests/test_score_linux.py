@@ -1,4 +1,4 @@
-"""``ecnlab score aqm --engine linux``: a card of runs on the kernel, where one has been built, and cards of both engines."""
+"""``ecnlab score aqm|cc --engine linux``: a card of runs on the kernel, where one has been built, and cards of both engines."""
 
 from __future__ import annotations
 
@@ -136,6 +136,38 @@ def test_cards_of_both_engines_are_compared_and_the_engines_stated(
     found = compare(tmp_path / "packets", tmp_path / "linux")
     assert f"the cards differ in engine (simulator; Linux {kernel} in virtual time)" in found.lines[2]
     assert len(found.pairs) == 2 and not any(pair.why_not for pair in found.pairs)
+
+
+def test_a_card_of_a_sender_has_the_measures_of_the_kernel(kernel: str, tmp_path: Path) -> None:
+    whole = built_in("cc").only(["small-bdp", "reordering"])
+    runs = [replace(one, duration={"quick": "20 s"}, warmup="5 s") for one in whole.scenarios]
+    sheet = replace(whole, scenarios=runs, replicates={"quick": 1})
+    of = subjects(sheet, subject("cubic", "cc"))
+    both = {
+        engine: score(
+            of, tmp_path / engine, sheet, workers=2, engine=engine, progress=lambda _name: lambda _done, _all: None
+        )
+        for engine in ("packets", "linux")
+    }
+    assert both["linux"]["summary"][0].startswith(f"CUBIC in 2 scenarios of RFC 9743 on Linux {kernel}: ")
+    why_not = {one["name"]: one["why_not"] for one in both["linux"]["scenarios"]}
+    assert why_not == {
+        "small-bdp": "",
+        "reordering": "`link.bottleneck.jitter`: netem implements it differently",
+    }
+    own, linux = (
+        {(row["sender"], row["measure"]): row["mean"] for row in card["scenarios"][0]["measures"]}
+        for card in both.values()
+    )
+    assert own.keys() == linux.keys() and None not in linux.values() and own != linux
+    for arm in sheet.arms:
+        assert linux[arm, "goodput_bps"] == pytest.approx(own[arm, "goodput_bps"], rel=0.1)
+
+
+def test_the_command_for_senders_has_the_engine(cli, kernel: str, tmp_path: Path) -> None:
+    done = cli("score", "cc", "reno", "--engine", "linux", "--scenario", "reordering")
+    assert done.returncode == 0 and f"on Linux {kernel}: not applicable 1" in done.stdout
+    assert (tmp_path / "results" / "score-reno-linux" / "card.json").is_file()
 
 
 def test_a_card_without_an_engine_is_of_the_simulator() -> None:

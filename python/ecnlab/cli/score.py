@@ -51,10 +51,14 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+on_kernel = engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
+"""The option of cards that the kernel can make: of those of L4S it lacks Prague, and its TCP lacks AccECN."""
+
+
 @score.command()
 @click.argument("queue")
 @click.option("--against", help="The queue discipline to compare with. [default: that of RFC 7928, drop-tail]")
-@engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
+@on_kernel
 @card_options
 @examples("""
       ecnlab score aqm codel
@@ -74,19 +78,21 @@ def aqm(queue: str, against: str | None, engine: Engine, **options: Any) -> None
 
 @score.command()
 @click.argument("sender")
+@on_kernel
 @card_options
 @examples("""
       ecnlab score cc bbr
       ecnlab score cc mine.toml:gentle --full
       ecnlab score cc laws/reno.py:Reno --scenario harm --scenario loss
+      ecnlab score cc bbr --engine linux --scenario shallow
 """)
-def cc(sender: str, **options: Any) -> None:
+def cc(sender: str, engine: Engine, **options: Any) -> None:
     """Run SENDER in the scenarios of RFC 9743 next to Reno and CUBIC, and write a card.
 
     SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. Finished
     runs are not repeated: after an interruption, the same command continues.
     """
-    _score("cc", sender, **options)
+    _score("cc", sender, engine=engine, **options)
 
 
 @score.command()
