@@ -52,7 +52,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 on_kernel = engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
-"""The option of cards that the kernel can make: of those of L4S it lacks Prague, and its TCP lacks AccECN."""
+"""The option of cards that the kernel can make: not those for L4S, where Prague, which it lacks, is in each scenario."""
 
 
 @score.command()
