@@ -44,7 +44,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--out",
             type=File,
-            help="Folder of the card. [default: results/score-NAME, score-l4s-NAME or score-NAME-linux]",
+            help="Folder of the card. [default: results/score-NAME, score-l4s-NAME or score-NAME-linux; of `all`: score-all-KIND]",
         ),
     ):
         command = option(command)
