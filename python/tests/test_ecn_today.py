@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from analysed import given, quantity
 
 from ecnlab.base.stats import Interval
 from ecnlab.papers.ecn_today import atlas
@@ -67,3 +68,18 @@ def test_a_cell_is_decided_by_its_whole_interval(low: float, high: float, said: 
 def test_a_level_of_confidence_is_written_with_enough_digits() -> None:
     assert confidence(0.95) == "95%" and confidence(0.99) == "99%"
     assert confidence(1 - 0.05 / 970) == "99.994845%"  # 100 - 5 / 970 = 99.9948454
+
+
+def page(number: int, asked: float, took: float, *, objects: int = 20, missing: int = 0) -> list[dict[str, object]]:
+    """Objects of a page, of which ``missing`` are never complete; the last one is complete after ``took`` seconds."""
+    ends = [asked + took - 0.1 * k for k in range(objects - missing)] + [None] * missing
+    where = {"queue": "codel", "path": "20 Mb/s, 20 ms", "replicate": 0, "group": "ecn", "name": "ecn[0]", "session": 0}
+    return [{**where, "page": number, "asked_s": asked + 0.01 * k, "transferred_s": end} for k, end in enumerate(ends)]
+
+
+def test_the_time_of_a_page_is_that_of_all_its_objects_and_at_most_a_minute() -> None:
+    whole = [page(0, 10.0, 4.0), page(1, 20.0, 70.0), page(2, 100.0, 3.0, missing=1)]
+    apart = [page(3, 9.9, 1.0), page(4, 139.9, 1.0), page(5, 141.0, 1.0)]  # begun before 10 s, or not asked by 140 s
+    table = pl.DataFrame([row for one in (*whole, *apart) for row in one])
+    (found,) = quantity("ecn-today", "page", given(objects=table))["value"]
+    assert found == pytest.approx((4.0 + 60.0 + 60.0) / 3)

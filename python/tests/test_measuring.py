@@ -51,6 +51,8 @@ def found(measure: dict[str, Any], beside: dict[str, Any] | None = None, **quant
         # group a at once: 1, 3, 8; each flow first: (2 + 8) / 2
         ({"where": {"group": "a"}, "over": "avg(x)"}, 8.0, 4.0),
         ({"where": {"group": "a"}, "each": "flow", "over": "avg(x)"}, 10.0, 5.0),
+        # each flow at each time: (2 + 6 + 16) / 3
+        ({"where": {"group": "a"}, "each": ["flow", "time_s"], "over": "sum(x)"}, 8.0, 4.0),
         ({"where": {"group": ["a", "b"]}, "over": "sum(x)"}, 34.0, 17.0),
         ({"filter": "time_s < 0.5", "value": "x"}, 2.0, 1.0),
         ({"where": {"group": "a"}, "mean": "power(x, 2)"}, 4 * 74 / 3, 74 / 3),

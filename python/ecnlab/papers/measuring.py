@@ -188,7 +188,8 @@ class Quantities:
         value = _sql(recipe["over"]).cast(pl.Float64).alias("value")
         if "each" not in recipe:
             return rows.group_by(keys, maintain_order=True).agg(value)
-        each = rows.group_by([*keys, recipe["each"]], maintain_order=True).agg(value)
+        columns = [recipe["each"]] if isinstance(recipe["each"], str) else recipe["each"]
+        each = rows.group_by([*keys, *columns], maintain_order=True).agg(value)
         return each.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
 
     def _compared(self, values: pl.LazyFrame, how: Recipe) -> pl.LazyFrame:

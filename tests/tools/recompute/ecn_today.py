@@ -45,6 +45,24 @@ def latency(value: pl.Expr) -> Recipe:
     return lambda results: against(two[0](results), two[1](results))
 
 
+def pages(results: Results) -> pl.DataFrame:
+    """Times of the pages of the clients with ECN beside those of the clients without; at most 60 s a page."""
+
+    def time(group: str) -> pl.DataFrame:
+        asked = c("asked_s").is_between(10, 140, closed="left") & (c("group") == group)
+        page = ["queue", "path", "replicate", "name", "session", "page"]
+        whole = results.read("pages", "objects", asked).group_by(page).agg(
+            pl.len().alias("objects"),
+            c("transferred_s").is_null().any().alias("missing"),
+            (c("transferred_s").max() - c("asked_s").min()).alias("took"),
+        )  # fmt: skip
+        took = pl.when(c("missing") | (c("took") > 60)).then(60.0).otherwise(c("took"))
+        of_run = whole.filter(c("objects") == 20).group_by(page[:3]).agg(took.mean().alias("value"))
+        return of_run.with_columns(pl.lit("").alias("arm")).collect()
+
+    return against(time("ecn"), time("plain"))
+
+
 def share_of_four(results: Results) -> pl.DataFrame:
     """What two of four flows have of the goodput of all."""
     goodput = c("goodput_bps")
@@ -82,6 +100,7 @@ ECN_TODAY: dict[str, Recipe] = {
     "harm": harm,
     "latency_change": latency(c("latency_s").mean()),
     "tail_change": latency(c("latency_s").quantile(0.95, "linear")),
+    "page_change": pages,
     "old_change": unconverted,
     "new_over_old": new_over_old,
     "load_change": hosts(of_group("load", "flows", "bulk", c("goodput_bps").sum())),

@@ -12,17 +12,19 @@ from ecnlab.papers.ecn_today import atlas
 from ecnlab.papers.ecn_today.grid import GRID
 from ecnlab.papers.paper import Paper, Step, named
 
-QUICK: Final = 7
+QUICK: Final = 5
+MAPS: Final = 3
+"""Seeds of each point in the quick size, and of each cell of the atlas, which takes half of the time."""
 FULL: Final = 20
-"""Seeds of each point."""
 
 PAPER: Final = Paper(
     "ecn-today",
     GRID,
     (
         Step("alone", QUICK, FULL, ("sojourns",)),
-        Step("together", QUICK, FULL),
+        Step("together", MAPS, FULL),
         Step("transactions", QUICK, FULL, ("transactions",)),
+        Step("pages", QUICK, FULL, ("objects",)),
         Step("converted", QUICK, FULL),
         Step("load", QUICK, FULL),
         Step("changing", QUICK, FULL, ("sojourns", "transactions")),
