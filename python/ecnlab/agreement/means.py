@@ -213,10 +213,14 @@ def ratio_to(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Interval
 
 def judge(ratio: Interval, margin: float) -> str:
     """Return the verdict of a ratio's interval on whether it lies within ``margin`` of 1."""
-    low, high = 1 - margin, 1 + margin
-    if low <= ratio.low and ratio.high <= high:
+    return judge_between(ratio, 1 - margin, 1 + margin)
+
+
+def judge_between(interval: Interval, low: float, high: float) -> str:
+    """Return "agrees" for an interval within ``low`` to ``high``, "differs" for one outside, else "open"."""
+    if low <= interval.low and interval.high <= high:
         return "agrees"
-    return "differs" if ratio.high < low or ratio.low > high else "open"
+    return "differs" if interval.high < low or interval.low > high else "open"
 
 
 def _state(folder: Path, margin: float) -> None:

@@ -85,7 +85,7 @@ def reproduce(
     about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
     tables = {**_analyse(found, published, sweeps, full=full), **_of_all(done), **drawn.tables}
     if linux:
-        tables["linux"] = _beside(found, published, done)
+        tables |= _beside(found, published, done)
     remake = _remake(paper, target, full=full, linux=linux)
     names = _write(target, published, tables, about)
     write_files(target, "reproduction", names, remake)
@@ -213,14 +213,15 @@ def _kernel_of(done: Mapping[str, Sweep]) -> dict[str, Any] | None:
     return next((one.manifest["linux"] for one in done.values() if one.manifest["engine"] == LINUX), None)
 
 
-def _beside(paper: Paper, published: Published, done: Mapping[str, Sweep]) -> pl.DataFrame:
-    """Return the points of steps run by both engines; the variant identifies the engine."""
+def _beside(paper: Paper, published: Published, done: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
+    """Return samples and points of the steps that both engines ran; the variant identifies the engine."""
     parts = [
         samples(paper, published, step, done[name]).with_columns(variant=pl.lit(who))
         for step in paper.on_linux
         for who, name in ((SIMULATOR, step.name), (KERNEL, _on_kernel(step)))
     ]
-    return paper.grid.points(pl.concat(parts), published.metrics)
+    measured = paper.grid.ordered(pl.concat(parts))
+    return {"linux_samples": measured, "linux": paper.grid.points(measured, published.metrics)}
 
 
 def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int], None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.papers.ecn_today import atlas
+from ecnlab.papers.ecn_today import atlas, linux
 from ecnlab.papers.ecn_today.grid import GRID
 from ecnlab.papers.paper import Paper, Step, named
 
@@ -30,5 +30,7 @@ PAPER: Final = Paper(
         Step("changing", QUICK, FULL, ("sojourns", "transactions")),
     ),
     atlas.draw,
-    blocks=named(atlas.atlas),
+    linux.STEPS,
+    blocks=named(atlas.atlas, linux.verdict_counts, linux.compared_cells),
+    words=named(linux.on_linux),
 )

@@ -13,7 +13,7 @@ NEXT_TO_CUBIC: Final = ("cubic-ecn", "dctcp", "prague", "bbr")
 """Kinds of host in the atlas: each shares a queue with CUBIC without ECN."""
 
 GRID: Final = Grid(
-    keys=("queue", "host", "against", "path", "rate", "rtt", "size", "converted", "flows", "change"),
+    keys=("queue", "host", "against", "path", "rate", "rtt", "size", "converted", "flows", "change", "variant"),
     levels={"5 kB": 5.0, "50 kB": 50.0, "1 MB": 1000.0},
     names={
         "droptail": "drop-tail",
@@ -45,4 +45,4 @@ GRID: Final = Grid(
         "converted": "{} converted",
     },
 )
-"""Hosts are compared with others (``against``) on a path, or share a queue at a rate and a round trip."""
+"""Hosts are compared with others (``against``) on a path, or share a queue at a rate and a round trip. ``variant`` is the engine."""
