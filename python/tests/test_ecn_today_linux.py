@@ -1,0 +1,171 @@
+"""ECN today on the Linux kernel: the rule of agreement, planted differences, and the scenarios in both engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from analysed import given, of_step
+
+from ecnlab._core import Experiment
+from ecnlab.base.errors import EcnlabError
+from ecnlab.linux.kernel import find as find_kernel
+from ecnlab.linux.plan import plan
+from ecnlab.papers.ecn_today import linux
+from ecnlab.papers.ecn_today.grid import GRID, QUEUES
+from ecnlab.papers.material import Material, Stored
+from ecnlab.papers.paper import KERNEL, SIMULATOR
+from ecnlab.papers.published import read_published
+from ecnlab.papers.registry import find
+from ecnlab.runs.engine_by_name import answerer_of
+from ecnlab.scenario.files import read_experiment
+
+FOLDER = find("ecn-today")[1]
+PUBLISHED = read_published(FOLDER)
+PLACE = {"queue": "codel", "host": "cubic-ecn", "path": "20 Mb/s, 20 ms"}
+
+
+def both(metric: str, ours: list[float], theirs: list[float], other: list[float] | None = None) -> pl.DataFrame:
+    """Samples of one cell in both engines; the replicates are numbered from 0 in each."""
+    frames = []
+    for who, values in ((SIMULATOR, ours), (KERNEL, theirs)):
+        frame = pl.DataFrame({"replicate": range(len(values)), "value": values, "other": other or [None] * len(values)})
+        frame = frame.with_columns(pl.col("other").cast(pl.Float64), variant=pl.lit(who))
+        frames.append(frame.with_columns(pl.lit(label).alias(key) for key, label in PLACE.items()))
+    return GRID.samples(metric, pl.concat(frames))
+
+
+# Student's t at 95 % is 12.706 with two replicates. Differences of 0.01 and 0.012 have the mean 0.011 and the standard
+# error 0.001: the interval is 0.011 -+ 0.0127, from -0.0017 to 0.0237.
+@pytest.mark.parametrize(
+    ("ours", "low", "high", "verdict"),
+    [
+        ([0.510, 0.512], -0.001706, 0.023706, "agrees"),
+        ([0.570, 0.572], 0.058294, 0.083706, "differs"),
+        ([0.530, 0.532], 0.018294, 0.043706, "agrees"),
+        ([0.540, 0.542], 0.028294, 0.053706, "open"),
+    ],
+)
+def test_a_share_is_decided_by_its_whole_interval(ours, low, high, verdict) -> None:
+    (row,) = linux.compare(both("share", ours, [0.5, 0.5]), PUBLISHED.metrics).iter_rows(named=True)
+    assert (row["low"], row["high"]) == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
+    assert (row["verdict"], row["n"]) == (verdict, 2)
+    assert (row["simulator"], row["kernel"]) == (pytest.approx(sum(ours) / 2), 0.5)
+
+
+# Both engines vary alike, so the ratio has no spread: it is 1.2, 1.25 and 1.3 exactly, and 0.7 below 1/1.25 = 0.8.
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.2, "agrees"), (1.3, "differs"), (0.7, "differs"), (0.81, "agrees")])
+def test_a_delay_may_be_a_factor_of_a_quarter_longer_or_shorter(ratio, verdict) -> None:
+    theirs = [8.0, 10.0, 12.0]
+    (row,) = linux.compare(both("bottleneck_p99_ms", [ratio * x for x in theirs], theirs), PUBLISHED.metrics).iter_rows(
+        named=True
+    )
+    assert row["verdict"] == verdict
+    assert row["low"] == pytest.approx(ratio) == row["high"]
+
+
+def test_a_ratio_to_a_delay_of_zero_decides_nothing() -> None:
+    (row,) = linux.compare(both("bottleneck_p99_ms", [1.0, 2.0], [0.0, 0.0]), PUBLISHED.metrics).iter_rows(named=True)
+    assert row["verdict"] == "open"
+
+
+def test_a_change_of_goodput_is_compared_as_a_change() -> None:
+    # 11 and 10.6 over 10 are +10 % and +6 %: 4 points apart agree. 11 and 10.4 are 6 points apart.
+    for theirs, verdict in ((10.6, "agrees"), (10.4, "differs")):
+        samples = both("goodput_change", [11.0, 11.0], [theirs, theirs], other=[10.0, 10.0])
+        (row,) = linux.compare(samples, PUBLISHED.metrics).iter_rows(named=True)
+        assert row["verdict"] == verdict
+        assert row["simulator"] == pytest.approx(0.1) and row["kernel"] == pytest.approx(theirs / 10 - 1)
+
+
+def test_replicates_of_one_engine_alone_and_missing_values_are_left_out() -> None:
+    samples = both("share", [0.5, 0.5, 0.9], [0.5, 0.5])
+    (row,) = linux.compare(samples, PUBLISHED.metrics).iter_rows(named=True)
+    assert (row["n"], row["simulator"]) == (2, 0.5)
+    gone = samples.with_columns(value=pl.when(variant=KERNEL).then(None).otherwise("value"))
+    assert linux.compare(gone, PUBLISHED.metrics).is_empty()
+
+
+def made_up(cubic_ecn_mbps: float, retransmits: int, p99_s: float) -> pl.DataFrame:
+    """Samples of linux-fast with CUBIC at 10 Mb/s and CUBIC with ECN as given, of 1000 segments each, in two replicates."""
+    place = {"queue": "codel", "path": "20 Mb/s, 20 ms"}
+    hosts = [("cubic", 10.0, 40), ("cubic-ecn", cubic_ecn_mbps, retransmits)]
+    flows = [
+        {"replicate": i, **place, "host": host, "group": "bulk", "goodput_bps": mbps * 1e6, "retransmits": resent,
+         "data_segments_sent": 1000, "timeouts": 0}
+        for i in range(2) for host, mbps, resent in hosts
+    ]  # fmt: skip
+    links = [
+        {"replicate": i, **place, "host": host, "link": link, "sojourn_p99_s": p99_s if link == "bottleneck" else 1.0}
+        for i in range(2) for host, _, _ in hosts for link in ("bottleneck", "bottleneck.reverse")
+    ]  # fmt: skip
+    return of_step("ecn-today", "linux-fast", given(flows=pl.DataFrame(flows), links=pl.DataFrame(links)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "metric", "host"),
+    [
+        ((10.0, 5, 0.010), "goodput_change", "cubic-ecn"),
+        ((11.0, 20, 0.010), "retransmitted_part", "cubic-ecn"),
+        ((11.0, 5, 0.013), "bottleneck_p99_ms", "cubic-ecn"),
+    ],
+)
+def test_a_planted_difference_is_found_and_nothing_else(kernel, metric, host) -> None:
+    parts = {SIMULATOR: made_up(11.0, 5, 0.010), KERNEL: made_up(*kernel)}
+    samples = pl.concat(part.with_columns(variant=pl.lit(who)) for who, part in parts.items())
+    cells = linux.compare(samples, PUBLISHED.metrics)
+    assert set(cells["metric"]) == {"goodput_change", "retransmitted_part", "bottleneck_p99_ms"}
+    found = cells.filter(pl.col("verdict") != "agrees")
+    assert set(found["metric"]) == {metric} and host in found["host"]
+    assert set(found["verdict"]) == {"differs"}
+
+
+def section(folder: Path, kernel: dict[str, str] | None):
+    """The text, the counts and the cells of the section; ``folder`` has the samples."""
+    made = Material(FOLDER, PUBLISHED, GRID, pl.DataFrame(), tables=Stored(folder, {"linux": kernel}))
+    return linux.on_linux(made), linux.verdict_counts(made), linux.compared_cells(made)
+
+
+def test_the_page_states_the_command_where_the_kernel_was_not_asked(tmp_path) -> None:
+    text, counts, cells = section(tmp_path, None)
+    assert "`ecnlab reproduce ecn-today --linux`" in text and not counts and not cells
+
+
+def test_the_page_counts_verdicts_and_has_both_numbers(tmp_path) -> None:
+    samples = pl.concat([both("share", [0.9, 0.9], [0.5, 0.5]), both("bottleneck_p99_ms", [10.0, 10.0], [9.0, 9.0])])
+    samples.write_parquet(tmp_path / "linux_samples.parquet")
+    text, (counts,), cells = section(tmp_path, {"kernel": "7.3.4"})
+    assert "Linux 7.3.4" in text
+    rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in counts.rows]
+    assert len(rows) == len(linux.RULES) * len(QUEUES)
+    assert ["share of the goodput", "CoDel", "0", "1", "0"] in rows
+    assert ["99th percentile of the queueing delay, ms", "CoDel", "1", "0", "0"] in rows
+    assert sum(int(n) for row in rows for n in row[2:]) == 2
+    (share,) = [[cell.text for cell in row] for row in cells[-1].rows]
+    assert share[1:] == ["0.900", "0.500", "0.4 to 0.4", "2", "differs"]
+
+
+@pytest.mark.parametrize("step", linux.STEPS, ids=lambda step: step.name)
+def test_the_kernel_takes_every_cell_as_it_is(step) -> None:
+    experiment = read_experiment(FOLDER / f"{step.name}.toml").with_replicates(1)
+    for run in experiment.runs:
+        assert plan(run.scenario, 0).instead == []
+
+
+def test_both_engines_give_what_is_measured() -> None:
+    try:
+        find_kernel()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+    file = FOLDER / "linux-alone.toml"
+    text = file.read_text().replace('duration = "30 s"', 'duration = "12 s"')
+    assert 'duration = "12 s"' in text
+    run = Experiment(str(file), text).with_replicates(1).runs[0]
+    for engine in ("linux", "packets"):
+        found = answerer_of(engine).tables(run.scenario, run.seed, events=False, captures=None)
+        (bottleneck,) = found["links"].filter(link="bottleneck").iter_rows(named=True)
+        assert 0.0 < bottleneck["sojourn_p99_s"] < 0.2
+        bulk = found["flows"].filter(group="bulk")
+        assert bulk["data_segments_sent"].sum() > bulk["retransmits"].sum() >= 0
+        assert 0.5e6 < bulk["goodput_bps"].sum() < 1.5e6
