@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,12 +13,14 @@ from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.linux.plan import plan
-from ecnlab.papers.ecn_today import linux
+from ecnlab.papers.ecn_today import PAPER, linux
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.paper import KERNEL, SIMULATOR
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import find
+from ecnlab.papers.told import Report
+from ecnlab.report import Section
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.scenario.files import read_experiment
 
@@ -121,22 +124,26 @@ def test_a_planted_difference_is_found_and_nothing_else(kernel, metric, host) ->
     assert set(found["verdict"]) == {"differs"}
 
 
-def section(folder: Path, kernel: dict[str, str] | None):
-    """The text, the counts and the cells of the section; ``folder`` has the samples."""
-    made = Material(FOLDER, PUBLISHED, GRID, pl.DataFrame(), tables=Stored(folder, {"linux": kernel}))
-    return linux.on_linux(made), linux.verdict_counts(made), linux.compared_cells(made)
+def section(folder: Path, kernel: dict[str, str] | None) -> Section:
+    """The page's section on the kernel, as report.toml has it; ``folder`` has the samples."""
+    given_ = Material(FOLDER, PUBLISHED, GRID, pl.DataFrame(), tables=Stored(folder, {"linux": kernel}))
+    whole = Report.read(FOLDER, PAPER, given_)
+    only = {"section": {"linux": whole.told["section"]["linux"]}}
+    (made,) = replace(whole, told=only).sections()
+    return made
 
 
 def test_the_page_states_the_command_where_the_kernel_was_not_asked(tmp_path) -> None:
-    text, counts, cells = section(tmp_path, None)
-    assert "`ecnlab reproduce ecn-today --linux`" in text and not counts and not cells
+    made = section(tmp_path, None)
+    assert "`ecnlab reproduce ecn-today --linux`" in made.intro and not made.blocks
 
 
 def test_the_page_counts_verdicts_and_has_both_numbers(tmp_path) -> None:
     samples = pl.concat([both("share", [0.9, 0.9], [0.5, 0.5]), both("bottleneck_p99_ms", [10.0, 10.0], [9.0, 9.0])])
     samples.write_parquet(tmp_path / "linux_samples.parquet")
-    text, (counts,), cells = section(tmp_path, {"kernel": "7.3.4"})
-    assert "Linux 7.3.4" in text
+    made = section(tmp_path, {"kernel": "7.3.4"})
+    assert "Linux 7.3.4" in made.intro
+    counts, *cells = made.blocks
     rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in counts.rows]
     assert len(rows) == len(linux.RULES) * len(QUEUES)
     assert ["share of the goodput", "CoDel", "0", "1", "0"] in rows

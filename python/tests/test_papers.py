@@ -358,6 +358,8 @@ def test_the_kernel_is_asked_the_same_as_the_simulator(small, tmp_path, monkeypa
     points = pl.read_parquet(tmp_path / "out/analysis/linux.parquet")
     assert points.select("variant", "maxp").rows() == [(w, p) for w in ("kernel", "simulator") for p in ("0.02", "0.1")]
     assert points["mean"].is_between(1e6, 2e6).all()  # of a pipe of 2 Mbit/s
+    samples = pl.read_parquet(tmp_path / "out/analysis/linux_samples.parquet")
+    assert samples.group_by("variant").len().sort("variant").rows() == [("kernel", 4), ("simulator", 4)]
     results = json.loads((tmp_path / "out/results.json").read_text())
     assert (results["linux"]["kernel"], results["runs"]) == (kernel.about["version"], 4)
 
