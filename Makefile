@@ -122,10 +122,9 @@ live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in rea
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --workspace --test interop
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) $(BIN)/pytest -rs python/tests/test_live_virtual.py
 
-bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the same run
+bench: $(CORE) ## speed and memory next to targets, ns-2, tcptrace and tshark: docs/performance.md; ARGS="memory start"
 	cargo build --release --quiet --package ecnlab-bench
 	$(BIN)/python bench/bench.py $(ARGS)
-	$(BIN)/python bench/trace.py
 
 perf: build ## instructions of eight workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
 	cargo build --profile quick --quiet --package ecnlab-bench

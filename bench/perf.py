@@ -95,9 +95,9 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     """Return the arguments of `ecnlab-bench` for each workload; scenarios and the capture are in ``folder``."""
     text = re.sub(r"^duration = .*", f'duration = "{DURATION}"', (HERE / "c.toml").read_text(), flags=re.M)
     texts = {"red": text}
-    texts |= {name: _with_table(text, "queue.red", keys) for name, keys in QUEUES.items()}
+    texts |= {name: with_table(text, "queue.red", keys) for name, keys in QUEUES.items()}
     texts |= {
-        name: _with_sender(texts["dualpi2" if name == "prague" else "red"], keys) for name, keys in SENDERS.items()
+        name: with_sender(texts["dualpi2" if name == "prague" else "red"], keys) for name, keys in SENDERS.items()
     }
     commands = {}
     for name, scenario in texts.items():
@@ -107,11 +107,12 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     return commands | {"trace": ["trace", _capture(folder)]}
 
 
-def _with_sender(text: str, keys: str) -> str:
-    return _with_table(text, "tcp.ecn", keys + '\nmss = "1460 B"\nreceive_buffer = "2920000 B"')
+def with_sender(text: str, keys: str) -> str:
+    """Return the scenario with other keys in ``[tcp.ecn]``, and the segments and receive window of bench c."""
+    return with_table(text, "tcp.ecn", keys + '\nmss = "1460 B"\nreceive_buffer = "2920000 B"')
 
 
-def _with_table(text: str, table: str, keys: str) -> str:
+def with_table(text: str, table: str, keys: str) -> str:
     """Return the scenario with other keys in ``[table]``."""
     replaced, n = re.subn(rf"^\[{re.escape(table)}\]\n(?:[^\[\n].*\n)*", f"[{table}]\n{keys}\n", text, flags=re.M)
     assert n == 1, f"c.toml has {n} tables [{table}]"

@@ -2,7 +2,8 @@
 //! the same for the analysis of a capture, reading it included.
 //!
 //! `wall_s` covers the engine's run and nothing of reading the scenario; `packets` are the segments of `mss` bytes that
-//! reached their application in order, over the whole run, as ns-2's `ack_` counts them.
+//! reached their application in order, over the whole run, as ns-2's `ack_` counts them. `peak_bytes` is the peak resident set
+//! of the process, null where the system does not report it.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -54,6 +55,7 @@ fn time(path: &str, seed: u64) -> Result<serde_json::Value, Box<dyn Error>> {
         "seed": seed,
         "wall_s": wall,
         "packets": delivered(&output)? / mss,
+        "peak_bytes": peak(),
     }))
 }
 
@@ -68,6 +70,13 @@ fn trace(path: &str) -> Result<serde_json::Value, Box<dyn Error>> {
         "packets": analysis.totals.packets,
         "connections": analysis.tracker.len(),
     }))
+}
+
+/// Peak resident set of this program in bytes (`VmHWM` of Linux). Unlike `ru_maxrss`, it leaves out the parent's memory.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kibibytes| 1024 * kibibytes)
 }
 
 /// Bytes that all flows delivered in order.

@@ -1,0 +1,81 @@
+"""Delivered packets per second with 100 to 100,000 flows, relative to 100.
+
+The network is d's: 50 pairs of hosts, RED, ECN, an RTT of 40 ms. The bottleneck has 2 Mbit/s for each flow; its buffer and
+thresholds and the other links grow in proportion. Timed is the event loop, start of the flows included; with ``--clock cpu``
+the processor time of the whole process counts. The simulated time is shorter with more flows, so that a run delivers between
+one and about fifteen million packets.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+
+from measures import HERE, Options, Row, execute
+
+DURATIONS = {100: 60.0, 1_000: 6.0, 10_000: 2.0, 100_000: 1.0}
+"""Simulated seconds by number of flows."""
+
+SPREAD = 0.2
+"""Seconds in which the flows start."""
+
+TARGETS = {100_000: 0.5}
+OF_D = 500
+"""Number of flows in d.toml."""
+
+
+def rows(options: Options) -> list[Row]:
+    """Return a row for each number of flows above 100."""
+    rates = {flows: [_rate(options, flows) for _ in range(repeats(flows, options.repeat))] for flows in DURATIONS}
+    middle = {flows: statistics.median(found) for flows, found in rates.items()}
+    base = middle[100]
+    return [
+        Row(
+            f"packets/s with {flows:,} flows relative to 100",
+            middle[flows] / base,
+            TARGETS.get(flows),
+            "x",
+            at_most=False,
+            details={"packets_per_second": {"100": rates[100], str(flows): rates[flows]}},
+        )
+        for flows in DURATIONS
+        if flows > 100
+    ]
+
+
+def repeats(flows: int, repeat: int) -> int:
+    """Return the number of runs: those of 100,000 flows take tens of seconds, so that there are at most three."""
+    return min(repeat, 3) if flows >= 100_000 else repeat
+
+
+def scenario(flows: int) -> str:
+    """Return d.toml with another number of flows, and rates, buffers and thresholds in proportion."""
+    text = (HERE / "d.toml").read_text()
+    times = flows / OF_D
+    changes = {
+        'duration = "20 s"': f'duration = "{DURATIONS[flows]:g} s"',
+        'rate = "10 Gbps"': f'rate = "{10_000 * times:g} Mbps"',
+        'rate = "1 Gbps"': f'rate = "{1_000 * times:g} Mbps"',
+        'limit = "5000 packets"': f'limit = "{max(1_000, round(5_000 * times))} packets"',
+        'limit = "10000 packets"': f'limit = "{round(10_000 * times)} packets"',
+        'min_th = "1000 packets"': f'min_th = "{round(1_000 * times)} packets"',
+        'max_th = "3000 packets"': f'max_th = "{round(3_000 * times)} packets"',
+        "weight = 0.00002": f"weight = {0.00002 / times:.12f}",
+        "count = 500": f"count = {flows}",
+        '["0 s", "1 s"]': f'["0 s", "{SPREAD} s"]',
+    }
+    for before, after in changes.items():
+        if before not in text:
+            raise ValueError(f"d.toml has no {before}")
+        text = text.replace(before, after)
+    return text
+
+
+def _rate(options: Options, flows: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "growth.toml")
+        path.write_text(scenario(flows))
+        run = execute(options.bench(path, 1))
+    result = run.result()
+    return float(result["packets"] / (run.cpu if options.clock == "cpu" else result["wall_s"]))
