@@ -55,8 +55,8 @@ def scenario(flows: int) -> str:
     times = flows / OF_D
     changes = {
         'duration = "20 s"': f'duration = "{DURATIONS[flows]:g} s"',
-        'rate = "10 Gbps"': f'rate = "{10_000 * times:g} Mbps"',
-        'rate = "1 Gbps"': f'rate = "{1_000 * times:g} Mbps"',
+        'rate = "10 Gbps"': f'rate = "{10_000 * times:.0f} Mbps"',
+        'rate = "1 Gbps"': f'rate = "{1_000 * times:.0f} Mbps"',
         'limit = "5000 packets"': f'limit = "{max(1_000, round(5_000 * times))} packets"',
         'limit = "10000 packets"': f'limit = "{round(10_000 * times)} packets"',
         'min_th = "1000 packets"': f'min_th = "{round(1_000 * times)} packets"',

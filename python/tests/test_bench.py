@@ -115,8 +115,8 @@ def test_the_bottleneck_grows_with_the_flows(flows: int) -> None:
     assert grown["flow"]["bulk"]["count"] == flows
     assert grown["node"] == d["node"]
     # d has 1 Gbit/s for 500 flows: 2 Mbit/s each, 20 packets of buffer, thresholds of 2 and 6.
-    assert grown["link"]["bottleneck"]["rate"] == f"{2 * flows:g} Mbps"
-    assert grown["link"]["access"]["rate"] == grown["link"]["exit"]["rate"] == f"{20 * flows:g} Mbps"
+    assert grown["link"]["bottleneck"]["rate"] == f"{2 * flows:.0f} Mbps"
+    assert grown["link"]["access"]["rate"] == grown["link"]["exit"]["rate"] == f"{20 * flows:.0f} Mbps"
     red = grown["queue"]["red"]
     assert (red["limit"], red["min_th"], red["max_th"]) == tuple(f"{n * flows} packets" for n in (20, 2, 6))
     assert red["weight"] * times == pytest.approx(d["queue"]["red"]["weight"])
