@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,7 +49,11 @@ def main() -> int:
     rows = []
     for kind in chosen(arguments.kinds):
         print(f"bench: {kind}", file=sys.stderr, flush=True)
-        rows += KINDS[kind](options)
+        try:
+            rows += KINDS[kind](options)
+        except subprocess.CalledProcessError as error:
+            print(f"bench: {kind}: {error}\n{error.stderr}", file=sys.stderr)
+            return 1
     print("\n".join(table(rows)), file=sys.stderr)
     settings = {"repeat": options.repeat, "core": options.core, "clock": options.clock}
     print(json.dumps({"machine": machine.describe(), **settings, "rows": [row.as_json() for row in rows]}))

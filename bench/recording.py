@@ -16,15 +16,15 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from instructions import with_duration
 from measures import HERE, Options, Row, alternate, execute, medians
 
 CHILD = """\
 import json, re, sys, time
 from pathlib import Path
 import ecnlab, ecnlab.runs.run
-from ecnlab.scenario.files import read_scenario
 arguments = json.loads(sys.argv[1])
-scenario = read_scenario(arguments["scenario"]).with_overrides(arguments["overrides"])
+scenario = ecnlab.Scenario("c.toml", arguments["text"])
 began = time.perf_counter(), time.process_time()
 ecnlab.run(scenario, 1, events=arguments["events"], out=arguments["out"])
 spent = {"wall": time.perf_counter() - began[0], "cpu": time.process_time() - began[1]}
@@ -33,12 +33,13 @@ print(json.dumps(spent | {"peak": 1024 * int(peak[1])}))
 """
 
 SHORT, LONG = "20 s", "60 s"
-KINDS: dict[str, tuple[dict[str, object], bool]] = {
-    "series": ({"sample": "100 ms"}, False),
-    "packet table": ({}, True),
-    "capture": ({"capture.bottleneck.link": "bottleneck"}, False),
+KINDS = {
+    "off": ("", "", False),
+    "series": ('sample = "100 ms"', "", False),
+    "packet table": ("", "", True),
+    "capture": ("", '[capture.bottleneck]\nlink = "bottleneck"', False),
 }
-"""Overrides of the scenario, and whether the run records packet events."""
+"""Additional lines at the start and at the end of the scenario, and whether the run records packet events."""
 
 TARGETS = {"series": 1.1, "packet table": 2.5, "capture": 2.5}
 FLAT = 1.1
@@ -47,8 +48,7 @@ FLAT = 1.1
 
 def rows(options: Options) -> list[Row]:
     """Return the time with each kind of recording relative to none, and the growth of memory with the duration."""
-    sides = {"off": _timed(options, {}, False)}
-    sides |= {name: _timed(options, overrides, events) for name, (overrides, events) in KINDS.items()}
+    sides = {kind: _timed(options, kind) for kind in KINDS}
     times = alternate(sides, options.repeat)
     middle = medians(times)
     found = [
@@ -58,24 +58,25 @@ def rows(options: Options) -> list[Row]:
     return [*found, *(_memory(name) for name in ("packet table", "capture"))]
 
 
-def _memory(name: str) -> Row:
-    overrides, events = KINDS[name]
-    peaks = [_run(overrides | {"duration": duration}, events)["peak"] for duration in (SHORT, LONG)]
-    measure = f"{name}: peak memory of {LONG} relative to {SHORT}"
+def scenario(kind: str, duration: str) -> str:
+    """Return c.toml with another duration and the lines of ``kind``."""
+    first, last, _ = KINDS[kind]
+    text = with_duration((HERE / "c.toml").read_text(), duration)
+    return f"{first}\n{text}\n{last}\n"
+
+
+def _memory(kind: str) -> Row:
+    peaks = [_run(kind, duration)["peak"] for duration in (SHORT, LONG)]
+    measure = f"{kind}: peak memory of {LONG} relative to {SHORT}"
     return Row(measure, peaks[1] / peaks[0], FLAT, "x", details={"peaks": peaks})
 
 
-def _timed(options: Options, overrides: dict[str, object], events: bool) -> Callable[[], float]:
-    return lambda: _run(overrides | {"duration": SHORT}, events)[options.clock]
+def _timed(options: Options, kind: str) -> Callable[[], float]:
+    return lambda: _run(kind, SHORT)[options.clock]
 
 
-def _run(overrides: dict[str, object], events: bool) -> dict[str, float]:
+def _run(kind: str, duration: str) -> dict[str, float]:
     """Return the times in seconds (`wall`, `cpu`) and the peak resident set in bytes (`peak`)."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = {
-            "scenario": str(HERE / "c.toml"),
-            "overrides": overrides,
-            "events": events,
-            "out": str(Path(folder, "run")),
-        }
+        arguments = {"text": scenario(kind, duration), "events": KINDS[kind][2], "out": str(Path(folder, "run"))}
         return execute([sys.executable, "-c", CHILD, json.dumps(arguments)]).result()

@@ -23,6 +23,7 @@ import machine  # noqa: E402
 import measures  # noqa: E402
 import memory  # noqa: E402
 import ns2  # noqa: E402
+import recording  # noqa: E402
 
 OPTIONS = measures.Options(repeat=1, core=0, binary=Path("ecnlab-bench"))
 
@@ -106,10 +107,11 @@ def test_a_process_has_its_output_and_times_and_a_failure_its_errors() -> None:
     assert failed.value.stderr == "why\n"
 
 
-@pytest.mark.parametrize("flows", growth.DURATIONS)
+@pytest.mark.parametrize("flows", growth.REPEATS)
 def test_the_bottleneck_grows_with_the_flows(flows: int) -> None:
     text = growth.scenario(flows)
     Scenario("growth.toml", text)
+    assert tomllib.loads(growth.scenario(flows, "1 ms"))["duration"] == "1 ms"
     grown, d = tomllib.loads(text), tomllib.loads((BENCH / "d.toml").read_text())
     times = flows / 500
     assert grown["flow"]["bulk"]["count"] == flows
@@ -137,8 +139,18 @@ def test_the_memory_of_flows_is_that_of_windows_of_a_segment() -> None:
     assert tomllib.loads(text)["tcp"]["default"] == {"mss": "1460 B", "receive_buffer": "1460 B"}
 
 
-def test_few_runs_of_many_flows() -> None:
-    assert [growth.repeats(flows, 5) for flows in growth.DURATIONS] == [5, 5, 5, 3]
+@pytest.mark.parametrize(("kind", "key"), [("off", None), ("series", "sample"), ("capture", "capture")])
+def test_a_run_that_records_is_c_with_one_more_key(kind: str, key: str | None) -> None:
+    text = recording.scenario(kind, "20 s")
+    Scenario("c.toml", text)
+    mine, c = tomllib.loads(text), tomllib.loads((BENCH / "c.toml").read_text())
+    assert set(mine) - set(c) == ({key} if key else set())
+    assert mine["duration"] == "20 s"
+    assert mine["link"] == c["link"]
+
+
+def test_many_runs_of_few_flows() -> None:
+    assert [growth.repeats(flows, 5) for flows in growth.REPEATS] == [25, 25, 5, 3]
     assert growth.repeats(100_000, 1) == 1
 
 
