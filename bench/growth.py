@@ -18,8 +18,8 @@ REPEATS = {100: 5, 1_000: 5, 10_000: 1, 100_000: 1}
 """Numbers of flows, with the factor of the number of runs."""
 
 DURATION, EMPTY = "1 s", "1 ms"
-SPREAD = 0.2
-"""Seconds in which the flows start."""
+SPREAD, EMPTY_SPREAD = "0.2 s", "0.5 ms"
+"""Time in which the flows start."""
 
 TARGETS = {100_000: 0.5}
 OF_D = 500
@@ -50,7 +50,7 @@ def repeats(flows: int, repeat: int) -> int:
     return min(repeat, 3) if flows >= 100_000 else repeat * REPEATS[flows]
 
 
-def scenario(flows: int, duration: str = DURATION) -> str:
+def scenario(flows: int, duration: str = DURATION, spread: str = SPREAD) -> str:
     """Return d.toml with another number of flows, and rates, buffers and thresholds in proportion."""
     text = (HERE / "d.toml").read_text()
     times = flows / OF_D
@@ -64,7 +64,7 @@ def scenario(flows: int, duration: str = DURATION) -> str:
         'max_th = "3000 packets"': f'max_th = "{round(3_000 * times)} packets"',
         "weight = 0.00002": f"weight = {0.00002 / times:.12f}",
         "count = 500": f"count = {flows}",
-        '["0 s", "1 s"]': f'["0 s", "{SPREAD} s"]',
+        '["0 s", "1 s"]': f'["0 s", "{spread}"]',
     }
     for before, after in changes.items():
         if before not in text:
@@ -74,14 +74,18 @@ def scenario(flows: int, duration: str = DURATION) -> str:
 
 
 def _rate(options: Options, flows: int) -> float:
-    run = _run(options, flows, DURATION)
+    run = _run(options, scenario(flows))
     result = run.result()
-    seconds = run.cpu - _run(options, flows, EMPTY).cpu if options.clock == "cpu" else result["wall_s"]
+    seconds = (
+        run.cpu - _run(options, scenario(flows, EMPTY, EMPTY_SPREAD)).cpu
+        if options.clock == "cpu"
+        else result["wall_s"]
+    )
     return float(result["packets"] / seconds)
 
 
-def _run(options: Options, flows: int, duration: str) -> Finished:
+def _run(options: Options, text: str) -> Finished:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "growth.toml")
-        path.write_text(scenario(flows, duration))
+        path.write_text(text)
         return execute(options.bench(path, 1))
