@@ -15,7 +15,7 @@ use crate::tree::Node;
 use crate::userlaws::{MEMORY_LIMIT, Supplier};
 
 /// Bytes of a Python process with Polars that has stored a small run. Measured.
-const STORED: u64 = 98_000_000;
+const STORED: u64 = 86_000_000;
 /// Bytes of a Python process that has started to simulate. Measured.
 const STARTED: u64 = 52_000_000;
 /// Percentage of a flow's memory that the process still holds when it stores the tables. Measured.

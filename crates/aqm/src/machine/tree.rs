@@ -156,20 +156,29 @@ impl<P: Item> Class<P> {
         Class { node, counts: Group::default(), asleep: false }
     }
 
-    /// Creates `n` classes from `config`. If they have inner queues, only the first is created now: it shows the
-    /// structure of the others.
-    fn alike(n: usize, config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Vec<Class<P>> {
+    /// Adds `n` classes made from `config`. If they have inner queues, only those of the first are created now: it shows
+    /// the structure of the others.
+    fn add_alike(
+        classes: &mut Vec<Class<P>>,
+        n: usize,
+        config: &Config,
+        link: LinkContext,
+        groups: &[String],
+        books: &mut Books,
+    ) {
         match config.params.make(config, link, groups) {
             Made::Layout(layout) => {
                 let recipe = Arc::new(Recipe::new(layout, config, link, groups));
-                let mut trees: Vec<Tree<P>> = (0..n).map(|_| Tree::Unmade(recipe.clone())).collect();
-                trees.first_mut().map(|first| first.make(books));
-                trees.into_iter().map(Node::Tree).map(Class::new).collect()
+                let mut first = Tree::Unmade(recipe.clone());
+                first.make(books);
+                let others = (1..n).map(|_| Tree::Unmade(recipe.clone()));
+                classes.extend(std::iter::once(first).chain(others).map(Node::Tree).map(Class::new));
             }
             Made::Law(law) => {
                 let others = (1..n).map(|_| Node::new(config, link, groups, books));
                 let first = Node::Leaf(Fifo::new(law, config, link));
-                std::iter::once(first).chain(others).map(Node::without_statistics).map(Class::new).collect()
+                let all = std::iter::once(first).chain(others);
+                classes.extend(all.map(Node::without_statistics).map(Class::new));
             }
         }
     }
@@ -209,7 +218,7 @@ impl<P: Item> Branch<P> {
                 let mut classes = Vec::with_capacity(n * queues.len());
                 for queue in &queues {
                     let link = link(classes.len());
-                    classes.extend(Class::alike(n, &of(queue, false), link, groups, books));
+                    Class::add_alike(&mut classes, n, &of(queue, false), link, groups, books);
                 }
                 (Vec::new(), Rows::new(n, names), classes)
             }
