@@ -268,4 +268,4 @@ def test_most_blocks_run() -> None:
     run = [block for block in found if not block.not_run]
     skipped = [block for block in found if block.not_run and "make newlaw" not in block.not_run]
     assert len(run) >= 70
-    assert len(skipped) <= 7  # five are of clusters
+    assert len(skipped) <= 9  # six are of clusters, one is `make bench`
