@@ -16,16 +16,16 @@ from pathlib import Path
 
 import captures
 import commands
+import dumbbells
 import growth
 import instructions
 import machine
 import memory
-import ns2
 import recording
-from measures import ROOT, Options, Row, table
+from measuring import ROOT, Options, Row, table
 
 KINDS: dict[str, Callable[[Options], list[Row]]] = {
-    "ns2": ns2.rows,
+    "ns2": dumbbells.rows,
     "instructions": instructions.rows,
     "overflow": instructions.overflow,
     "growth": growth.rows,

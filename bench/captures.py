@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from measures import HERE, Options, Row, alternate, execute, medians, missing
+from measuring import HERE, Options, Row, alternate, execute, medians, missing
 
 SCENARIO = HERE / "trace.toml"
 """Fifty flows, half of them with ECN, through RED: marks, losses, retransmissions, SACK; 1.1 million packets."""

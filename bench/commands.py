@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measures import ROOT, Finished, Options, Row, alternate, execute, medians
+from measuring import ROOT, Finished, Options, Row, alternate, execute, medians
 
 EXAMPLES = ROOT / "examples"
 START = {

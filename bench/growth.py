@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from measures import HERE, Finished, Options, Row, execute
+from measuring import HERE, Finished, Options, Row, execute
 
 REPEATS = {100: 5, 1_000: 5, 10_000: 1, 100_000: 1}
 """Numbers of flows, with the factor of the number of runs."""

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from measures import HERE, Options, Row, execute, missing, slope
+from measuring import HERE, Options, Row, execute, missing, slope
 from perf import QUEUES, SENDERS, with_sender, with_table
 
 LENGTHS = ("5 s", "15 s")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from measures import Finished, Options, Row, execute, slope
+from measuring import Finished, Options, Row, execute, slope
 
 FLOWS = (10_000, 50_000)
 PAIRS = (1_000, 5_000)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from instructions import with_duration
-from measures import HERE, Options, Row, alternate, execute, medians
+from measuring import HERE, Options, Row, alternate, execute, medians
 
 CHILD = """\
 import json, re, sys, time

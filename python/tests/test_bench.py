@@ -17,21 +17,21 @@ sys.path.insert(0, str(BENCH))
 import bench  # noqa: E402
 import captures  # noqa: E402
 import commands  # noqa: E402
+import dumbbells  # noqa: E402
 import growth  # noqa: E402
 import instructions  # noqa: E402
 import machine  # noqa: E402
-import measures  # noqa: E402
+import measuring  # noqa: E402
 import memory  # noqa: E402
-import ns2  # noqa: E402
 import recording  # noqa: E402
 
-OPTIONS = measures.Options(repeat=1, core=0, binary=Path("ecnlab-bench"))
+OPTIONS = measuring.Options(repeat=1, core=0, binary=Path("ecnlab-bench"))
 
 
 def test_a_slope_is_the_change_per_unit() -> None:
-    assert measures.slope((10_000, 60e6), (50_000, 120e6)) == 1_500
+    assert measuring.slope((10_000, 60e6), (50_000, 120e6)) == 1_500
     with pytest.raises(ValueError, match="no slope"):
-        measures.slope((5, 1), (5, 2))
+        measuring.slope((5, 1), (5, 2))
 
 
 def test_the_segments_in_flight_are_not_counted_in_a_flow() -> None:
@@ -50,28 +50,28 @@ def test_sides_alternate_and_their_medians_count() -> None:
 
         return measure
 
-    found = measures.alternate({"a": side("a"), "b": side("b")}, 3)
+    found = measuring.alternate({"a": side("a"), "b": side("b")}, 3)
     assert order == ["a", "b", "a", "b", "a", "b"]
     assert found == {"a": [3, 1, 2], "b": [30, 10, 50]}
-    assert measures.medians(found) == {"a": 2, "b": 30}
+    assert measuring.medians(found) == {"a": 2, "b": 30}
 
 
 def test_a_target_is_a_maximum_or_a_minimum() -> None:
-    assert measures.Row("bytes", 1_500, 1_500).met is True
-    assert measures.Row("bytes", 1_501, 1_500).met is False
-    assert measures.Row("speed", 7.9, 8, at_most=False).met is False
-    assert measures.Row("speed", 8.0, 8, at_most=False).met is True
-    assert measures.Row("speed", 8.0).met is None
-    assert measures.Row("speed", None, 8).met is None
+    assert measuring.Row("bytes", 1_500, 1_500).met is True
+    assert measuring.Row("bytes", 1_501, 1_500).met is False
+    assert measuring.Row("speed", 7.9, 8, at_most=False).met is False
+    assert measuring.Row("speed", 8.0, 8, at_most=False).met is True
+    assert measuring.Row("speed", 8.0).met is None
+    assert measuring.Row("speed", None, 8).met is None
 
 
 def test_the_table_has_the_value_the_target_and_what_is_missed() -> None:
     rows = [
-        measures.Row("bytes", 8_597.1, 1_500, "B"),
-        measures.Row("speed", 9.456, 8, "x", at_most=False),
-        measures.missing("peer", "ns", "ns2", 12, unit="x", at_most=False),
+        measuring.Row("bytes", 8_597.1, 1_500, "B"),
+        measuring.Row("speed", 9.456, 8, "x", at_most=False),
+        measuring.missing("peer", "ns", "ns2", 12, unit="x", at_most=False),
     ]
-    assert measures.table(rows) == [
+    assert measuring.table(rows) == [
         "measure    value      target",
         "bytes    8,597 B  <= 1,500 B  missed",
         "speed     9.46 x      >= 8 x",
@@ -82,7 +82,7 @@ def test_the_table_has_the_value_the_target_and_what_is_missed() -> None:
 
 def test_a_missing_peer_is_a_row_and_no_error(monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda program: None)
-    rows = [*ns2.rows(OPTIONS), *instructions.rows(OPTIONS), *instructions.overflow(OPTIONS)]
+    rows = [*dumbbells.rows(OPTIONS), *instructions.rows(OPTIONS), *instructions.overflow(OPTIONS)]
     assert [row.value for row in rows] == [None] * 5
     assert [row.note.split()[0] for row in rows] == ["ns", "ns", "valgrind", "valgrind", "valgrind"]
     assert [row.target for row in rows[:2]] == [8, 12]
@@ -99,11 +99,11 @@ def test_captures_are_compared_with_the_peers_that_are_there(monkeypatch) -> Non
 
 
 def test_a_process_has_its_output_and_times_and_a_failure_its_errors() -> None:
-    run = measures.execute([sys.executable, "-c", "print('x'); print('{\"packets\": 3}')"])
+    run = measuring.execute([sys.executable, "-c", "print('x'); print('{\"packets\": 3}')"])
     assert run.result() == {"packets": 3}
     assert run.cpu > 0 and run.wall > 0
     with pytest.raises(Exception, match="exit status 3") as failed:
-        measures.execute([sys.executable, "-c", "import sys; print('why', file=sys.stderr); sys.exit(3)"])
+        measuring.execute([sys.executable, "-c", "import sys; print('why', file=sys.stderr); sys.exit(3)"])
     assert failed.value.stderr == "why\n"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 
-from measures import HERE, ROOT, Options, Row, alternate, execute, medians, missing
+from measuring import HERE, ROOT, Options, Row, alternate, execute, medians, missing
 
 DUMBBELL = ROOT / "tests" / "tools" / "crosscheck" / "dumbbell.tcl"
 TARGETS = {"c": 8.0, "d": 12.0}
