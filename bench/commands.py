@@ -13,6 +13,7 @@ import os
 import statistics
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from measuring import ROOT, Finished, Options, Row, alternate, execute, medians
@@ -46,14 +47,7 @@ def sweeps(options: Options) -> list[Row]:
         folder = Path(name)
         _sweep(folder, "--workers", "2")
         short = [_seconds(_sweep(folder, "--workers", "2"), options.clock) for _ in range(options.repeat)]
-        sides = {
-            f"{workers} workers": lambda workers=workers: (
-                _sweep(  # type: ignore[misc]
-                    folder, "--workers", str(workers), "--replicates", "50"
-                ).wall
-            )
-            for workers in (1, 2)
-        }
+        sides = {f"{workers} workers": partial(_long_sweep, folder, workers) for workers in (1, 2)}
         long = alternate(sides, min(options.repeat, 3))
     middle = medians(long)
     gain = middle["1 workers"] / middle["2 workers"]
@@ -73,6 +67,11 @@ def start_scenario(text: str) -> str:
             raise ValueError(f"dumbbell.toml has no {before}")
         text = text.replace(before, after)
     return text
+
+
+def _long_sweep(folder: Path, workers: int) -> float:
+    """Return the elapsed time of 600 runs."""
+    return _sweep(folder, "--workers", str(workers), "--replicates", "50").wall
 
 
 def _sweep(folder: Path, *arguments: str) -> Finished:

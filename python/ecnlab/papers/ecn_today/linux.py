@@ -34,7 +34,7 @@ class Limits:
     low: float
     high: float
     ratio: bool
-    said: str
+    stated: str
     """The limits as the page states them."""
 
 
@@ -55,7 +55,7 @@ def on_linux(given: Material) -> str:
             "Not run. `ecnlab linux build` builds a kernel without root, in some minutes; then `ecnlab reproduce ecn-today "
             "--linux` runs `linux-alone.toml`, `linux-fast.toml` and `linux-together.toml` in both engines."
         )
-    limits = "; ".join(f"{given.metric(name).name}: {rule.said}" for name, rule in RULES.items())
+    limits = "; ".join(f"{given.metric(name).name}: {rule.stated}" for name, rule in RULES.items())
     return (
         f"The queues and TCP of Linux {kernel['kernel']}, in virtual time, and the simulator with the TCP of Linux 7, with the same "
         f"seeds and start times. Limits, stated before the runs: {limits}. Two engines agree if the 95 % interval of the "
@@ -134,7 +134,7 @@ def _compared(given: Material) -> pl.DataFrame:
 def _table(metric: Metric, name: str, cells: pl.DataFrame) -> Table:
     what = "ratio" if RULES[name].ratio else "difference"
     columns = ["place", "simulator", "kernel", f"{what}, 95% interval", "n", "verdict"]
-    caption = f"{metric.name}, simulator and kernel; within {RULES[name].said} they agree.".capitalize()
+    caption = f"{metric.name}, simulator and kernel; within {RULES[name].stated} they agree.".capitalize()
     return Table(caption, columns, list(_rows(metric, cells)), folded=True)
 
 
