@@ -22,6 +22,9 @@ SUBJECTS: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "sender", "l4s": "s
 
 COUNT: Final = ".count"
 
+SHARED_LIMIT: Final = "10240 packets"
+"""The limit of all flow queues together (Linux's fq_codel): more than the limits of a few of them, so that each has its own."""
+
 SOJOURNS: Final = {"delay_mean_s": "sojourn_mean_s", "delay_p99_s": "sojourn_p99_s", "utilisation": "utilisation"}
 COUNTS: Final = ("arrived", "dropped", "marks")
 
@@ -39,19 +42,37 @@ def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Si
         "warmup": scenario.warmup,
         "link": link,
         "queue": _queues(sheet, scenario, subjects, packets),
-        "tcp": base["tcp"]
-        if sheet.kind == "aqm"
-        else {**base["tcp"], **{arm: one.parameters for arm, one in subjects.items()}},
+        "tcp": _tcps(sheet, scenario, subjects),
         "flow": {name: _counted(flow, sheet, packets) for name, flow in scenario.tables["flow"].items()},
+        **{kind: scenario.tables[kind] for kind in ("tunnel", "box")},
     }
     return "\n".join(_lines(tables)) + "\n"
 
 
 def _queues(sheet: Sheet, scenario: Scenario, subjects: Subjects, packets: int) -> dict[str, Any]:
     if sheet.kind == "aqm":
-        return {arm: one.table(packets) for arm, one in subjects.items()}
+        return {arm: _scheduled(one.table(packets), scenario) for arm, one in subjects.items()}
     table = {**sheet.base["queue"], **scenario.tables["queue"]}[LINK]
     return {LINK: {**table, "limit": f"{packets} packets"}}
+
+
+def _scheduled(table: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
+    """The queue of the link: ``table``, or flow queues with ``table`` for each flow."""
+    if not scenario.scheduler:
+        return table
+    each = {key: value for key, value in table.items() if key != "quantiles"}
+    outer = {"discipline": "fq", "rounds": scenario.scheduler, "limit": SHARED_LIMIT, "quantiles": True}
+    return {**outer, "class": {"each": each}}
+
+
+def laws_of(resolved: Mapping[str, Any], sheet: Sheet, scenario: Scenario) -> dict[str, Any]:
+    """By arm: the subject's own table in ``resolved``, the queues or TCPs of ``scenario`` with all defaults."""
+    return {arm: resolved[arm]["class"]["each"] if scenario.scheduler else resolved[arm] for arm in sheet.arms}
+
+
+def _tcps(sheet: Sheet, scenario: Scenario, subjects: Subjects) -> dict[str, Any]:
+    senders = {} if sheet.kind == "aqm" else {arm: one.parameters for arm, one in subjects.items()}
+    return {**sheet.base["tcp"], **scenario.tables["tcp"], **senders}
 
 
 def _counted(flow: Mapping[str, Any], sheet: Sheet, packets: int) -> dict[str, Any]:
@@ -91,14 +112,24 @@ def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: 
 def _in_use(sheet: Sheet, scenario: Scenario, arm: str) -> dict[str, str]:
     """The keys by which ``arm`` takes the place of the subject."""
     if sheet.kind == "aqm":
-        return {f"link.{LINK}.queue": arm}
+        return {f"link.{place}.queue": arm for place in _places(scenario)}
     return {f"flow.{name}.tcp": arm for name, flow in scenario.tables["flow"].items() if flow["tcp"] == SUBJECT}
+
+
+def _places(scenario: Scenario) -> list[str]:
+    """Links and directions whose queue is the subject."""
+    found = [LINK]
+    for name, link in scenario.tables["link"].items():
+        found += [name] if link.get("queue") == SUBJECT else []
+        found += [f"{name}.reverse"] if link.get("reverse", {}).get("queue") == SUBJECT else []
+    return found
 
 
 def _overrides(sheet: Sheet, scenario: Scenario, case: Case) -> dict[str, Any]:
     packets = scenario.limit(case)
     queues = sheet.arms if sheet.kind == "aqm" else (LINK,)
-    found: dict[str, Any] = {f"queue.{name}.limit": f"{packets} packets" for name in queues}
+    key = "class.each.limit" if scenario.scheduler else "limit"
+    found: dict[str, Any] = {f"queue.{name}.{key}": f"{packets} packets" for name in queues}
     for key, value in case.set.items():
         level = key.endswith(COUNT) and isinstance(value, str)
         found[key] = flows(value, sheet.congestion, packets) if level else value

@@ -76,7 +76,7 @@ def judge(scenario: Scenario, values: Samples, arm: str = SUBJECT) -> list[Judge
         _judged(criterion, case.name, values, arm)
         for criterion in scenario.criteria
         for case in scenario.cases
-        if criterion.case in (None, case.name)
+        if criterion.applies_to(case.name)
     ]
 
 

@@ -50,7 +50,7 @@ def score(
     engine, EcnlabError if no Linux kernel has been built or one is to run on a cluster, and as `sweep` does.
     """
     limits = {} if criteria is None else read_limits(criteria, sheet)
-    chosen = sheet.with_limits(limits).only(only)
+    chosen = sheet.with_limits(limits).only(only).of_size(size)
     refuse_unless_random(engine, "a card")
     if cluster is not None:
         refuse_on_cluster(engine)
@@ -60,7 +60,10 @@ def score(
     questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
     do = partial(sweep, workers=workers, engine=engine, cluster=cluster)
     table = TABLES[sheet.kind]
-    resolved = [question.run(0).scenario.resolved[table] for question in questions]
+    resolved = [
+        building.laws_of(question.run(0).scenario.resolved[table], chosen, scenario)
+        for scenario, question in zip(chosen.scenarios, questions, strict=True)
+    ]
     entries = [
         _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)

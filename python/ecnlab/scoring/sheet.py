@@ -36,7 +36,7 @@ REFERENCE: Final = "reference"
 ITSELF: Final = "itself"
 """The arm of the reference, and the subject's own value: values of `Criterion.against`."""
 
-OWN: Final = ("link", "queue", "flow")
+OWN: Final = ("link", "queue", "tcp", "flow", "tunnel", "box")
 """Tables of a scenario of the sheet."""
 
 ONE_CASE: Final = ""
@@ -54,8 +54,12 @@ class Criterion:
     bound: Literal["at_most", "at_least"]
     limit: float
     reason: str
-    case: str | None = None
-    """The case that it applies to; None: all."""
+    cases: tuple[str, ...] = ()
+    """The cases that it applies to; none: all."""
+
+    def applies_to(self, case: str) -> bool:
+        """Whether it applies to the case ``case``."""
+        return not self.cases or case in self.cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ class Case:
     set: Mapping[str, Any] = field(default_factory=dict)
     rtt: str = ""
     """Empty: that of the scenario."""
+    size: str = ""
+    """The only size that has it; empty: both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class Scenario:
     """Simulated time by size."""
     warmup: str
     tables: Mapping[str, Mapping[str, Any]]
-    """Its own tables ``flow``, ``link`` and ``queue``, by kind and name."""
+    """Its own tables, such as ``flow`` and ``link``, by kind and name."""
     cases: Sequence[Case]
     criteria: Sequence[Criterion]
     rate: str = "10 Mbps"
@@ -92,6 +98,8 @@ class Scenario:
     """The limit of queues as a multiple of rate and RTT."""
     needs: str = ""
     """"ecn": the scenario applies only to a queue that marks, or a sender that uses ECN."""
+    scheduler: str = ""
+    """The key ``rounds`` of flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
     jain: Sequence[str] = ()
@@ -137,6 +145,11 @@ class Sheet:
             if name not in known:
                 raise EcnlabError(f"--scenario: there is no {name!r}; {_nearest(name, known)}")
         return replace(self, scenarios=[one for one in self.scenarios if one.name in names]) if names else self
+
+    def of_size(self, size: Size) -> Sheet:
+        """The sheet with the cases of ``size`` only."""
+        kept = [replace(one, cases=[case for case in one.cases if case.size in ("", size)]) for one in self.scenarios]
+        return replace(self, scenarios=kept)
 
     def with_limits(self, limits: Mapping[str, Mapping[str, float]]) -> Sheet:
         """The sheet with other limits of criteria, as `read_limits` returns them."""
@@ -184,14 +197,17 @@ def _sheet(text: Mapping[str, Any]) -> Sheet:
 def _criterion(name: str, text: Mapping[str, Any]) -> Criterion:
     bound: Literal["at_most", "at_least"] = "at_most" if "at_most" in text else "at_least"
     limit = float(text[bound])
-    return Criterion(name, text["measure"], text["against"], bound, limit, text["reason"], text.get("case"))
+    cases = (text["case"],) if "case" in text else ()
+    return Criterion(name, text["measure"], text["against"], bound, limit, text["reason"], cases)
 
 
 def _scenario(name: str, text: Mapping[str, Any], criteria: Mapping[str, Criterion]) -> Scenario:
     cases = [Case(case, **settings) for case, settings in text.get("case", {ONE_CASE: {}}).items()]
     tables = {kind: text.get(kind, {}) for kind in OWN}
-    rest = {key: value for key, value in text.items() if key not in ("case", "criteria", *OWN)}
-    return Scenario(name, **rest, tables=tables, cases=cases, criteria=[criteria[one] for one in text["criteria"]])
+    rest = {key: value for key, value in text.items() if key not in ("case", "criteria", "applies", *OWN)}
+    only = {one: tuple(names) for one, names in text.get("applies", {}).items()}
+    chosen = [replace(criteria[one], cases=only.get(one, criteria[one].cases)) for one in text["criteria"]]
+    return Scenario(name, **rest, tables=tables, cases=cases, criteria=chosen)
 
 
 def read_limits(path: Path, sheet: Sheet | None = None) -> dict[str, dict[str, float]]:
