@@ -105,13 +105,13 @@ def verdicts(card: Card) -> dict[str, str]:
 @pytest.mark.parametrize("sender", SENDERS)
 def test_every_scenario_is_valid_for_every_window_law(sender: str, tmp_path: Path) -> None:
     sheet = built_in("cc")
-    assert len(sheet.scenarios) == 17
+    assert len(sheet.scenarios) == 22
     for one in sheet.scenarios:
         made = building.write(tmp_path, sheet, one, subjects(sheet, subject(sender, "cc")), "quick")
         assert len(made) == 3 * len(one.cases) * sheet.replicates["quick"]
         assert {c.measure for c in one.criteria} <= set(building.metrics(one))
         assert {name for c in one.criteria for name in c.cases} <= {case.name for case in one.cases}
-        assert {c.against for c in one.criteria} <= {*sheet.arms, "itself"}
+        assert {c.against for c in one.criteria} <= {*sheet.arms, "itself", *(case.name for case in one.cases)}
         assert one.weight == ("report" if one.section.startswith("7") else "must")
 
 

@@ -113,7 +113,7 @@ def _in_use(sheet: Sheet, scenario: Scenario, arm: str) -> dict[str, str]:
     """The keys by which ``arm`` takes the place of the subject."""
     if sheet.kind == "aqm":
         return {f"link.{place}.queue": arm for place in _places(scenario)}
-    return {f"flow.{name}.tcp": arm for name, flow in scenario.tables["flow"].items() if flow["tcp"] == SUBJECT}
+    return {f"flow.{name}.tcp": arm for name, flow in scenario.tables["flow"].items() if flow.get("tcp") == SUBJECT}
 
 
 def _places(scenario: Scenario) -> list[str]:
