@@ -102,8 +102,8 @@ def test_the_files_have_the_flows_and_limits_of_each_case(tmp_path: Path) -> Non
     assert {name: flow["count"] for name, flow in load.items()} == {"mild": 6, "medium": 7, "heavy": 6}
     for one in made["rtt"].scenarios:
         limits = {one.resolved["queue"][arm]["limit"] for arm in sheet.arms}
-        far = one.resolved["link"]["second"]["delay"] == "279 ms"
-        assert limits == {"467 packets" if far else "83 packets"}
+        longer = {"279 ms": "467 packets", "99 ms": "167 packets"}  # RTTs of 560 and 200 ms
+        assert limits == {longer.get(one.resolved["link"]["second"]["delay"], "83 packets")}
     rates = [one.resolved["link"]["bottleneck"]["rate"] for one in made["varying-rate"].scenarios]
     assert {rate["every"] for rate in rates} == {"40 s", "200 ms"}
 
