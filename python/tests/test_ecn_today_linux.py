@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from analysed import given, of_step
+from analysed import given, of_step, quantity
 
 from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
@@ -124,6 +124,40 @@ def test_a_planted_difference_is_found_and_nothing_else(kernel, metric, host) ->
     assert set(found["verdict"]) == {"differs"}
 
 
+def test_a_change_whose_reference_is_missing_is_left_out() -> None:
+    # The second replicate has no page without ECN.
+    samples = both("page_change", [1.1, 1.3], [1.1, 1.1], other=[1.0, None])
+    (row,) = linux.compare(samples, PUBLISHED.metrics).iter_rows(named=True)
+    assert (row["n"], row["simulator"]) == (1, pytest.approx(0.1))
+
+
+def transactions(rows: list[tuple[str, float, bool]], **place: str) -> pl.DataFrame:
+    """Transactions of one run, each with group, latency in seconds and whether it is measured."""
+    named = [{"replicate": 0, **place, "group": g, "latency_s": s, "measured": m} for g, s, m in rows]
+    return pl.DataFrame(named)
+
+
+def test_a_client_s_latency_is_that_of_its_kind_of_host() -> None:
+    rows = [("ecn", 0.1, True), ("ecn", 0.3, True), ("plain", 0.5, True), ("plain", 9.0, False)]
+    here = given(transactions=transactions(rows, queue="codel", size="5 kB", path="20 Mb/s, 20 ms"))
+    samples = of_step("ecn-today", "linux-transactions", here)
+    found = samples.filter(metric="client_latency_s")
+    assert dict(found.select("host", "value").iter_rows()) == pytest.approx({"cubic-ecn": 0.2, "cubic": 0.5})
+    (change,) = samples.filter(metric="latency_change").iter_rows(named=True)
+    assert (change["value"], change["other"]) == (pytest.approx(0.2), 0.5)
+
+
+def test_the_clients_of_a_changing_link_are_of_the_host_of_the_run() -> None:
+    rows = pl.concat(
+        transactions([("short", s, True)], queue="codel", host=host, change="walk")
+        for host, s in (("cubic", 0.4), ("cubic-ecn", 0.2), ("dctcp", 0.1))
+    )
+    found = quantity("ecn-today", "client_latency_s", given(transactions=rows))
+    assert dict(found.select("host", "value").iter_rows()) == {"cubic": 0.4, "cubic-ecn": 0.2, "dctcp": 0.1}
+    (change,) = quantity("ecn-today", "moving_latency", given(transactions=rows)).iter_rows(named=True)
+    assert (change["value"], change["other"], change["host"]) == (0.2, 0.4, "cubic-ecn")
+
+
 def section(folder: Path, kernel: dict[str, str] | None) -> Section:
     """The page's section on the kernel, as report.toml has it; ``folder`` has the samples."""
     given_ = Material(FOLDER, PUBLISHED, GRID, pl.DataFrame(), tables=Stored(folder, {"linux": kernel}))
@@ -149,7 +183,7 @@ def test_the_page_counts_verdicts_and_has_both_numbers(tmp_path) -> None:
     assert ["share of the goodput", "CoDel", "0", "1", "0"] in rows
     assert ["99th percentile of the queueing delay, ms", "CoDel", "1", "0", "0"] in rows
     assert sum(int(n) for row in rows for n in row[2:]) == 2
-    (share,) = [[cell.text for cell in row] for row in cells[-1].rows]
+    (share,) = [[cell.text for cell in row] for row in cells[list(linux.RULES).index("share")].rows]
     assert share[1:] == ["0.900", "0.500", "0.4 to 0.4", "2", "differs"]
 
 

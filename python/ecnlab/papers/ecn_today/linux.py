@@ -14,15 +14,26 @@ from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.material import Material
-from ecnlab.papers.paper import KERNEL, SIMULATOR, Step
+from ecnlab.papers.measures import mean_of
+from ecnlab.papers.paper import KERNEL, SIMULATOR, Step, Tables
 from ecnlab.papers.published import Metric
 from ecnlab.papers.samples import per_seed
 from ecnlab.papers.written import quantity
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
-STEPS: Final = (Step("linux-alone", 3, 10), Step("linux-fast", 3, 10), Step("linux-together", 3, 10))
+STEPS: Final = (
+    Step("linux-alone", 3, 10),
+    Step("linux-fast", 3, 10),
+    Step("linux-together", 3, 10),
+    Step("linux-transactions", 3, 10, ("transactions",)),
+    Step("linux-pages", 3, 10, ("objects",)),
+    Step("linux-changing", 3, 10, ("transactions",)),
+)
 """The steps of both engines."""
+
+HOSTS: Final = {"ecn": "cubic-ecn", "plain": "cubic"}
+"""Kinds of host of the clients that share a queue, by group."""
 
 PLACE: Final = [key for key in GRID.keys if key != "variant"]
 
@@ -43,26 +54,48 @@ RULES: Final = {
     "retransmitted_part": Limits(-0.01, 0.01, False, "1 % of the segments"),
     "bottleneck_p99_ms": Limits(1 / 1.25, 1.25, True, "a factor of 1.25"),
     "share": Limits(-0.05, 0.05, False, "0.05 of the goodput"),
+    "client_latency_s": Limits(1 / 1.25, 1.25, True, "a factor of 1.25"),
+    "latency_change": Limits(-0.1, 0.1, False, "10 % of the latency without ECN"),
+    "moving_latency": Limits(-0.1, 0.1, False, "10 % of the latency without ECN"),
+    "page_s": Limits(1 / 1.25, 1.25, True, "a factor of 1.25"),
+    "page_change": Limits(-0.1, 0.1, False, "10 % of the time without ECN"),
 }
-"""Limits by metric. They were committed before the runs."""
+"""Limits by metric. They were committed before the runs.
+
+Latencies and times of pages consist mostly of queueing delay behind the slower links, so that they have its limits. Changes by ECN
+have the size from which ``published.toml`` calls an improvement substantial (T03, T13): engines that agree cannot be a whole such
+step apart.
+"""
 
 
 def on_linux(given: Material) -> str:
     """Return the kernel's version and the rule; without the kernel's results, the command to obtain them."""
     kernel = given.tables.about["linux"]
     if kernel is None:
+        files = [f"`{step.name}.toml`" for step in STEPS]
         return (
             "Not run. `ecnlab linux build` builds a kernel without root, in some minutes; then `ecnlab reproduce ecn-today "
-            "--linux` runs `linux-alone.toml`, `linux-fast.toml` and `linux-together.toml` in both engines."
+            f"--linux` runs {', '.join(files[:-1])} and {files[-1]} in both engines."
         )
     limits = "; ".join(f"{given.metric(name).name}: {rule.stated}" for name, rule in RULES.items())
     return (
         f"The queues and TCP of Linux {kernel['kernel']}, in virtual time, and the simulator with the TCP of Linux 7, with the same "
         f"seeds and start times. Limits, stated before the runs: {limits}. Two engines agree if the 95 % interval of the "
-        "difference (for delays the ratio), simulator to kernel, lies within the limits; they differ if it lies outside; otherwise "
+        "difference (for delays, latencies and times of pages the ratio), simulator to kernel, lies within the limits; they differ if it lies outside; otherwise "
         "the runs are inconclusive. Intervals are not corrected for the number of cells. Adaptive RED, Prague, ABE and the "
         "other sections' jitter are not here: the kernel engine has none of them."
     )
+
+
+def client_latency_s(sweep: Tables) -> pl.LazyFrame:
+    """Return the mean latency of the measured transactions of each kind of client, in seconds, as ``value`` of each run and host.
+
+    Where the experiment has no axis of hosts, the client's group names its host.
+    """
+    rows = sweep.table("transactions").filter(pl.col("measured"))
+    if "host" not in rows.collect_schema().names():
+        rows = rows.with_columns(host=pl.col("group").replace_strict(HOSTS, return_dtype=pl.String))
+    return mean_of(GRID, rows, "latency_s")
 
 
 def compare(samples: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFrame:
@@ -74,7 +107,7 @@ def compare(samples: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFram
     rows = []
     for key, cell in samples.group_by(["metric", *PLACE], maintain_order=True):
         name = str(key[0])
-        common = _common(cell)
+        common = _common(cell, metrics[name])
         if common.height:
             ours, theirs = (per_seed(common.filter(variant=who), metrics[name]) for who in (SIMULATOR, KERNEL))
             interval = _interval(ours, theirs, RULES[name])
@@ -86,9 +119,10 @@ def compare(samples: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFram
     return pl.DataFrame(rows, schema=text | numbers | {"n": pl.UInt32, "verdict": pl.String}, orient="row")
 
 
-def _common(cell: pl.DataFrame) -> pl.DataFrame:
+def _common(cell: pl.DataFrame, metric: Metric) -> pl.DataFrame:
     """The samples of replicates that both engines have, without missing values."""
-    whole = cell.filter(pl.col("value").is_not_null())
+    needed = ["value"] if metric.kind == "mean" else ["value", "other"]
+    whole = cell.drop_nulls(needed)
     return whole.filter(pl.col("variant").n_unique().over("replicate") == 2)
 
 
