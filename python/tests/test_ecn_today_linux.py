@@ -15,8 +15,8 @@ from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.linux.plan import plan
 from ecnlab.papers.ecn_today import PAPER, linux
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
+from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.material import Material, Stored
-from ecnlab.papers.paper import KERNEL, SIMULATOR
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import find
 from ecnlab.papers.told import Report

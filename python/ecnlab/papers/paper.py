@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Published
+from ecnlab.papers.published import Metric, Published
 from ecnlab.report import Chart, Finding, Group, Maps, Multiples, Table
 from ecnlab.runs.sweep_result import Sweep
 
@@ -62,10 +62,6 @@ class Step:
 Made: TypeAlias = Table | Group | Chart | Multiples | Maps
 """Additions of code to a section."""
 
-SIMULATOR: Final = "simulator"
-KERNEL: Final = "kernel"
-"""The engine that ran a step of ``on_linux``: the variant of its samples."""
-
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
@@ -88,6 +84,8 @@ class Paper:
     steps: tuple[Step, ...]
     draw: Callable[[Mapping[str, Sweep]], Drawn]
     on_linux: tuple[Step, ...] = ()
+    compare: Callable[[pl.DataFrame, Mapping[str, Metric]], pl.DataFrame] | None = None
+    """Comparison of both engines from their samples, one row a cell (`ecnlab.papers.engine_rows`)."""
     own: Mapping[str, Own] = field(default_factory=dict)
     """Quantities that are the paper's own thought, by name."""
     findings: Mapping[str, Callable[[Material], Finding]] = field(default_factory=dict)

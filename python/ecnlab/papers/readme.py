@@ -11,13 +11,11 @@ A test makes every README again, and asks of the experiments whether they are st
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
 import sys
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,9 +26,9 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.sealed_json import read_json, read_plain_json
-from ecnlab.papers import unbuilt
+from ecnlab.papers import engine_rows, unbuilt
 from ecnlab.papers.grid import MEANS
-from ecnlab.papers.paper import Paper
+from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.registry import find
@@ -44,7 +42,7 @@ FORMAT: Final = 1
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
 NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
-KEPT: Final = ("linux",)
+KEPT: Final = engine_rows.TABLES
 """Tables whose quoted rows are kept if a results folder does not have them: not every full run uses the Linux kernel.
 """
 
@@ -123,7 +121,21 @@ def stale(paper: Paper, folder: Path) -> list[str]:
     for name in (name for name in today if name in held):
         what = [key for key in today[name] if today[name][key] != held[name].get(key)]
         changed += [f"{name}: {key} {held[name].get(key)}, today {today[name][key]}" for key in what]
-    return changed
+    return changed + _stale_on_linux(paper, folder)
+
+
+def _stale_on_linux(paper: Paper, folder: Path) -> list[str]:
+    """Return a line for each experiment of both engines that is not as it was for the quoted rows."""
+    kernel = read_plain_json(folder / QUOTED)["run"].get("kernel")
+    if kernel is None:
+        return []
+    held, today = kernel["experiments"], engine_rows.experiments(paper, folder, full=kernel["full"])
+    names = sorted(held.keys() | today.keys())
+    return [
+        f"{name}: on the kernel {held.get(name)}, today {today.get(name)}"
+        for name in names
+        if held.get(name) != today.get(name)
+    ]
 
 
 def typed(text: str) -> list[str]:
@@ -155,18 +167,20 @@ def _line(text: str, match: re.Match[str]) -> str:
 
 
 def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> str:
-    """Return ``quoted.json`` of the full run in ``results``: rows used by the template, description of the run."""
+    """Return ``quoted.json`` of the full run in ``results``: rows used by the template, description of the run.
+
+    Of a quick run only the rows of both engines are taken.
+    """
     about = read_json(results / "results.json")
+    of_kernel = engine_rows.read(paper, published, results / "analysis")
     if not about["full"]:
-        raise EcnlabError(
-            f"{results} holds the quick size: a README quotes the full one (`ecnlab reproduce {paper.name} --full`)"
-        )
+        return _with_kernel(paper, folder, published, results, of_kernel)
     analysis = {path.stem: path for path in (results / "analysis").glob("*.parquet")}
-    wanted: Sequence[str] = ("points", *JUDGEMENTS, *KEPT)
-    tables = {name: pl.read_parquet(analysis[name]) for name in wanted if name in analysis}
+    tables = {name: pl.read_parquet(analysis[name]) for name in ("points", *JUDGEMENTS)} | of_kernel
     kept = _kept(folder, set(KEPT) - set(tables))
-    _refuse_others(paper, folder, results)
+    _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
+    run |= _kernel(paper, folder, results, about, of_kernel)
     evidence = Evidence(
         published,
         paper.grid,
@@ -193,10 +207,52 @@ def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[s
     }
 
 
-def _refuse_others(paper: Paper, folder: Path, results: Path) -> None:
-    """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run."""
-    for step in paper.steps:
-        runs = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full).runs
+def _with_kernel(
+    paper: Paper, folder: Path, published: Published, results: Path, of_kernel: dict[str, pl.DataFrame]
+) -> str:
+    """Return ``quoted.json`` as it is, but with the rows of both engines of a quick run.
+
+    Raises EcnlabError if there are none, or those of a full run are quoted.
+    """
+    about = read_json(results / "results.json")
+    if engine_rows.CELLS not in of_kernel or not (folder / QUOTED).exists():
+        raise EcnlabError(
+            f"{results} holds the quick size: a README quotes the full one (`ecnlab reproduce {paper.name} --full`)"
+        )
+    held = read_plain_json(folder / QUOTED)
+    if held["run"].get("kernel", {}).get("full"):
+        raise EcnlabError(
+            f"{folder / QUOTED} has the kernel's rows of the full size: the quick size does not replace them"
+        )
+    held["run"] |= _kernel(paper, folder, results, about, of_kernel) | {
+        "kept": {name: {key: about[key] for key in ("ecnlab", "linux")} for name in of_kernel}
+    }
+    tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
+    evidence = Evidence(published, paper.grid, tables | of_kernel, held["run"])
+    render(folder, evidence)
+    rows = {name: [_plain(row) for row in evidence.seen.get(name, {}).values()] for name in of_kernel}
+    return _dump(held | {"tables": dict(sorted((held["tables"] | rows).items()))})
+
+
+def _kernel(
+    paper: Paper, folder: Path, results: Path, about: Mapping[str, Any], of_kernel: Mapping[str, pl.DataFrame]
+) -> dict[str, Any]:
+    """Return the description of the kernel's runs: of ``results`` if they have some, else that which is quoted."""
+    if engine_rows.CELLS in of_kernel:
+        sizes = [(step, step.full if about["full"] else step.quick) for step in paper.on_linux]
+        _refuse_others(paper, folder, results, sizes)
+        return {"kernel": engine_rows.described(paper, folder, about)}
+    held = read_plain_json(folder / QUOTED)["run"] if (folder / QUOTED).exists() else {}
+    return {"kernel": held["kernel"]} if "kernel" in held else {}
+
+
+def _refuse_others(paper: Paper, folder: Path, results: Path, sizes: Iterable[tuple[Step, int]]) -> None:
+    """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run.
+
+    ``sizes`` are the seeds of each step.
+    """
+    for step, seeds in sizes:
+        runs = read_experiment(folder / f"{step.name}.toml").with_replicates(seeds).runs
         done = load_sweep(results / "sweeps" / step.name)
         remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
         if set(done.runs["id"]) != {run.id for run in runs}:
@@ -215,20 +271,10 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
         found[step.name] = {
             "replicates": step.full,
             "runs": len({run.id for run in runs}),
-            "files": _says(file),
+            "files": engine_rows.content_hash(file),
             "first": _first(runs[0]),
         }
     return found
-
-
-def _says(path: Path) -> str:
-    """Return a hash of the values of an experiment file and its scenario, without comments, titles and layout."""
-    question = tomllib.loads(path.read_text(encoding="utf-8"))
-    asked = tomllib.loads((path.parent / question["scenario"]).read_text(encoding="utf-8"))
-    for table in (question, asked):
-        table.pop("title", None)
-    question.pop("replicates", None)
-    return hashlib.sha256(json.dumps([question, asked], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _first(run: ExperimentRun) -> dict[str, int]:
@@ -258,6 +304,8 @@ def _frame(name: str, rows: list[dict[str, Any]], paper: Paper) -> pl.DataFrame:
     if name in JUDGEMENTS:
         return pl.DataFrame(whole, infer_schema_length=None)
     blank = dict.fromkeys(paper.grid.keys, "")
+    if name == engine_rows.CELLS:
+        return pl.DataFrame([blank | row for row in whole], schema=engine_rows.schema(paper.grid))
     schema: dict[str, type[pl.DataType]] = {"metric": pl.String, **dict.fromkeys(paper.grid.keys, pl.String)}
     return pl.DataFrame([blank | row for row in whole], schema=schema | MEANS)
 

@@ -8,6 +8,7 @@ A reference stands in braces. The text keeps no measured number of its own, so t
     {count gain_over_ecn settings=nearest more=0}   13
     {number R27.1 : printed}                        23%
     {"hardly" hardly retransmits_ecn maxp=0.1}      hardly; an error where the rule does not hold
+    {engines share queue=codel}                     2 / 4 / 0: cells by verdict in simulator and kernel
 
 ``docs/papers.md`` has the whole grammar and the rules of the words.
 """
@@ -24,6 +25,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.papers import engine_rows
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.samples import at
@@ -61,7 +63,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """A parsed reference: the words before the place, the place, the options and the form."""
 
     words: list[str]
@@ -96,13 +98,21 @@ def resolve(reference: str, evidence: Evidence) -> str:
         return _word(reference, evidence)
     asked = _parse(reference, evidence.grid)
     kind = asked.words[0] if asked.words else ""
-    special = {"range": _range, "count": _count, "number": _printed, "claim": _printed, "tally": _tally, "runs": _runs}
+    special = {
+        "range": _range,
+        "count": _count,
+        "number": _printed,
+        "claim": _printed,
+        "tally": _tally,
+        "runs": _runs,
+        "engines": _engines,
+    }
     return special[kind](asked, evidence) if kind in special else _point(asked, evidence)
 
 
-def _parse(reference: str, grid: Grid) -> _Asked:
+def _parse(reference: str, grid: Grid) -> Asked:
     body, _, form = reference.partition(" : ")
-    asked = _Asked([], {}, {}, form.split())
+    asked = Asked([], {}, {}, form.split())
     for token in shlex.split(body):
         key, equals, value = token.partition("=")
         if not equals:
@@ -115,7 +125,7 @@ def _parse(reference: str, grid: Grid) -> _Asked:
     return asked
 
 
-def _found(name: str, asked: _Asked, evidence: Evidence) -> tuple[list[Row], Metric]:
+def _found(name: str, asked: Asked, evidence: Evidence) -> tuple[list[Row], Metric]:
     """Return the points of the metric ``name`` (``TABLE/METRIC`` for other tables than ``points``) at the place."""
     table, _, metric = name.rpartition("/")
     if metric not in evidence.published.metrics:
@@ -129,7 +139,7 @@ def _found(name: str, asked: _Asked, evidence: Evidence) -> tuple[list[Row], Met
     return evidence.rows(table or "points", chosen), evidence.published.metrics[metric]
 
 
-def _point(asked: _Asked, evidence: Evidence) -> str:
+def _point(asked: Asked, evidence: Evidence) -> str:
     if len(asked.words) != 1:
         raise EcnlabError("needs one metric")
     rows, metric = _found(asked.words[0], asked, evidence)
@@ -200,7 +210,7 @@ def _shown(what: str, row: Row, metric: Metric, more: int, grid: Grid) -> str:
     raise EcnlabError(f"there is no form {what!r}")
 
 
-def _range(asked: _Asked, evidence: Evidence) -> str:
+def _range(asked: Asked, evidence: Evidence) -> str:
     """The least and the largest mean of several points."""
     rows, metric = _found(asked.words[1], asked, evidence)
     if len(rows) < 2:
@@ -211,7 +221,7 @@ def _range(asked: _Asked, evidence: Evidence) -> str:
     return f"{least} to {most}"
 
 
-def _count(asked: _Asked, evidence: Evidence) -> str:
+def _count(asked: Asked, evidence: Evidence) -> str:
     """How many points meet the rules, all of them: one at least where none is given."""
     rows, metric = _found(asked.words[1], asked, evidence)
     rules = [_rule(name, value) for name, value in asked.options.items()] + [
@@ -247,7 +257,7 @@ def _rule(name: str, value: str) -> tuple[Callable[[Sequence[Row], Metric, float
     return RULES[name], float(value) if value else None
 
 
-def _printed(asked: _Asked, evidence: Evidence) -> str:
+def _printed(asked: Asked, evidence: Evidence) -> str:
     """Return a printed number or a claim with its measurement."""
     kind, name = asked.words
     table = f"{kind}s"
@@ -264,7 +274,7 @@ def _printed(asked: _Asked, evidence: Evidence) -> str:
     return _formed(rows[0], evidence.published.metrics[rows[0]["metric"]], asked.form, evidence.grid)
 
 
-def _tally(asked: _Asked, evidence: Evidence) -> str:
+def _tally(asked: Asked, evidence: Evidence) -> str:
     """How many numbers or claims there are, or have a verdict or answer; numbers of one metric (``of``) or without it (``but``)."""
     _, table, *wanted = asked.words
     counts: Mapping[str, int] = evidence.about["tally"][table]
@@ -284,7 +294,7 @@ def _counted(counts: Mapping[str, int], wanted: Sequence[str]) -> int:
     return counts.get(" ".join(wanted), 0) if wanted else sum(counts.values())
 
 
-def _runs(asked: _Asked, evidence: Evidence) -> str:
+def _runs(asked: Asked, evidence: Evidence) -> str:
     """How many runs there are, of all experiments or of the one that is named."""
     experiments = evidence.about["experiments"]
     if len(asked.words) == 1:
@@ -293,3 +303,16 @@ def _runs(asked: _Asked, evidence: Evidence) -> str:
     if found is None:
         raise EcnlabError(f"there is no experiment {asked.words[1]!r}")
     return str(found["replicates"] if asked.form == ["seeds"] else found["runs"])
+
+
+def _engines(asked: Asked, evidence: Evidence) -> str:
+    """Comparisons of the simulator and the kernel at the place, or a fact about their runs."""
+    if engine_rows.CELLS not in evidence.tables:
+        raise EcnlabError("no run on the Linux kernel is quoted")
+    cells = evidence.tables[engine_rows.CELLS]
+    for key, label in asked.where.items():
+        cells = cells.filter(pl.col(key).is_in([label] if isinstance(label, str) else label))
+    if cells.is_empty():
+        raise EcnlabError("nothing was compared there")
+    evidence.rows(engine_rows.CELLS, cells)
+    return engine_rows.resolve(asked, cells, evidence)

@@ -26,12 +26,13 @@ from ecnlab.folder.names import MANIFEST
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import write_table
 from ecnlab.folder.verified import read_files, write_files
+from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored
 from ecnlab.papers.measuring import analyse, samples
-from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step
+from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.sizes import verdicts

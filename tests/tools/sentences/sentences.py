@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ecnlab.folder.sealed_json import read_json
+from ecnlab.papers.engine_rows import CELLS, KERNEL, SIMULATOR
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_published, read_toml
@@ -78,6 +79,9 @@ def _source(table: str, row: Mapping[str, Any], evidence: Evidence) -> str:
     place = ", ".join(f"{key}={row[key]}" for key in evidence.grid.keys if row.get(key)) or row.get("place", "")
     named = f"{row['id']}: " if "id" in row else ""
     verdict = row.get("verdict") or row.get("answer") or ""
+    if table == CELLS:
+        means = f"simulator {row[SIMULATOR]:.6g}, kernel {row[KERNEL]:.6g} ({row['low']:.6g} to {row['high']:.6g})"
+        return f"{table}: {row['metric']} at {place}: {means}, {row['n']} seeds; {verdict}"
     return (
         f"{table}: {named}{row['metric']} at {place or 'the whole'}: {row['mean']:.6g} ({row['low']:.6g} to {row['high']:.6g}), "
         f"{row['n']} seeds of {', '.join(metric.steps) or 'code'}{f'; {verdict}' if verdict else ''}"

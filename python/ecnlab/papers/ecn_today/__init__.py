@@ -31,6 +31,7 @@ PAPER: Final = Paper(
     ),
     atlas.draw,
     linux.STEPS,
+    compare=linux.compare,
     own=named(linux.client_latency_s),
     blocks=named(atlas.atlas, linux.verdict_counts, linux.compared_cells),
     words=named(linux.on_linux),

@@ -13,9 +13,10 @@ from ecnlab.agreement.means import TONES, WORDS, judge_between
 from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
+from ecnlab.papers.engine_rows import KERNEL, SIMULATOR, schema
 from ecnlab.papers.material import Material
 from ecnlab.papers.measures import mean_of
-from ecnlab.papers.paper import KERNEL, SIMULATOR, Step, Tables
+from ecnlab.papers.paper import Step, Tables
 from ecnlab.papers.published import Metric
 from ecnlab.papers.samples import per_seed
 from ecnlab.papers.written import quantity
@@ -99,7 +100,7 @@ def client_latency_s(sweep: Tables) -> pl.LazyFrame:
 
 
 def compare(samples: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFrame:
-    """Return one row per metric and place: both means, the interval of difference or ratio, and the verdict.
+    """Return one row per metric and place (`ecnlab.papers.engine_rows`): means, the interval of difference or ratio, verdict.
 
     ``samples`` has both engines as ``variant``. Replicates that only one engine has are left out, and so are cells
     without a common one. ``n`` is the number of common replicates.
@@ -111,12 +112,11 @@ def compare(samples: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFram
         if common.height:
             ours, theirs = (per_seed(common.filter(variant=who), metrics[name]) for who in (SIMULATOR, KERNEL))
             interval = _interval(ours, theirs, RULES[name])
-            rows.append(
-                (*key, ours.mean(), theirs.mean(), interval.low, interval.high, len(ours), _verdict(interval, name))
-            )
-    numbers = dict.fromkeys((SIMULATOR, KERNEL, "low", "high"), pl.Float64)
-    text = dict.fromkeys(("metric", *PLACE), pl.String)
-    return pl.DataFrame(rows, schema=text | numbers | {"n": pl.UInt32, "verdict": pl.String}, orient="row")
+            neutral = 1.0 if RULES[name].ratio else 0.0
+            means = (ours.mean(), theirs.mean(), interval.low, interval.high, neutral)
+            rows.append((*key, *means, len(ours), _verdict(interval, name)))
+    columns = {name: kind for name, kind in schema(GRID).items() if name != "variant"}
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def _common(cell: pl.DataFrame, metric: Metric) -> pl.DataFrame:

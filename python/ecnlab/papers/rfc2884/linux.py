@@ -7,8 +7,9 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers import blocks
+from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.material import Material
-from ecnlab.papers.paper import KERNEL, SIMULATOR, Step
+from ecnlab.papers.paper import Step
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.samples import at
 from ecnlab.report import Table
