@@ -210,3 +210,29 @@ def test_both_engines_give_what_is_measured() -> None:
         bulk = found["flows"].filter(group="bulk")
         assert bulk["data_segments_sent"].sum() > bulk["retransmits"].sum() >= 0
         assert 0.5e6 < bulk["goodput_bps"].sum() < 1.5e6
+
+
+@pytest.mark.parametrize(
+    ("step", "long", "short", "metrics"),
+    [
+        ("linux-transactions", "90 s", "20 s", {"client_latency_s", "latency_change"}),
+        ("linux-pages", "200 s", "40 s", {"page_s", "page_change"}),
+        ("linux-changing", "25 s", "8 s", {"client_latency_s", "retransmitted_part", "bottleneck_p99_ms"}),
+    ],
+)
+def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> None:
+    try:
+        find_kernel()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+    file = FOLDER / f"{step}.toml"
+    text = file.read_text().replace(f'duration = "{long}"', f'duration = "{short}"')
+    assert f'duration = "{short}"' in text
+    run = Experiment(str(file), text).with_replicates(1).runs[0]
+    for engine in ("linux", "packets"):
+        found = answerer_of(engine).tables(run.scenario, run.seed, events=False, captures=None)
+        place = {key: pl.lit(label) for key, label in run.point.items()}
+        tables = {name: frame.with_columns(replicate=pl.lit(0), **place) for name, frame in found.items()}
+        samples = of_step("ecn-today", step, given(**tables))
+        assert set(samples.drop_nulls("value")["metric"]) == metrics
+        assert (samples["value"] >= 0).all()
