@@ -271,3 +271,54 @@ def test_every_queue_counts_its_marks(pipe, queue):
     )
     assert row["marks"] > 0
     assert row["dropped"] > 0
+
+
+OVERLOAD = """
+format = 1
+title = "80 clients fetch 15 kB one after the other"
+duration = "20 s"
+profile = "linux-7"
+[link.access]
+from = "server"
+to = "router"
+rate = "1 Gbps"
+delay = "0 s"
+[link.bottleneck]
+from = "router"
+to = "client"
+rate = "1.5 Mbps"
+delay = "50 ms"
+queue = "fair"
+reverse = { rate = "1 Gbps", queue = "ample" }
+[queue.ample]
+discipline = "droptail"
+limit = "10000 packets"
+[queue.fair]
+%s
+[tcp.cubic]
+congestion = { kind = "cubic", profile = "linux" }
+slow_start = "hystart"
+ecn = "off"
+dsack = true
+[flow.short]
+count = 80
+from = "server"
+to = "client"
+traffic = { kind = "crr", request = "200 B", response = "15 kB", think = "1 s" }
+tcp = "cubic"
+start = { uniform = ["0 s", "1 s"] }
+"""
+
+
+@pytest.mark.parametrize("keys", ['discipline = "fq_codel"', 'discipline = "cake"\nrate = "1.5 Mbps"'])
+def test_after_a_timeout_packets_are_in_the_queue_of_their_flow(tmp_path, keys):
+    """With `net.core.txrehash` each timeout would move them to an empty queue, whose CoDel drops nothing yet."""
+    path = tmp_path / "overload.toml"
+    path.write_text(OVERLOAD % keys)
+    completed, retransmits = [], []
+    for engine in ("packets", "linux"):
+        run = ecnlab.run(path, 1, engine=engine)
+        completed.append(run.transactions["latency_s"].drop_nulls().len())
+        retransmits.append(run.flows["retransmits"].sum())
+    assert completed[1] == pytest.approx(completed[0], rel=0.1)
+    assert retransmits[1] == pytest.approx(retransmits[0], rel=0.1)

@@ -262,6 +262,9 @@ def sysctls(tcp: Tcp) -> Iterator[tuple[str, str]]:
     # A connection must not reuse metrics of an earlier one, and the minimum RTT covers its whole life.
     yield "net/ipv4/tcp_no_metrics_save", "1"
     yield "net/ipv4/tcp_min_rtt_wlen", "86400"
+    # A socket draws another hash after a timeout, and queue disciplines of the same kernel take the packet's hash for that of its flow:
+    # CAKE and FQ-CoDel would have a new flow. A router does not see the sender's hash.
+    yield "net/core/txrehash", "0"
 
 
 def _or(names: Any) -> str:
