@@ -128,8 +128,8 @@ def experiments(paper: Paper, folder: Path, *, full: bool) -> dict[str, dict[str
     found = {}
     for step in paper.on_linux:
         file, seeds = folder / f"{step.name}.toml", step.full if full else step.quick
-        runs = read_experiment(file).with_replicates(seeds).runs
-        found[step.name] = {"replicates": seeds, "runs": len({run.id for run in runs}), "files": content_hash(file)}
+        once = {run.id for run in read_experiment(file).with_replicates(1).runs}
+        found[step.name] = {"replicates": seeds, "runs": len(once) * seeds, "files": content_hash(file)}
     return found
 
 

@@ -267,12 +267,12 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for step in paper.steps:
         file = folder / f"{step.name}.toml"
-        runs = read_experiment(file).with_replicates(step.full).runs
+        once = read_experiment(file).with_replicates(1).runs
         found[step.name] = {
             "replicates": step.full,
-            "runs": len({run.id for run in runs}),
+            "runs": len({run.id for run in once}) * step.full,
             "files": engine_rows.content_hash(file),
-            "first": _first(runs[0]),
+            "first": _first(once[0]),
         }
     return found
 
