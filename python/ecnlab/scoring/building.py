@@ -22,9 +22,6 @@ SUBJECTS: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "sender", "l4s": "s
 
 COUNT: Final = ".count"
 
-SHARED_LIMIT: Final = "10240 packets"
-"""The limit of all flow queues together (Linux's fq_codel): more than the limits of a few of them, so that each has its own."""
-
 SOJOURNS: Final = {"delay_mean_s": "sojourn_mean_s", "delay_p99_s": "sojourn_p99_s", "utilisation": "utilisation"}
 COUNTS: Final = ("arrived", "dropped", "marks")
 
@@ -61,8 +58,7 @@ def _scheduled(table: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
     if not scenario.scheduler:
         return table
     each = {key: value for key, value in table.items() if key != "quantiles"}
-    outer = {"discipline": "fq", "rounds": scenario.scheduler, "limit": SHARED_LIMIT, "quantiles": True}
-    return {**outer, "class": {"each": each}}
+    return {**scenario.scheduler, "class": {"each": each}}
 
 
 def laws_of(resolved: Mapping[str, Any], sheet: Sheet, scenario: Scenario) -> dict[str, Any]:

@@ -98,8 +98,8 @@ class Scenario:
     """The limit of queues as a multiple of rate and RTT."""
     needs: str = ""
     """"ecn": the scenario applies only to a queue that marks, or a sender that uses ECN."""
-    scheduler: str = ""
-    """The key ``rounds`` of flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
+    scheduler: Mapping[str, Any] = field(default_factory=dict)
+    """Flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
     jain: Sequence[str] = ()
