@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forked_cli import ForkedCli
+
+
+def mostly_slow(values: Iterable[Any], *fast: Any) -> list[Any]:
+    """The parameters ``values`` of a test; all but those of ``fast`` are of `make slow`."""
+    return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
 
 SCENARIO = """\
 format = 1

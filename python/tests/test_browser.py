@@ -36,6 +36,7 @@ from browser import (
     tab_to,
     ticks,
 )
+from conftest import mostly_slow
 from matplotlib.image import imread
 from playwright.sync_api import Locator, expect
 
@@ -47,8 +48,8 @@ LARGEST = 1_500_000
 TALLEST = 12_000
 """Height of a report on a phone, in CSS pixels."""
 
-every_page = pytest.mark.parametrize("name", ALL)
-every_kind = pytest.mark.parametrize("name", ["known", "run", "sweep", "capture", "small"])
+every_page = pytest.mark.parametrize("name", mostly_slow(ALL, "known", "run"))
+every_kind = pytest.mark.parametrize("name", mostly_slow(("known", "run", "sweep", "capture", "small"), "known"))
 """Pages with every kind of block, without those that repeat them many times."""
 
 
@@ -182,6 +183,7 @@ def test_axe_finds_no_violation(browser, files, name):
         assert on.eval(CONTRASTS) == [], scheme
 
 
+@pytest.mark.slow
 def test_axe_finds_no_violation_of_contrast(known):
     known.eval(OPEN_ALL)
     for size, scheme in ((DESKTOP, "light"), (PHONE, "dark")):
@@ -271,7 +273,7 @@ def test_dragging_shows_the_same_part_of_all_charts_over_time(known):
     assert {title: ticks(chart(known, title)) for title in whole} == whole
 
 
-@pytest.mark.parametrize("time", [0.7, 3.2, 8.9])
+@pytest.mark.parametrize("time", mostly_slow((0.7, 3.2, 8.9), 3.2))
 def test_the_tip_has_the_values_of_the_curves(known, time):
     held = max(i for i, t in enumerate(TIMES) if t <= time)
     for title, name, values in (("Queue length", "length", LEVELS), ("Congestion window", "window", WINDOWS)):
@@ -361,6 +363,7 @@ def test_the_buttons_save_the_drawing_and_its_numbers(known, tmp_path):
 # --------------------------------------------------------------- print
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["known", "run", "rfc2884"])
 def test_a_page_can_be_printed(browser, files, name):
     on = opened(browser, files[name], A4)

@@ -189,7 +189,10 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
 
 @pytest.mark.parametrize(
     ("preload", "found"),
-    [(ANOTHER, f"ecnlab {ecnlab.__version__} with binary fedcba9876543210"), (NONE, "no ecnlab that can be imported")],
+    [
+        (ANOTHER, f"ecnlab {ecnlab.__version__} with binary fedcba9876543210"),
+        pytest.param(NONE, "no ecnlab that can be imported", marks=pytest.mark.slow),
+    ],
     ids=["another binary", "no ecnlab"],
 )
 def test_a_worker_with_another_binary_is_refused(experiment, tmp_path, preload, found):
@@ -224,6 +227,7 @@ def test_a_run_whose_worker_is_killed_is_done_by_another(experiment, tmp_path):
     assert_same_bytes(whole.folder / "tables", sweep.folder / "tables")
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experiment, tmp_path):
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1)
     dead = whole.runs["id"][2]
@@ -248,6 +252,7 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
     assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
 
 
+@pytest.mark.slow
 def test_an_unforeseen_failure_of_a_worker_is_an_error_of_its_run(experiment, tmp_path):
     with Processes(tmp_path) as processes:
         processes.start_worker("failing", FAILING)
@@ -281,6 +286,7 @@ def test_a_sweep_continues_when_the_scheduler_is_there_again(experiment, tmp_pat
     assert_same_bytes(whole.folder / "tables", tmp_path / "out" / "tables")
 
 
+@pytest.mark.slow
 def test_the_command_line_starts_a_cluster_of_its_own(experiment, cli, tmp_path):
     ecnlab.sweep(experiment, tmp_path / "here", replicates=1)
     done = cli("sweep", experiment, "--replicates", 1, "--cluster", "local", "--workers", 1, "--out", "there")
@@ -290,6 +296,7 @@ def test_the_command_line_starts_a_cluster_of_its_own(experiment, cli, tmp_path)
     assert_same_bytes(tmp_path / "here" / "tables", tmp_path / "there" / "tables")
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_cluster_of_its_own(slow_experiment, tmp_path):
     pipe = slow_experiment.with_name("pipe.toml")
     pipe.write_text(pipe.read_text().replace('"2000 s"', '"2000000 s"'))  # hours

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 WITHOUT = "import sys; sys.modules['distributed'] = sys.modules['dask'] = None; from ecnlab.cli import main; "
 
 
@@ -19,5 +21,6 @@ def test_without_distributed_the_error_names_the_extra(experiment, tmp_path):
     assert "pip install 'ecnlab[cluster]'" in done.stderr
 
 
+@pytest.mark.slow
 def test_without_distributed_a_local_sweep_works(experiment, tmp_path):
     assert command("sweep", experiment, "--replicates", 1, "--out", tmp_path / "out").returncode == 0

@@ -27,6 +27,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from conftest import mostly_slow
 
 import ecnlab
 from ecnlab.cli import cli
@@ -37,6 +38,9 @@ ELSEWHERE = {*ROOT.glob("docs/notebooks/*.md"), ROOT / "docs/first-tasks.md"}
 """Executed by test_notebooks.py, because their blocks share variables, and by test_first_tasks.py, in an empty folder."""
 
 PAGES = [ROOT / "README.md", *sorted({*ROOT.glob("docs/**/*.md")} - ELSEWHERE)]
+
+FAST = [page for page in PAGES if page not in (ROOT / "docs/score.md", ROOT / "docs/plots.md")]
+"""Pages whose blocks `make test` runs."""
 
 NOT_EXECUTED = {
     "text": "output, trees, formats without a reader",
@@ -215,7 +219,7 @@ def run_python(text: str, page: str, names: dict[str, object]) -> None:
         exec(compile(text, page, "exec"), {"__name__": "page"})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", mostly_slow(PAGES, *FAST), ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_the_page_runs(page: Path, folder: Path, capture: Path) -> None:
     found = list(blocks(page.read_text()))
     for parts in files(found):

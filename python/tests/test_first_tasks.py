@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import Cli, mostly_slow
 
 PAGE = (Path(__file__).parents[2] / "docs/first-tasks.md").read_text()
 TASKS = dict(re.findall(r"^## (\w+): .*?\n```sh\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE))
@@ -27,7 +27,7 @@ def test_there_is_a_task_for_each_newcomer_in_at_most_four_commands() -> None:
     assert all(len(task.splitlines()) <= 4 for task in TASKS.values())
 
 
-@pytest.mark.parametrize("newcomer", PROMISED)
+@pytest.mark.parametrize("newcomer", mostly_slow(PROMISED, "Implementer", "Engineer", "Reader"))
 def test_the_task_gives_what_it_promises(newcomer: str, cli: Cli, tmp_path: Path) -> None:
     wanted, files = PROMISED[newcomer]
     output = ""

@@ -13,9 +13,13 @@ import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
+from conftest import mostly_slow
 
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
+LONG = ("accecn_thinning", "bbr_buffers", "cubic", "delay_and_goodput", "dualpi2")
+FAST = [path for path in GALLERY if path.stem.removeprefix("plot_") not in LONG]
+"""Examples that `make test` runs."""
 
 Names = dict[str, Any]
 
@@ -134,7 +138,7 @@ def executed(example: Path) -> Names:
     return names
 
 
-@pytest.mark.parametrize("example", GALLERY, ids=lambda path: path.stem.removeprefix("plot_"))
+@pytest.mark.parametrize("example", mostly_slow(GALLERY, *FAST), ids=lambda path: path.stem.removeprefix("plot_"))
 @pytest.mark.usefixtures("folder")
 def test_the_example_runs_and_shows_what_its_text_states(example: Path) -> None:
     names = executed(example)

@@ -173,6 +173,7 @@ def measured(sweeps) -> pl.DataFrame:
     return of_all("kadhum-hassan", sweeps)
 
 
+@pytest.mark.slow
 def test_every_number_and_claim_is_measured(published, measured) -> None:
     points = GRID.points(measured, published.metrics)
     assert judge_numbers(published, points, GRID)["id"].to_list() == [number.id for number in published.numbers]
@@ -180,6 +181,7 @@ def test_every_number_and_claim_is_measured(published, measured) -> None:
     assert set(judged["id"]) == {claim.id for claim in published.claims}
 
 
+@pytest.mark.slow
 def test_red_in_bytes_meets_the_printed_averages_as_kilobytes_and_the_gap_is_no_accident(published, measured) -> None:
     points = GRID.points(measured, published.metrics)
 
@@ -195,6 +197,7 @@ def test_red_in_bytes_meets_the_printed_averages_as_kilobytes_and_the_gap_is_no_
     assert tails["10"] == pytest.approx(75, abs=5) and tails["30"] == pytest.approx(80, abs=2.5)
 
 
+@pytest.mark.slow
 def test_delay_is_queue_over_rate(measured) -> None:
     # Little's law: what waits on average, over what the full link carries, is what a packet waits.
     for users in USERS:
@@ -204,6 +207,7 @@ def test_delay_is_queue_over_rate(measured) -> None:
         assert kilobytes * 8e6 / measure.RATE_BPS == pytest.approx(delay_ms, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_page_has_a_line_for_every_row_and_a_chart_for_every_figure(tmp_path, published, sweeps, measured) -> None:
     tables = stored(tmp_path, published, measured, GRID, kadhum_hassan.PAPER.draw(sweeps))
     report = paper_page(PAPER, tables, kadhum_hassan.PAPER)

@@ -280,6 +280,7 @@ def measured(sweeps) -> pl.DataFrame:
     return of_all("kwon-fahmy", sweeps)
 
 
+@pytest.mark.slow
 def test_every_number_and_claim_is_measured(published, measured) -> None:
     points = GRID.points(measured, published.metrics)
     assert judge_numbers(published, points, GRID)["id"].to_list() == [number.id for number in published.numbers]
@@ -288,6 +289,7 @@ def test_every_number_and_claim_is_measured(published, measured) -> None:
     assert not any(", ," in place or place.startswith(",") for place in judged["place"])
 
 
+@pytest.mark.slow
 def test_effects_too_large_for_chance_are_there(published, measured) -> None:
     points = GRID.points(measured, published.metrics)
 
@@ -308,6 +310,7 @@ def test_effects_too_large_for_chance_are_there(published, measured) -> None:
     assert mean("mark_share", arm="ecn-ab-real", flows="", loss="0") == 1.0
 
 
+@pytest.mark.slow
 def test_the_page_has_a_line_for_every_row(tmp_path, published, sweeps, measured) -> None:
     drawn = kwon_fahmy.PAPER.draw(sweeps)
     losses = drawn.tables["drawn_events"].filter(arm="ecn-ab", event="loss")["time_s"]

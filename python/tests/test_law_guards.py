@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ecnlab_command
+from conftest import ecnlab_command, mostly_slow
 from test_userlaws import QUEUE, WINDOW, scenario
 
 import ecnlab
@@ -79,7 +79,7 @@ def test_an_interrupt_while_a_law_is_loaded_is_an_interrupt(tmp_path, command, h
 LONG = {"blocks": f"time.sleep({HANGS})", "loops": "exec('while True: pass')", "slow": "time.sleep(0.01)"}
 
 
-@pytest.mark.parametrize("how", SIGNALS)
+@pytest.mark.parametrize("how", mostly_slow(SIGNALS, signal.SIGINT))
 @pytest.mark.parametrize("line", LONG)
 @pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]])
 def test_an_interrupt_ends_a_run_whose_law_takes_long(tmp_path, command, line, how):

@@ -42,6 +42,7 @@ def python(code: str, folder: Path) -> str:
     return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_every_module_imports_without_fcntl(tmp_path: Path) -> None:
     assert python(WITHOUT + EVERY_MODULE, tmp_path) == "none has fcntl\n"
 

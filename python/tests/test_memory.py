@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import EXPERIMENT
+from conftest import EXPERIMENT, mostly_slow
 
 import ecnlab
 from ecnlab.runs.sweep_doing import workers_that_fit
@@ -90,7 +90,7 @@ SHORT_CRR = '{ kind = "crr", request = "100 B", response = "1 kB", think = "10 m
     ],
     ids=["ftp", "256 queues of 256", "65,536 queues of 65,536 and 10 flows", "crr", "transactions", "web"],
 )
-@pytest.mark.parametrize("threshold", ["", *THRESHOLDS])
+@pytest.mark.parametrize("threshold", mostly_slow(["", *THRESHOLDS], THRESHOLDS[0]))
 def test_the_estimate_is_within_a_fifth_of_what_a_run_takes(tmp_path, text, threshold):
     file = tmp_path / "x.toml"
     file.write_text(text)

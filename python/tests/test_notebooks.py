@@ -17,11 +17,13 @@ from types import ModuleType
 
 import matplotlib as mpl
 import pytest
-from conftest import Cli
+from conftest import Cli, mostly_slow
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs/notebooks"
 PAGES = sorted(FOLDER.glob("*.md"))
+FAST = [page for page in PAGES if page.stem in ("queues", "law", "lab")]
+"""Notebooks that `make test` runs."""
 LIMIT_S = 8.0
 """CPU time of one notebook; all nine together use less than 25 s."""
 
@@ -49,7 +51,7 @@ def used_s() -> float:
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", mostly_slow(PAGES, *FAST), ids=lambda page: page.stem)
 @pytest.mark.usefixtures("folder")
 def test_the_notebook_runs_and_its_statements_hold(page: Path, make: ModuleType, cli: Cli) -> None:
     def command(words: list[str]) -> str:
@@ -143,6 +145,7 @@ def graded(folder: Path) -> dict[str, dict[str, str]]:
     return {row["student"]: row for row in csv.DictReader((folder / "out.csv").open())}
 
 
+@pytest.mark.slow
 def test_a_class_is_graded_and_bad_submissions_get_a_row_with_the_reason(graded: dict[str, dict[str, str]]) -> None:
     reasons = {student: (row["points"], row["reason"]) for student, row in graded.items()}
     assert reasons.pop("right") == ("6", "")

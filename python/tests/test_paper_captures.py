@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from captured import Counts, count, departures, not_compared, shortened, standard_response, started_together, tcps
+from conftest import mostly_slow
 
 import ecnlab
 from ecnlab.scenario.files import read_experiment
@@ -46,7 +47,14 @@ def differences(scenario: ecnlab.Scenario, counts: Counts) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+FAST = [
+    next(path for path in EXPERIMENTS if path.parent.name == paper)
+    for paper in sorted({p.parent.name for p in EXPERIMENTS})
+]
+"""The first experiment of each paper."""
+
+
+@pytest.mark.parametrize("path", mostly_slow(EXPERIMENTS, *FAST), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_analysis_of_captures_gives_the_simulators_own_counters(path: Path) -> None:
     found = []
     for run in points(path):

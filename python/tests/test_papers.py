@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import mostly_slow
 from small_paper import GRID, SMALL, in_place_of_the_papers
 
 from ecnlab import papers
@@ -401,7 +402,7 @@ def test_no_flipped_bit_of_a_reproduction_goes_untold(small, tmp_path) -> None:
 # --------------------------------------------------------------- READMEs from full runs
 
 
-@every_paper
+@pytest.mark.parametrize("name", mostly_slow(PAPERS, "ecn-today", "rfc2884"))
 def test_a_readme_quotes_a_full_run_of_todays_experiments(name) -> None:
     folder = CHECKOUT / "papers" / name
     evidence = readme.quoted_evidence(PAPERS[name], folder, read_published(folder))

@@ -151,12 +151,14 @@ def test_all_texts_are_inside_the_canvas_and_apart(monkeypatch, tmp_path, figure
     assert rows * drawing.axes[0].get_window_extent().height > 0.25 * drawing.bbox.height
 
 
+@pytest.mark.slow
 def test_panels_without_room_are_one_plain_warning(tmp_path) -> None:
     with pytest.warns(FigureWarning, match="leave no room for the axes") as caught:
         in_panels([f"bulk[{n}]" for n in range(6)], "45x30mm").save(tmp_path / "x.png")
     assert len(caught) == 1
 
 
+@pytest.mark.slow
 def test_names_that_have_no_room_keep_the_words_that_differ(tmp_path) -> None:
     assert _distinctive(LONG[:2]) == ["… 0 …", "… 1 …"]
     assert _distinctive(["a b", "a c d", "a"]) == ["a b", "a c d", "a"]

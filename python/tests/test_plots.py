@@ -489,6 +489,7 @@ def test_a_missing_glyph_is_one_plain_warning(tmp_path, ending, told) -> None:
     assert all(told in str(one.message) for one in caught)
 
 
+@pytest.mark.slow
 def test_labels_without_room_are_one_plain_warning(tmp_path) -> None:
     with pytest.warns(FigureWarning) as caught:
         figure_of("long " * 60).save(tmp_path / "x.png")

@@ -75,6 +75,7 @@ def asked(folder: Path, *arguments: str) -> int:
     return recompute.main([str(folder.parent), "rfc2884", *arguments])
 
 
+@pytest.mark.slow
 def test_made_up_runs_have_the_same_verdicts_by_either_path(made_up, capsys) -> None:
     assert asked(made_up, "--all") == 0
     results = json.loads((made_up / "results.json").read_text())
@@ -101,6 +102,7 @@ DOCTORED = {
 """What is changed in the report, by the identifier of the number or claim."""
 
 
+@pytest.mark.slow
 def test_each_doctored_number_and_claim_of_a_report_is_noticed_and_no_other(made_up, tmp_path, capsys) -> None:
     results = json.loads((made_up / "results.json").read_text())
     for name, doctor in DOCTORED.items():
@@ -114,6 +116,7 @@ def test_each_doctored_number_and_claim_of_a_report_is_noticed_and_no_other(made
     assert sorted(wrong) == sorted(DOCTORED)
 
 
+@pytest.mark.slow
 def test_a_doctored_run_is_noticed(made_up, tmp_path, capsys) -> None:
     folder = tmp_path / "rfc2884"
     (folder / "sweeps").mkdir(parents=True)

@@ -133,6 +133,7 @@ def test_expected_rows_of_classes_are_those_that_come(example):
     assert told["class_series"] == ecnlab.run(path, overrides=few).table("class_series").height > 0
 
 
+@pytest.mark.slow
 def test_large_tables_are_written_while_the_run_goes_on(scenario, tmp_path, monkeypatch):
     few = {"duration": "60 s", "sample": "1 ms"}
     monkeypatch.setattr("ecnlab.folder.streamed_tables.BLOCK_ROWS", 1 << 17)
@@ -305,6 +306,7 @@ KILL_AT = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 def test_a_sweep_killed_at_any_rename_ends_in_the_same_tables(experiment, tmp_path, after):
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1, workers=1)
@@ -468,6 +470,7 @@ def test_one_run_of_a_sweep_alone(experiment, cli, tmp_path):
     assert "has no run 'x'" in cli("sweep", experiment, "--only", "x").stderr
 
 
+@pytest.mark.slow
 def test_a_table_of_packets_is_kept_in_a_sweep_however_large(experiment, tmp_path, monkeypatch):
     text = SCENARIO.replace('"4 s"', '"80 s"' if THOROUGH else '"60 s"')
     (tmp_path / "pipe.toml").write_text(text)
@@ -491,6 +494,7 @@ PEAK = """
 """
 
 
+@pytest.mark.slow
 def test_a_sweep_of_many_runs_needs_no_more_memory_than_one_of_few(experiment, tmp_path):
     """Of many points, too; the runs are the shortest there are. docs/reliability.md has more of them."""
     (tmp_path / "pipe.toml").write_text(

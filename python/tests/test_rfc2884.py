@@ -595,6 +595,7 @@ def test_strokes_are_the_first_mark_and_drop_of_a_flow_in_each_interval() -> Non
     assert [(rug.name, rug.times) for rug in blocks.rugs(events)] == [("marks", [21.0]), ("drops", [21.06])]
 
 
+@pytest.mark.slow
 def test_the_page_has_a_line_for_every_number_claim_and_row(published, tables) -> None:
     html = render(paper_page(PAPER, tables, rfc2884.PAPER))
     assert_whole(html, published)
@@ -602,6 +603,7 @@ def test_the_page_has_a_line_for_every_number_claim_and_row(published, tables) -
         assert f"<b>R{i:02d}</b>" in html
 
 
+@pytest.mark.slow
 def test_the_kernel_stands_beside_the_simulator_and_what_was_printed(published, tables) -> None:
     how = next(section for section in paper_page(PAPER, tables, rfc2884.PAPER).sections if section.name == "linux")
     assert "--linux" in how.intro and not how.blocks
@@ -624,6 +626,7 @@ def test_the_kernel_stands_beside_the_simulator_and_what_was_printed(published, 
     assert "Linux 7.3.4" in render(paper_page(PAPER, told, rfc2884.PAPER))
 
 
+@pytest.mark.slow
 def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(published, tables) -> None:
     report = paper_page(PAPER, tables, rfc2884.PAPER)
     drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]

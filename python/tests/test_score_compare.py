@@ -142,6 +142,7 @@ def test_the_page_of_two_cards_fits_a_phone(browser: Windows, tmp_path: Path) ->
     assert page.messages == [] and page.page.locator("b", has_text="A").count() == 0
 
 
+@pytest.mark.slow
 def test_the_page_of_all_laws_links_to_their_cards(cli, tmp_path: Path, browser: Windows) -> None:
     done = cli("score", "all", "l4s", "--scenario", "codepoint", "--jobs", 2, "--out", "all")
     assert done.returncode == 0, done.stderr

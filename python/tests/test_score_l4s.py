@@ -133,6 +133,7 @@ def test_a_python_law_has_the_tcp_that_counts_marks(tmp_path: Path) -> None:
 # ---- known results
 
 
+@pytest.mark.slow
 def test_prague_sends_ect1_and_the_others_do_not(prague: Card) -> None:
     assert verdicts(prague)["codepoint"] == "meets"
     assert [verdicts(prague, arm)["codepoint"] for arm in ("reference", "dctcp")] == ["fails", "fails"]
@@ -140,11 +141,13 @@ def test_prague_sends_ect1_and_the_others_do_not(prague: Card) -> None:
     assert "in the classic queue" in criteria(prague, "codepoint", "reference")["l4s-share", ""]["reason"]
 
 
+@pytest.mark.slow
 def test_rfc_3168_reports_marks_several_times(prague: Card) -> None:
     assert [verdicts(prague, arm)["feedback"] for arm in ("", "dctcp")] == ["meets", "meets"]
     assert criteria(prague, "feedback", "reference")["feedback-most", ""]["low"] > 2000
 
 
+@pytest.mark.slow
 def test_prague_fails_coexistence_with_reno_in_one_classic_queue(prague: Card) -> None:
     for arm in ("", "dctcp"):
         found = criteria(prague, "reno-marks", arm)
@@ -154,6 +157,7 @@ def test_prague_fails_coexistence_with_reno_in_one_classic_queue(prague: Card) -
     assert criteria(prague, "reno-marks", "reference")["coexist", "RED"]["high"] < 4
 
 
+@pytest.mark.slow
 def test_prague_reduces_on_loss_and_has_a_short_queue(prague: Card) -> None:
     assert {name: verdicts(prague)[name] for name in ("loss", "bursts", "small-rtt")} == {
         "loss": "meets",
@@ -164,22 +168,26 @@ def test_prague_reduces_on_loss_and_has_a_short_queue(prague: Card) -> None:
     assert criteria(prague, "small-rtt", "reference")["small-window", ""]["low"] > 0.01
 
 
+@pytest.mark.slow
 def test_the_bake_off_has_prague_ahead_of_cubic_in_one_queue_only(prague: Card) -> None:
     found = criteria(prague, "bakeoff")
     assert found["coupled-most", "one queue, 10 ms"]["low"] > 4 > 1.2 > found["coupled-most", "FQ-CoDel, 10 ms"]["high"]
 
 
+@pytest.mark.slow
 def test_cubic_has_fewer_marks_in_a_round_trip_as_the_rate_grows_and_prague_has_not(prague: Card) -> None:
     assert criteria(prague, "marks", "reference")["marks-least", "100 Mbps"]["high"] < 0.2
     assert criteria(prague, "marks")["marks-least", "100 Mbps"]["low"] > 0.5
 
 
+@pytest.mark.slow
 def test_a_step_below_the_time_of_a_packet_leaves_l4s_little(prague: Card) -> None:
     found = criteria(prague, "coupling")
     assert found["coupled-least", "4 Mbps, 20 ms"]["high"] < 0.2
     assert found["coupled-least", "4 Mbps, 20 ms, step 6 ms"]["low"] > 0.5
 
 
+@pytest.mark.slow
 def test_a_law_that_never_reduces_fails(tmp_path: Path) -> None:
     (tmp_path / "laws.py").write_text(LAWS)
     card = scored(f"{tmp_path / 'laws.py'}:Never", tmp_path / "card", ["codepoint", "loss", "reno-loss"])
@@ -195,6 +203,7 @@ def test_marks_do_not_apply_to_a_sender_without_ecn(tmp_path: Path, scenario: Pa
 # ---- the command
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_card_into_a_folder_of_its_own(cli, tmp_path: Path) -> None:
     done = cli("score", "l4s", "cubic", "--scenario", "codepoint", "--jobs", 2)
     assert done.returncode == 0, done.stderr

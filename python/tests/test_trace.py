@@ -369,6 +369,7 @@ def a_flood(path, count):
     return path
 
 
+@pytest.mark.slow
 def test_a_connection_without_data_takes_at_most_600_bytes(tmp_path):
     if not Path("/proc/self/status").exists():
         pytest.skip("the most memory that a process has had is in /proc/self/status")
@@ -443,6 +444,7 @@ def syns(path: Path, connections: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_json_of_many_connections_needs_no_more_memory_than_of_few(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["ecnlab.trace"], "AT_A_TIME", 100)
     peaks = []

@@ -121,6 +121,7 @@ def test_dctcp_with_another_gain_departs_with_the_first_window(tmp_path: Path) -
     assert found.wanted and found.wanted["ack"] == 1000
 
 
+@pytest.mark.slow
 def test_another_minimum_rto_departs_at_the_start_or_without_that_field_at_the_timeout(tmp_path: Path) -> None:
     override = {"tcp.default.min_rto": "200 ms"}
     found = departed("rto-backoff", tmp_path, override)
