@@ -73,6 +73,7 @@ fn rows(tables: &[Table]) -> Vec<Vec<String>> {
 }
 
 #[test]
+#[ignore = "slow: make slow"]
 fn blocks_are_the_table_in_pieces() {
     let plan = plan();
     let whole = run(&plan, 1).expect("a run");

@@ -42,6 +42,8 @@ CAUGHT, MISSED, TIMEOUT, UNVIABLE = "CaughtMutant", "MissedMutant", "Timeout", "
 LEAST_CPU = 5
 LONGER = 5
 """A mutant loops whose tests take so many times the CPU seconds that they take without one, and at least the former."""
+EVERY = ("--include-ignored",)
+"""Arguments of a test binary: with the tests of `make slow`."""
 HANGS = 600.0
 """Seconds after which a mutant hangs that takes no CPU time."""
 BUILDS = 30
@@ -247,7 +249,7 @@ def take_out(error: dict[str, Any], made: Build, ends: dict[str, str], rest: lis
 def seconds(test: Path, where: Path) -> float:
     """CPU seconds of a test binary with no mutant; it must pass."""
     before = os.times()
-    done = subprocess.run([test], cwd=where, env=environment(NONE), capture_output=True, text=True)
+    done = subprocess.run([test, *EVERY], cwd=where, env=environment(NONE), capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{test.name} fails without a mutant:\n{done.stdout}")
     after = os.times()
@@ -260,7 +262,7 @@ def end(mutant: Mutant, limits: dict[Path, int], where: Path) -> str:
     name = file.parent.name if file.stem == "mod" else file.stem
     for arguments in ([name], []):
         for test, limit in limits.items():
-            found = one_run([str(test), *arguments], limit, where, mutant.number)
+            found = one_run([str(test), *EVERY, *arguments], limit, where, mutant.number)
             if found != MISSED:
                 return found
     return MISSED

@@ -60,6 +60,7 @@ fn minburst_sends_several_at_once_and_rests_as_much_longer() {
 }
 
 #[test]
+#[ignore = "slow: make slow"]
 fn a_class_that_is_not_bounded_borrows_what_the_others_leave() {
     let one = format!("[sharing.a]\nrate = \"1 Mbps\"\n[sharing.b]\n{BOUNDED}");
     near(ten_seconds(&cbq(&one)), [9, 1]);
@@ -69,6 +70,7 @@ fn a_class_that_is_not_bounded_borrows_what_the_others_leave() {
 }
 
 #[test]
+#[ignore = "slow: make slow"]
 fn a_bounded_parent_bounds_its_classes_together() {
     let keys = |b: &str| {
         format!(

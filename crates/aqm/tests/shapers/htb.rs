@@ -41,6 +41,7 @@ pub fn family(a: &str, b: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: make slow"]
 fn what_is_left_of_a_parent_is_shared_by_quantum_and_priority() {
     let quantum = |bytes: u32| format!("quantum = \"{bytes} B\"");
     // 4 Mbit/s are left of 8: 2 and 2; 3 and 1; all of it to the one of the lower number.
@@ -54,6 +55,7 @@ fn what_is_left_of_a_parent_is_shared_by_quantum_and_priority() {
 }
 
 #[test]
+#[ignore = "slow: make slow"]
 fn hierarchies_lend_from_level_to_level() {
     // a (1 Mbit/s) and its parent (2, up to 8) are below the link (8), as b is (3). Both want all: a has 1 of its own and 1 of
     // its parent's before anything is lent by the link, whose 3 are shared alike.

@@ -136,7 +136,8 @@ fn is_one_sentence(quote: &str) -> bool {
 
 fn has_rust_test(file: &Path, name: &str) -> bool {
     let text = fs::read_to_string(file).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_attribute = |line: &&str| line.starts_with("#[") && *line != "#[test]";
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_attribute(line)).collect();
     lines.windows(2).any(|pair| pair[0] == "#[test]" && pair[1].starts_with(&format!("fn {name}(")))
 }
 
