@@ -53,7 +53,7 @@ pub struct Ways {
 }
 
 /// Sums over a flow's connections.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// TCP counters of the `from` ends and of the `to` ends.
     pub tcp: [Counters; 2],

@@ -12,9 +12,8 @@ use crate::signals::Signals;
 use crate::table::Table;
 use crate::window::{Snapshot, Window};
 
-/// Counters of links at the start and at the end of the warm-up, and samples of their queues.
+/// Counters of links at the end of the warm-up, and samples of their queues.
 pub struct Ledger {
-    start: Snapshot,
     warm: Option<Snapshot>,
     series: Series,
 }
@@ -22,17 +21,19 @@ pub struct Ledger {
 impl Ledger {
     /// Starts at time zero with the `links` of `plan`.
     pub fn new(plan: &Plan, links: &mut [Link]) -> Ledger {
-        Ledger { start: take(Time::ZERO, links), warm: None, series: Series::of(plan) }
+        observe(Time::ZERO, links);
+        Ledger { warm: None, series: Series::of(plan) }
     }
 
     /// Ends the warm-up at `now`; all link events up to `now` must be processed.
     pub fn end_warmup(&mut self, now: Time, links: &mut [Link]) {
-        self.warm = Some(take(now, links));
+        observe(now, links);
+        self.warm = Some(Snapshot::take(now, links, &[], &Hosts::default()));
     }
 
     /// Samples every queue at `now`; all link events up to `now` must be processed.
     pub fn sample(&mut self, now: Time, links: &mut [Link]) {
-        links.iter_mut().for_each(|link| link.observe(now, &mut ()));
+        observe(now, links);
         self.series.sample(now, links, &[], &Hosts::default(), &Signals::new(0));
     }
 
@@ -42,13 +43,15 @@ impl Ledger {
     /// # Errors
     /// [`Error::Conservation`] if a link's packet counts do not balance.
     pub fn close(self, plan: &Plan, now: Time, links: &mut [Link]) -> Result<Vec<Table>, Error> {
-        let end = take(now, links);
+        observe(now, links);
+        let mut window = Window::until(now, links, &[], &Hosts::default());
         balance::check_links(plan, links)?;
-        let warm = self.warm.as_ref().unwrap_or(&end);
-        let mut tables = Vec::new();
-        let measured = Window::measured(warm, &end);
-        tables.extend(measured.link_tables(plan, ""));
-        tables.extend(Window::whole(&self.start, warm, &end).link_tables(plan, "_run"));
+        let mut warm = self.warm.unwrap_or_else(|| window.end());
+        window.add_stats(&mut warm);
+        let whole = window.link_tables(plan, "_run");
+        let measured = window.measured(warm);
+        let mut tables = measured.link_tables(plan, "");
+        tables.extend(whole);
         tables.extend(measured.sojourn_bins(plan));
         if plan.sample.is_some() {
             let names: Vec<String> = plan.links.iter().map(|link| link.name.clone()).collect();
@@ -58,7 +61,7 @@ impl Ledger {
     }
 }
 
-fn take(now: Time, links: &mut [Link]) -> Snapshot {
+/// Processes all link events up to `now`.
+fn observe(now: Time, links: &mut [Link]) {
     links.iter_mut().for_each(|link| link.observe(now, &mut ()));
-    Snapshot::take(now, links, &[], &Hosts::default())
 }

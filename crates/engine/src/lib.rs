@@ -59,7 +59,7 @@ use capture::{Capture, Sink, Taps};
 use packets::{PacketLog, Probe, Recorder};
 use sim::{BLOCK_ROWS, Sim};
 use table::Labels;
-use window::{Snapshot, Window};
+use window::Window;
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,26 +139,28 @@ fn run_with<P: Probe>(
     blocks: Option<&mut dyn Blocks>,
 ) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe, blocks)?;
-    let start = sim.snapshot(Time::ZERO);
     sim.run(stops)?;
-    let end = sim.snapshot(Time::ZERO + plan.duration);
+    let end = sim.window(Time::ZERO + plan.duration);
     sim.flush(Time::ZERO + plan.duration, true)?;
     balance::check(plan, &sim)?;
-    Ok(Output { tables: tables(plan, sim, &start, &end) })
+    sim.free_network();
+    Ok(Output { tables: tables(plan, sim, end) })
 }
 
-fn tables<P: Probe>(plan: &Plan, sim: Sim<'_, P>, start: &Snapshot, end: &Snapshot) -> Vec<Table> {
+fn tables<P: Probe>(plan: &Plan, mut sim: Sim<'_, P>, mut window: Window) -> Vec<Table> {
     let labels: &Labels = &sim.labels;
-    let mut tables = Vec::new();
     // A warm-up as long as the run leaves nothing to measure; the scenario check rejects it.
-    let warm = sim.warm.as_ref().unwrap_or(end);
-    let measured = Window::measured(warm, end);
-    tables.extend(measured.tables(plan, &sim.flows, ""));
-    tables.extend(Window::whole(start, warm, end).tables(plan, &sim.flows, "_run"));
+    let mut warm = sim.warm.take().unwrap_or_else(|| window.end());
+    window.add_stats(&mut warm);
+    let whole = window.tables(plan, &sim.flows, "_run");
+    let measured = window.measured(warm);
+    let mut tables = measured.tables(plan, &sim.flows, "");
+    tables.extend(whole);
     let warm_at = Time::ZERO + plan.warmup;
     tables.push(transactions::table(&sim.transactions, labels, warm_at));
     tables.extend(objects::table(plan, &sim.flows));
     tables.extend(measured.sojourn_bins(plan));
+    drop(measured);
     if plan.sample.is_some() {
         tables.extend(sim.series.tables(&labels.links, &labels.flows));
     }

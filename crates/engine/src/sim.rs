@@ -26,7 +26,7 @@ use crate::series::Series;
 use crate::signals::Signals;
 use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
-use crate::window::Snapshot;
+use crate::window::{Snapshot, Window};
 
 /// Number of events between two checks of the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;
@@ -530,13 +530,22 @@ impl<'b, P: Probe> Sim<'b, P> {
     }
 
     fn on_warmup(&mut self, now: Time) {
-        self.warm = Some(self.snapshot(now));
+        self.observe(now);
+        self.warm = Some(Snapshot::take(now, &mut self.links, &self.flows, &self.hosts));
     }
 
-    /// Takes a snapshot of all counters at `now`. Queue statistics are reset.
-    pub fn snapshot(&mut self, now: Time) -> Snapshot {
+    /// Returns the counters up to `now`. Queue statistics are reset.
+    pub fn window(&mut self, now: Time) -> Window {
         self.observe(now);
-        Snapshot::take(now, &mut self.links, &self.flows, &self.hosts)
+        Window::until(now, &mut self.links, &self.flows, &self.hosts)
+    }
+
+    /// Drops the state that only events need.
+    pub fn free_network(&mut self) {
+        self.links = Vec::new();
+        self.hold = Hold::default();
+        self.hosts = Hosts::default();
+        self.events = EventQueue::default();
     }
 
     fn on_sample(&mut self, now: Time) {

@@ -14,18 +14,21 @@ use crate::sojourns;
 use crate::table::Table;
 use crate::tunnel::TunnelCounters;
 
-/// All counters at one time.
+/// Counters at the end of the warm-up.
+#[derive(Clone)]
 pub struct Snapshot {
     at: Time,
-    flows: Vec<Totals>,
-    links: Vec<LinkReading>,
+    /// `None` for a flow whose counters are all zero.
+    flows: Vec<Option<Box<Totals>>>,
+    /// `None` for a link that no packet has reached, if no time has passed: its counters and statistics are all zero.
+    links: Vec<Option<Box<LinkReading>>>,
 }
 
 #[derive(Clone)]
 struct LinkReading {
     wire: link::Counters,
     queue: aqm::Counters,
-    /// Statistics since the previous snapshot.
+    /// Statistics since the previous reading.
     stats: Stats,
     /// Readings in the order of the queue's classes.
     classes: Vec<ClassReading>,
@@ -35,31 +38,64 @@ struct LinkReading {
     tunnel: Option<TunnelCounters>,
 }
 
+impl LinkReading {
+    /// Reads the counters at `now`, and reads and resets the statistics of the queue.
+    fn cut(now: Time, link: &mut Link) -> LinkReading {
+        let wire = link.counters();
+        let stats = link.cut_stats(now);
+        LinkReading {
+            wire,
+            classes: link.cut_classes(&stats),
+            stats,
+            queue: link.queue().counters().clone(),
+            held: link.queue().packets() as u64 + link.on_wire(),
+            boxes: link.box_counters(),
+            tunnel: link.tunnel_counters(),
+        }
+    }
+
+    /// Counts of all groups as number 0, and of each group as its index plus 1.
+    fn groups(&self) -> impl Iterator<Item = (u32, aqm::Group)> {
+        let groups = self.queue.groups().iter().copied();
+        std::iter::once(self.queue.total()).chain(groups).enumerate().map(|(g, counts)| (g as u32, counts))
+    }
+
+    /// Adds the statistics of `earlier`, which gets those without the sum.
+    fn add_stats(&mut self, earlier: &mut LinkReading) {
+        let add = |late: &mut Stats, early: &mut Stats| *early = std::mem::replace(late, early.plus(late));
+        add(&mut self.stats, &mut earlier.stats);
+        let classes = self.classes.iter_mut().zip(&mut earlier.classes);
+        classes.for_each(|(late, early)| add(&mut late.stats, &mut early.stats));
+    }
+
+    /// Subtracts the counters of `earlier`, and takes its statistics.
+    fn subtract(&mut self, earlier: LinkReading) {
+        self.wire = self.wire.since(&earlier.wire);
+        self.queue = self.queue.since(&earlier.queue);
+        self.stats = earlier.stats;
+        for (late, early) in self.classes.iter_mut().zip(earlier.classes) {
+            late.counts = late.counts - early.counts;
+            late.stats = early.stats;
+        }
+        self.boxes.iter_mut().zip(&earlier.boxes).for_each(|(late, early)| *late = late.since(early));
+        self.tunnel = earlier.tunnel.zip(self.tunnel).map(|(early, late)| late.since(&early));
+    }
+}
+
 impl Snapshot {
     /// Takes a snapshot at `now`, up to which the links have been advanced. Queue statistics are reset.
     pub fn take(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Snapshot {
         let reading = |link: &mut Link| {
-            let wire = link.counters();
-            let stats = link.cut_stats(now);
-            LinkReading {
-                wire,
-                classes: link.cut_classes(&stats),
-                stats,
-                queue: link.queue().counters().clone(),
-                held: link.queue().packets() as u64 + link.on_wire(),
-                boxes: link.box_counters(),
-                tunnel: link.tunnel_counters(),
-            }
+            let reading = LinkReading::cut(now, link);
+            let used = now > Time::ZERO || reading.queue.total().all().arrived.packets > 0;
+            used.then(|| Box::new(reading))
         };
-        Snapshot {
-            at: now,
-            flows: flows.iter().map(|f| f.totals(hosts)).collect(),
-            links: links.iter_mut().map(reading).collect(),
-        }
+        let totals = |flow: &Flow| Some(flow.totals(hosts)).filter(|totals| *totals != Totals::default()).map(Box::new);
+        Snapshot { at: now, flows: flows.iter().map(totals).collect(), links: links.iter_mut().map(reading).collect() }
     }
 }
 
-/// Differences between two snapshots.
+/// Counters and statistics of a part of the run.
 pub struct Window {
     from: Time,
     to: Time,
@@ -69,46 +105,42 @@ pub struct Window {
 }
 
 impl Window {
-    /// From the end of the warm-up to the end of the run.
-    pub fn measured(warm: &Snapshot, end: &Snapshot) -> Window {
-        Window::between(warm, end, |_, late| late.clone())
-    }
-
-    /// From the start to the end; the statistics of the two parts are merged.
-    pub fn whole(start: &Snapshot, warm: &Snapshot, end: &Snapshot) -> Window {
-        Window::between(start, end, |i, late| {
-            let (early, mut whole) = (&warm.links[i], late.clone());
-            whole.stats = early.stats.plus(&late.stats);
-            for (class, before) in whole.classes.iter_mut().zip(&early.classes) {
-                class.stats = before.stats.plus(&class.stats);
-            }
-            whole
-        })
-    }
-
-    /// `stats` returns a reading with the statistics of the whole window.
-    fn between(a: &Snapshot, b: &Snapshot, stats: impl Fn(usize, &LinkReading) -> LinkReading) -> Window {
-        let pairs = a.links.iter().zip(&b.links).enumerate();
-        let links = pairs.map(|(i, (early, late))| {
-            let LinkReading { stats, classes, .. } = stats(i, late);
-            let since = |(late, early): (ClassReading, &ClassReading)| late.since(early);
-            LinkReading {
-                wire: late.wire.since(&early.wire),
-                queue: late.queue.since(&early.queue),
-                stats,
-                classes: classes.into_iter().zip(&early.classes).map(since).collect(),
-                held: late.held,
-                boxes: early.boxes.iter().zip(&late.boxes).map(|(early, late)| late.since(early)).collect(),
-                tunnel: early.tunnel.zip(late.tunnel).map(|(early, late)| late.since(&early)),
-            }
-        });
+    /// Returns the counters from the start to `now`, up to which the links have been advanced. Statistics are those since
+    /// the last snapshot, and are reset.
+    pub fn until(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Window {
         Window {
-            from: a.at,
-            to: b.at,
-            span: b.at.since(a.at),
-            flows: a.flows.iter().zip(&b.flows).map(|(early, late)| late.since(early)).collect(),
-            links: links.collect(),
+            from: Time::ZERO,
+            to: now,
+            span: now.since(Time::ZERO),
+            flows: flows.iter().map(|f| f.totals(hosts)).collect(),
+            links: links.iter_mut().map(|link| LinkReading::cut(now, link)).collect(),
         }
+    }
+
+    /// Returns a snapshot of the window's end, for a run that ends within the warm-up.
+    pub fn end(&self) -> Snapshot {
+        Snapshot {
+            at: self.to,
+            flows: self.flows.iter().map(|totals| Some(Box::new(totals.clone()))).collect(),
+            links: self.links.iter().map(|link| Some(Box::new(link.clone()))).collect(),
+        }
+    }
+
+    /// Adds the statistics of the warm-up, so that they are of the whole run. `warm` gets those after it.
+    pub fn add_stats(&mut self, warm: &mut Snapshot) {
+        let pairs = self.links.iter_mut().zip(&mut warm.links);
+        pairs.for_each(|(late, early)| early.iter_mut().for_each(|early| late.add_stats(early)));
+    }
+
+    /// Removes the warm-up from a window of the whole run. [`Window::add_stats`] has been called with `warm`.
+    pub fn measured(mut self, warm: Snapshot) -> Window {
+        for (late, early) in self.flows.iter_mut().zip(warm.flows) {
+            early.iter().for_each(|early| *late = late.since(early));
+        }
+        for (late, early) in self.links.iter_mut().zip(warm.links) {
+            early.into_iter().for_each(|early| late.subtract(*early));
+        }
+        Window { from: warm.at, span: self.to.since(warm.at), ..self }
     }
 
     /// Returns the tables `flows`, `queues` and `links`, and `classes`, `sojourns`, `boxes` and `tunnels` if there are
@@ -184,16 +216,13 @@ impl Window {
     fn queues(&self, plan: &Plan, suffix: &str) -> Table {
         let link_names: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
         let group_names: Vec<String> = std::iter::once("all".to_owned()).chain(plan.groups.iter().cloned()).collect();
-        let mut rows: Vec<(u32, u32, aqm::Group)> = Vec::new();
-        for (i, link) in self.links.iter().enumerate() {
-            rows.push((i as u32, 0, link.queue.total()));
-            rows.extend(link.queue.groups().iter().enumerate().map(|(g, &group)| (i as u32, g as u32 + 1, group)));
-        }
+        let rows =
+            || self.links.iter().enumerate().flat_map(|(i, link)| link.groups().map(move |(g, c)| (i as u32, g, c)));
         let mut t = Table::new(format!("queues{suffix}"));
-        t.text("link", rows.iter().map(|r| r.0), &link_names);
-        t.text("group", rows.iter().map(|r| r.1), &group_names);
-        let all = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.2.all()));
-        let ect = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.2.ect));
+        t.text("link", rows().map(|r| r.0), &link_names);
+        t.text("group", rows().map(|r| r.1), &group_names);
+        let all = |f: fn(&Kind) -> u64| rows().map(move |r| f(&r.2.all()));
+        let ect = |f: fn(&Kind) -> u64| rows().map(move |r| f(&r.2.ect));
         t.u64("arrived", all(|k| k.arrived.packets));
         t.u64("arrived_ect", ect(|k| k.arrived.packets));
         t.u64("arrived_bytes", all(|k| k.arrived.bytes));
