@@ -54,12 +54,6 @@ impl LinkReading {
         }
     }
 
-    /// Counts of all groups as number 0, and of each group as its index plus 1.
-    fn groups(&self) -> impl Iterator<Item = (u32, aqm::Group)> {
-        let groups = self.queue.groups().iter().copied();
-        std::iter::once(self.queue.total()).chain(groups).enumerate().map(|(g, counts)| (g as u32, counts))
-    }
-
     /// Adds the statistics of `earlier`, which gets those without the sum.
     fn add_stats(&mut self, earlier: &mut LinkReading) {
         let add = |late: &mut Stats, early: &mut Stats| *early = std::mem::replace(late, early.plus(late));
@@ -216,8 +210,10 @@ impl Window {
     fn queues(&self, plan: &Plan, suffix: &str) -> Table {
         let link_names: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
         let group_names: Vec<String> = std::iter::once("all".to_owned()).chain(plan.groups.iter().cloned()).collect();
+        let totals: Vec<aqm::Group> = self.links.iter().map(|link| link.queue.total()).collect();
+        let counts = |i: usize| std::iter::once(&totals[i]).chain(self.links[i].queue.groups());
         let rows =
-            || self.links.iter().enumerate().flat_map(|(i, link)| link.groups().map(move |(g, c)| (i as u32, g, c)));
+            || (0..self.links.len()).flat_map(|i| (0..).zip(counts(i)).map(move |(g, counts)| (i as u32, g, counts)));
         let mut t = Table::new(format!("queues{suffix}"));
         t.text("link", rows().map(|r| r.0), &link_names);
         t.text("group", rows().map(|r| r.1), &group_names);
