@@ -21,8 +21,8 @@ pub struct Flow {
     pub live: Vec<u32>,
     /// Time of the next poll of the source, [`Time::NEVER`] if unknown.
     pub armed: Time,
-    /// Sums over ended connections and datagrams.
-    ended: Totals,
+    /// Sums over ended connections and datagrams; `None` while they are all zero.
+    ended: Option<Box<Totals>>,
     /// Time of the last completed exchange.
     pub finished: Option<Time>,
     iss: Rng,
@@ -82,7 +82,7 @@ impl Flow {
             rng: source_stream(&plan.name, seed),
             live: Vec::new(),
             armed: plan.start,
-            ended: Totals::default(),
+            ended: None,
             finished: None,
             iss: Rng::named(seed, &format!("iss.{}", plan.name)),
             opened: 0,
@@ -115,18 +115,19 @@ impl Flow {
 
     /// Counts a completed exchange, unless it was cut.
     pub fn count_exchange(&mut self, cut: bool, now: Time) {
-        self.ended.exchanges += u64::from(!cut);
+        self.ended_mut().exchanges += u64::from(!cut);
         self.finished = Some(now);
     }
 
     /// Creates the next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, with its way.
     pub fn datagram(&mut self, index: u32, wire_len: u32) -> (Datagram, Way) {
-        let sent = &mut self.ended.tcp[Side::From.index()];
+        let ended = self.ended.get_or_insert_default();
+        let sent = &mut ended.tcp[Side::From.index()];
         let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, self.ecn);
         sent.segments_sent += 1;
         sent.data_segments_sent += 1;
         sent.bytes_sent += u64::from(datagram.len);
-        self.ended.ecn |= self.ecn.is_capable();
+        ended.ecn |= self.ecn.is_capable();
         let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
         let label = Label { to, flow: index, group: self.group, dscp: self.dscp, ..Label::default() };
         (datagram, Way::new(first_link, from, self.serial, label))
@@ -134,8 +135,9 @@ impl Flow {
 
     /// Counts a datagram that reached the far end with codepoint `ecn`.
     pub fn receive(&mut self, datagram: &Datagram, ecn: Ecn) {
-        self.ended.delivered += u64::from(datagram.len);
-        let received = &mut self.ended.tcp[Side::To.index()];
+        let ended = self.ended_mut();
+        ended.delivered += u64::from(datagram.len);
+        let received = &mut ended.tcp[Side::To.index()];
         received.segments_received += 1;
         received.ce_received += u64::from(ecn == Ecn::Ce);
     }
@@ -150,7 +152,7 @@ impl Flow {
     /// Processes a source quench about one of its datagrams, at the sender.
     pub fn receive_quench(&mut self, now: Time) {
         let heeded = self.source.on_quench(now);
-        let sender = &mut self.ended.tcp[Side::From.index()];
+        let sender = &mut self.ended_mut().tcp[Side::From.index()];
         sender.quenches_received += 1;
         sender.quench_reductions += u64::from(heeded);
     }
@@ -158,12 +160,16 @@ impl Flow {
     /// Adds an ended connection's counters to the flow's sums.
     pub fn retire(&mut self, connection: u32, hosts: &Hosts) {
         self.live.retain(|&c| c != connection);
-        self.ended.add(connection, hosts);
+        self.ended_mut().add(connection, hosts);
+    }
+
+    fn ended_mut(&mut self) -> &mut Totals {
+        self.ended.get_or_insert_default()
     }
 
     /// Sums so far.
     pub fn totals(&self, hosts: &Hosts) -> Totals {
-        let mut totals = self.ended.clone();
+        let mut totals = self.ended.as_deref().cloned().unwrap_or_default();
         for &connection in &self.live {
             totals.add(connection, hosts);
         }

@@ -101,11 +101,11 @@ struct Slow {
     shaped: bool,
     /// Packets leave in bursts.
     aggregates: bool,
-    faults: Option<Faults>,
+    faults: Option<Box<Faults>>,
     unsteady: Option<Box<Unsteady>>,
     lost: Tally,
     boxes: Boxes,
-    tunnel: Option<Tunnel>,
+    tunnel: Option<Box<Tunnel>>,
 }
 
 impl Link {
@@ -135,11 +135,11 @@ impl Link {
             rate: plan.rate,
             earlier: Transmitter::default(),
             shaper: plan.shaper.map(|shaper| Bucket::new(shaper.rate, shaper.burst)),
-            faults: Faults::new(&plan.errors, stream),
+            faults: Faults::new(&plan.errors, stream).map(Box::new),
             unsteady: Unsteady::new(plan, stream).map(Box::new),
             lost: Tally::default(),
             boxes: Boxes::default(),
-            tunnel: plan.tunnel.as_ref().map(Tunnel::new),
+            tunnel: plan.tunnel.as_ref().map(Tunnel::new).map(Box::new),
         };
         Link {
             armed: Time::NEVER,
@@ -228,7 +228,7 @@ impl Link {
     /// Number of the tunnel that the link belongs to.
     #[inline]
     pub fn tunnel(&self) -> Option<u32> {
-        self.slow.tunnel.as_ref().map(Tunnel::number)
+        self.slow.tunnel.as_deref().map(Tunnel::number)
     }
 
     /// [`Tunnel::encapsulate`] if the link belongs to a tunnel; otherwise `packet` is unchanged.
@@ -243,7 +243,7 @@ impl Link {
 
     /// Counters of the tunnel endpoints at this link.
     pub fn tunnel_counters(&self) -> Option<TunnelCounters> {
-        self.slow.tunnel.as_ref().map(Tunnel::counters)
+        self.slow.tunnel.as_deref().map(Tunnel::counters)
     }
 
     /// Counters of each middlebox.
