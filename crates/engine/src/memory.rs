@@ -9,8 +9,8 @@ use crate::link::Link;
 use crate::packet::{Cargo, Packet};
 use crate::plan::{FlowPlan, LinkPlan};
 
-/// Readings of each counter held at the end of a run: three snapshots and the differences of two windows.
-const READINGS: usize = 5;
+/// Readings of each counter held at the end of a run: at the end of the warm-up and at the end.
+const READINGS: usize = 2;
 /// Copies of a queue's histogram for time series: at the last sample, and departures since then before a snapshot.
 const SAMPLED: usize = 2;
 /// Bytes of a name, including the text.
