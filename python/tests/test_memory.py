@@ -110,11 +110,11 @@ def test_the_estimate_is_within_a_fifth_of_what_a_run_takes(tmp_path, text, thre
         ),
         (
             ("20000", "10000000"),
-            r"x.toml:19:9: a run takes about 8\d GB of memory, 8\d GB of it for `flow.bulk.count`, and ",
+            r"x.toml:19:9: a run takes about 5\d GB of memory, 5\d GB of it for `flow.bulk.count`, and ",
         ),
         (
             ("20000", "1000000"),
-            r"x.toml:19:9: a run takes about 8\.\d GB of memory, 8\.\d GB of it for `flow.bulk.count`, and ",
+            r"x.toml:19:9: a run takes about 5\.\d GB of memory, 5\.\d GB of it for `flow.bulk.count`, and ",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_sweep_has_no_more_workers_than_fit(scenario, monkeypatch):
 
 def test_check_prints_the_memory_of_a_large_run(cli, tmp_path):
     (tmp_path / "x.toml").write_text(SCENARIO)
-    assert "  memory: about 2" in cli("check", "x.toml").stdout
+    assert "  memory: about 1" in cli("check", "x.toml").stdout
     (tmp_path / "x.toml").write_text(SCENARIO.replace("20000", "2"))
     assert "memory" not in cli("check", "x.toml").stdout
 

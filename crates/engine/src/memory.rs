@@ -17,7 +17,7 @@ const SAMPLED: usize = 2;
 const NAME: usize = size_of::<String>() + 32;
 /// Bytes of a flow in addition to its types: lists of nodes and links, ranges and windows of its endpoints, events, and
 /// its table rows. Measured.
-const FLOW: usize = 850;
+const FLOW: usize = 600;
 /// Bytes of a link direction in addition to its types: rings of packets, routes, and its table rows. Measured.
 const LINK: usize = 4400;
 /// Bytes of a node: its name and its state in the path search. Measured.
