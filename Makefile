@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench stages perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,7 +40,7 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 	touch $@
 
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
-test: testrust testpython ## all tests, Rust and Python
+test: testrust testpython ## the tests, Rust and Python, but the slow ones
 
 buildtests:
 	cargo test --workspace --no-run --quiet
@@ -52,11 +52,16 @@ testrust:
 testpython: build
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs --numprocesses auto --dist loadfile
 
+# Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
+slow: build ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
+	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --test it -- --ignored
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
+
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
-	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py
+	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v -m '' python/tests/test_paper_captures.py
 
 thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
-	ECNLAB_THOROUGH=1 $(BIN)/pytest -v python/tests/test_reliability.py
+	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
 
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/tools/laws/without.py
@@ -125,6 +130,9 @@ live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in rea
 bench: $(CORE) ## speed and memory next to targets, ns-2, tcptrace and tshark: docs/performance.md; ARGS="memory start"
 	cargo build --release --quiet --package ecnlab-bench
 	$(BIN)/python bench/bench.py $(ARGS)
+
+stages: $(CORE) ## instructions of a packet by stage, as a table and the figure of docs/performance.md; needs Valgrind
+	$(BIN)/python bench/stages.py
 
 perf: build ## instructions of eight workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
 	cargo build --profile quick --quiet --package ecnlab-bench
