@@ -203,6 +203,8 @@ def _analysed(sent: pl.DataFrame, received: pl.DataFrame) -> dict[str, int]:
     return {
         **{ours: int(sent[name].sum()) for ours, name in AT_THE_SENDER.items()},
         **{ours: int(received[name].sum()) for ours, name in AT_THE_RECEIVER.items()},
+        # A host answers a segment for a closed port with an RST, which is of no endpoint.
+        "segments_sent": int(sent["packets"].sum() - sent["rst"].sum()),
         "retransmits": int(sent["retransmits"].sum() + sent["control_retransmits"].sum()),
         # What comes when both ends have closed, and a FIN that comes again, is on the wire, and no endpoint takes it in.
         "ece_received": int(sent["ece_received"].sum() - sent["ece_unheard"].sum()),
