@@ -24,6 +24,7 @@ import machine  # noqa: E402
 import measuring  # noqa: E402
 import memory  # noqa: E402
 import recording  # noqa: E402
+import stages  # noqa: E402
 
 OPTIONS = measuring.Options(repeat=1, core=0, binary=Path("ecnlab-bench"))
 
@@ -185,3 +186,31 @@ def test_the_processor_is_named() -> None:
 def test_kinds_run_in_the_order_of_the_table_and_a_million_flows_only_by_name() -> None:
     assert bench.chosen([]) == [kind for kind in bench.KINDS if kind != "million"]
     assert bench.chosen(["start", "million", "memory"]) == ["memory", "start", "million"]
+
+
+def test_instructions_are_of_the_stage_of_the_line_and_those_of_a_call_of_the_called() -> None:
+    text = """\
+fl=(1) /x/crates/engine/src/sim.rs
+fn=(1) run
+10 5
+fi=(2) /x/crates/aqm/src/machine/fifo.rs
++3 7
+cfi=(3) /x/crates/tcp/src/input.rs
+cfn=(2) on_segment
+calls=2 40
+* 900
+fe=(1)
+12 1
+fl=(3)
+fn=(2)
+40 900
+fl=(4) ./malloc/malloc.c
+3 2
+"""
+    counted = stages.by_stage(text)
+    assert counted == {
+        "simulation loop": 6,
+        "queue discipline": 7,
+        "TCP: arriving segments": 900,
+        "memory: malloc, memcpy": 2,
+    }

@@ -66,7 +66,7 @@ def resolve(asked: Asked, cells: pl.DataFrame, evidence: Evidence) -> str:
     """
     run = evidence.about["kernel"]
     match [*asked.words[1:]], asked.form:
-        case [], [] | ["n"]:
+        case [], []:
             return str(cells.height)
         case [], [part]:
             return _of_run(part, run)
