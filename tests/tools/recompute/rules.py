@@ -111,8 +111,9 @@ def _fieller(value: Values, other: Values) -> tuple[float, float]:
         return abs(rest.mean()) - limit * rest.std(ddof=1) / math.sqrt(len(rest))
 
     ratio = value.mean() / other.mean()
-    if over(ratio) >= 0:  # but for rounding, every seed has this ratio
-        return ratio, ratio
+    # But for rounding, every seed has this ratio. For any other r the test is that of the mean of `other` against 0.
+    if over(ratio) >= 0:
+        return (ratio, ratio) if over(ratio + 1.0) > 0 else (-math.inf, math.inf)
     ends = []
     for sign in (-1.0, 1.0):
         step = max(abs(ratio), 1e-9) * 1e-3
