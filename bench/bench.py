@@ -21,11 +21,13 @@ import growth
 import instructions
 import machine
 import memory
+import ns3
 import recording
 from measuring import ROOT, Options, Row, table
 
 KINDS: dict[str, Callable[[Options], list[Row]]] = {
     "ns2": dumbbells.rows,
+    "ns3": ns3.rows,
     "instructions": instructions.rows,
     "overflow": instructions.overflow,
     "growth": growth.rows,

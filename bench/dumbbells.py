@@ -45,12 +45,14 @@ def _row(name: str, options: Options) -> Row:
         "ecnlab": options.bench(HERE / f"{name}.toml", 1),
         "ns-2": options.pinned(["ns", str(DUMBBELL), *pairs]),
     }
-    rates = alternate({side: _rate(command, options.clock) for side, command in commands.items()}, options.repeat)
+    rates = alternate({side: rate(command, options.clock) for side, command in commands.items()}, options.repeat)
     middle = medians(rates)
     return Row(measure, middle["ecnlab"] / middle["ns-2"], target, "x", False, details={"packets_per_second": rates})
 
 
-def _rate(command: list[str], clock: str) -> Callable[[], float]:
+def rate(command: list[str], clock: str) -> Callable[[], float]:
+    """Return a function that runs ``command`` and returns its packets per second."""
+
     def measure() -> float:
         run = execute(command)
         result = run.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tomllib
@@ -23,6 +24,7 @@ import instructions  # noqa: E402
 import machine  # noqa: E402
 import measuring  # noqa: E402
 import memory  # noqa: E402
+import ns3  # noqa: E402
 import recording  # noqa: E402
 import stages  # noqa: E402
 
@@ -83,10 +85,26 @@ def test_the_table_has_the_value_the_target_and_what_is_missed() -> None:
 
 def test_a_missing_peer_is_a_row_and_no_error(monkeypatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda program: None)
-    rows = [*dumbbells.rows(OPTIONS), *instructions.rows(OPTIONS), *instructions.overflow(OPTIONS)]
-    assert [row.value for row in rows] == [None] * 5
-    assert [row.note.split()[0] for row in rows] == ["ns", "ns", "valgrind", "valgrind", "valgrind"]
-    assert [row.target for row in rows[:2]] == [8, 12]
+    rows = [*dumbbells.rows(OPTIONS), *ns3.rows(OPTIONS), *instructions.rows(OPTIONS), *instructions.overflow(OPTIONS)]
+    assert [row.value for row in rows] == [None] * 6
+    assert [row.note.split()[0] for row in rows] == ["ns", "ns", "g++", "valgrind", "valgrind", "valgrind"]
+    assert [row.target for row in rows[:3]] == [8, 12, 250]
+
+
+def test_the_peer_in_ns3_has_the_settings_of_c() -> None:
+    c, source = tomllib.loads((BENCH / "c.toml").read_text()), ns3.SOURCE.read_text()
+    red, link = c["queue"]["red"], c["link"]
+    for words in (
+        f"FLOWS = {c['flow']['bulk']['count']};",
+        f"MSS = {c['tcp']['ecn']['mss'].removesuffix(' B')};",
+        f'"{link["bottleneck"]["rate"].replace(" ", "")}", "{link["bottleneck"]["delay"].replace(" ", "")}"',
+        f'"{link["access"]["rate"].replace(" ", "")}", "{link["access"]["delay"].replace(" ", "")}"',
+        f'"MaxSize", StringValue("{red["limit"].removesuffix(" packets")}p")',
+        f'"MinTh", DoubleValue({red["min_th"].removesuffix(" packets")})',
+        f'"QW", DoubleValue({red["weight"]})',
+        f'"LInterm", DoubleValue({1 / red["max_p"]:.0f})',
+    ):
+        assert words in re.sub(r"\s+", " ", source), words
 
 
 def test_captures_are_compared_with_the_peers_that_are_there(monkeypatch) -> None:
