@@ -101,6 +101,7 @@ impl super::Params for Params {
 
 /// CUBIC. Windows are segments here, times seconds.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Cubic {
     reno: Reno,
     params: Params,

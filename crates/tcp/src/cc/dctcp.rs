@@ -114,6 +114,7 @@ fn shift(g: f64) -> Option<u32> {
 
 /// DCTCP.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Dctcp {
     reno: Reno,
     g: f64,

@@ -95,6 +95,7 @@ fn check_beta(beta: f64) -> Result<(), Invalid> {
 
 /// Reno with a different response to ECN-Echo.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct EcnAlphaBeta {
     reno: Reno,
     /// Current growth per RTT of congestion avoidance, in segments.

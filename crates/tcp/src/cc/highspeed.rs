@@ -45,6 +45,7 @@ impl super::Params for Params {
 
 /// HighSpeed TCP. Windows are segments in its arithmetic.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct HighSpeed {
     reno: Reno,
     mss: f64,

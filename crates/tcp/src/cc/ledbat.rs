@@ -69,6 +69,7 @@ impl super::Params for Params {
 
 /// LEDBAT.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Ledbat {
     window: Window,
     params: Params,

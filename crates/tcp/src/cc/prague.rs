@@ -112,10 +112,11 @@ struct Round {
 
 /// Prague. Offsets are bytes of the stream.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Prague {
-    params: Params,
     /// What admits segments: the fractional window rounded up, or in slow start what that is.
     window: Window,
+    params: Params,
     /// The fractional window in segments.
     segments: f64,
     /// It was so before the last loss.

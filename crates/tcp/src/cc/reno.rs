@@ -46,6 +46,7 @@ impl super::Params for Params {
 
 /// Reno's window law.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Reno {
     window: Window,
     /// Congestion avoidance: bytes or ACKs counted towards the next segment.

@@ -56,6 +56,7 @@ impl super::Params for Params {
 
 /// Scalable TCP.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Scalable {
     reno: Reno,
     params: Params,

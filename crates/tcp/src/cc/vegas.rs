@@ -73,6 +73,7 @@ impl super::Params for Params {
 
 /// Vegas. Offsets are bytes of the stream.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Vegas {
     reno: Reno,
     params: Params,
