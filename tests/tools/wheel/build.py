@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -32,6 +33,15 @@ OLD_GLIBC = ("--compatibility", "manylinux_2_17")
 """On Linux zig links against the symbols of an old glibc: the wheel runs on distributions from 2014 on."""
 
 
+EXPORTS = """.section .drectve,"yn"
+.ascii " -export:PyInit__core -alternatename:PyInit_ecnlab._core=PyInit__core"
+"""
+"""Directives for zig's linker for Windows: export the module's entry point.
+
+maturin 1.16 asks it to export `PyInit_ecnlab._core`, with the package, which does not exist. It becomes another name.
+"""
+
+
 def main() -> None:
     """Builds what was asked; the exit code is 1 where a build fails or a file is missing in an archive."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -51,9 +61,8 @@ def main() -> None:
             # `--strip` would compile all of another profile again.
             strip = ("--strip",) if asked.profile == "release" else ()
             target = ("--target", asked.target) if asked.target else ()
-            maturin(
-                "build", "--profile", asked.profile, *strip, *target, *(() if asked.no_zig else linker(asked.target))
-            )
+            how = () if asked.no_zig else linker(asked.target)
+            maturin("build", "--profile", asked.profile, *strip, *target, *how)
             if not asked.no_sdist:
                 maturin("sdist")
     except subprocess.CalledProcessError as failed:
@@ -83,14 +92,31 @@ def package_data() -> Iterator[None]:
 
 def linker(target: str | None) -> tuple[str, ...]:
     """Options of maturin that link with zig for ``target``, Rust's name of a platform, or for this machine."""
-    return (*ZIG, *OLD_GLIBC) if target is None or "linux" in target else ZIG
+    if target is None or "linux" in target:
+        return (*ZIG, *OLD_GLIBC)
+    return (*ZIG, "--", f"-Clink-arg={exports(target)}") if target.endswith("-windows-gnu") else ZIG
+
+
+def exports(target: str) -> Path:
+    """Assembles `EXPORTS` for ``target``, and returns the object file."""
+    source, made = ROOT / "build" / "exports.s", ROOT / "build" / f"exports-{target}.o"
+    source.write_text(EXPORTS)
+    platform = f"{target.partition('-')[0]}-windows-gnu"
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", platform]
+    subprocess.run([*zig, "-c", source, "-o", made], check=True)
+    return made
 
 
 def maturin(*words: str) -> None:
     """Runs maturin of this Python's environment, which has zig too."""
-    programs = Path(sys.executable).parent
-    path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
-    subprocess.run([programs / "maturin", *words, "--out", OUT], cwd=ROOT, check=True, env={**os.environ, "PATH": path})
+    programs = sysconfig.get_path("scripts")
+    path = os.pathsep.join([programs, os.environ.get("PATH", "")])
+    subprocess.run(
+        [Path(programs, "maturin"), words[0], "--out", OUT, *words[1:]],
+        cwd=ROOT,
+        check=True,
+        env={**os.environ, "PATH": path},
+    )
 
 
 def known(*folders: str) -> list[str]:
@@ -103,7 +129,7 @@ def known(*folders: str) -> list[str]:
 
 def needed() -> set[str]:
     """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, and package data."""
-    own = {str(Path(name).relative_to(PACKAGE)) for name in known(str(PACKAGE))}
+    own = {Path(name).relative_to(PACKAGE).as_posix() for name in known(str(PACKAGE))}
     return own | {f"data/{name}" for name in known(*FOLDERS)}
 
 
@@ -116,7 +142,7 @@ def missing(archive: Path) -> list[str]:
     else:
         with tarfile.open(archive) as sdist:
             found = set(sdist.getnames())
-        start = f"{archive.name.removesuffix('.tar.gz')}/{PACKAGE}/"
+        start = f"{archive.name.removesuffix('.tar.gz')}/{PACKAGE.as_posix()}/"
     return sorted(name for name in needed() if start + name not in found)
 
 
