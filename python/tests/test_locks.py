@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -51,6 +52,22 @@ def test_folders_are_written_without_locks_and_scratch_folders_of_others_remain(
     (tmp_path / ".result.1.partial").mkdir()
     found = python(WITHOUT + WRITE, tmp_path)
     assert "'result/a'" in found and "'.result.1.partial'" in found
+
+
+def test_folders_are_written_on_windows_which_cannot_open_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def open_file(path: str | os.PathLike[str], *arguments: int) -> int:
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path, *arguments)
+
+    monkeypatch.setattr("os.open", open_file)
+    monkeypatch.setattr("ecnlab.base.locks.exist", lambda: False)
+    monkeypatch.setattr("sys.platform", "win32")
+    with whole_folder(tmp_path / "result") as scratch:
+        (scratch / "a").write_text("a")
+    assert (tmp_path / "result" / "a").read_text() == "a"
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -53,7 +54,12 @@ def rename(old: Path, new: Path, *, durable: bool = True) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush the file or folder ``path`` to disk, before any later operation. Raises OSError."""
+    """Flush the file or folder ``path`` to disk, before any later operation. Raises OSError.
+
+    Does nothing on Windows, which can neither open a folder nor flush a file that is open for reading only.
+    """
+    if sys.platform == "win32":
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
