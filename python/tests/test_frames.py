@@ -35,9 +35,9 @@ def test_none_in_a_list_is_missing_and_an_empty_list_has_its_type() -> None:
 
 @pytest.fixture(scope="module")
 def series(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """Columns of ``flow_series`` in a run of 200 s, with 2,000 rows, and of 400 s, with 4,000."""
+    """Columns of ``flow_series`` in a run of 1000 s, with 10,000 rows, and of 2000 s, with 20,000."""
     found = []
-    for seconds in (200, 400):
+    for seconds in (1000, 2000):
         path = tmp_path_factory.mktemp("run") / "x.toml"
         path.write_text(SCENARIO.format(seconds=seconds))
         found.append(read_scenario(path).run(1)["flow_series"])

@@ -6,9 +6,9 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Most rows of a column that becomes a list. A run with only such columns does not import NumPy, which takes longer than
-/// a small run.
-const SHORT: usize = 2048;
+/// Most rows of a column that becomes a list. A run with only such columns does not import NumPy, which takes as long as
+/// lists of more than a million values. Blocks of growing tables are longer.
+const SHORT: usize = 1 << 14;
 
 /// `{table: {column: values}}`. The values of a long column are an array, or `(codes, names)` for text; those of a short
 /// column are its Polars type and a list, in which `None` replaces NaN.
