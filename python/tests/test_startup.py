@@ -159,6 +159,30 @@ def test_a_small_run_loads_polars_only(tmp_path: Path) -> None:
     assert loaded(command("run", "x.toml"), tmp_path) == {"polars"}
 
 
+WAITING = """
+import sys, time
+from ecnlab.base.provenance import maker
+from ecnlab.engines.packets import Packets
+from ecnlab.runs.run import run
+
+def tables(*arguments, **options):
+    for _ in range(1000):
+        if maker.cache_info().currsize and "polars" in sys.modules:
+            return simulate(*arguments, **options)
+        time.sleep(0.01)
+    raise TimeoutError
+
+simulate, Packets.tables = Packets.tables, tables
+run("x.toml")
+"""
+"""A run whose simulation does not begin before its binary is hashed and Polars begins to load."""
+
+
+def test_polars_loads_and_the_binary_is_hashed_during_the_simulation(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    subprocess.run([sys.executable, "-c", WAITING], capture_output=True, check=True, cwd=tmp_path)
+
+
 @pytest.mark.parametrize(("sample", "expected"), [("200 us", {"polars"}), ("100 us", {"numpy", "polars"})])
 def test_a_long_series_loads_numpy(sample: str, expected: set[str], tmp_path: Path) -> None:
     """A series of 10,000 rows becomes lists, one of 20,000 rows arrays."""

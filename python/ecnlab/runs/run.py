@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab._core import Scenario
 from ecnlab.base.errors import EcnlabError, SpecError
 from ecnlab.base.lazy_imports import futures, pl
+from ecnlab.base.provenance import maker
 from ecnlab.base.threads import as_finished
 from ecnlab.base.types import Engine
 from ecnlab.engines.packets import Packets
@@ -314,10 +315,12 @@ def _tables(
     growing = Growing(scratch)
     # Other engines return complete tables.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
-    with futures.ThreadPoolExecutor(1) as pool:
+    with futures.ThreadPoolExecutor(2) as pool:
         try:
             # Inside, as the pool waits for its threads: a signal between the two would wait for the whole run.
             future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
+            if isinstance(answerer, Packets):  # it would disturb a kernel in real time
+                _prepare_tables(pool)
             (tables,) = as_finished([future])
         except BaseException:
             answerer.stop()
@@ -332,6 +335,12 @@ def _tables(
     return _Parted(held, stored, list(tables))
 
 
+def _prepare_tables(pool: futures.ThreadPoolExecutor) -> None:
+    """Load Polars, hash the binary and call git during the simulation, which needs no Python, instead of after it."""
+    pool.submit(getattr, pl, "DataFrame")
+    maker()
+
+
 def _isolated(
     scenario: Scenario, seed: int, events: bool, captures: Path | None, scratch: Path
 ) -> Mapping[str, pl.DataFrame]:
@@ -344,9 +353,11 @@ def _isolated(
         "most": size_limits.limit(),
     }
     scratch.mkdir(exist_ok=True)
-    with worker() as one, futures.ThreadPoolExecutor(1) as pool:
+    with worker() as one, futures.ThreadPoolExecutor(2) as pool:
         try:
-            (said,) = as_finished([pool.submit(one.do, scenario, task)])
+            future = pool.submit(one.do, scenario, task)
+            _prepare_tables(pool)
+            (said,) = as_finished([future])
         except BaseException:
             one.stop()
             raise
@@ -360,7 +371,7 @@ def _asked(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[s
     try:
         # A pipe is read once.
         file = Path(scenario.path)
-        own = read_scenario(file).resolved.get("capture", {}) if file.is_file() else captures
+        own = read_scenario(file).resolved.get("capture", {}) if captures and file.is_file() else captures
     except (OSError, EcnlabError, SpecError):
         own = captures
     places = [one.get("link") or one.get("node") for name, one in captures.items() if name not in own]
