@@ -37,6 +37,7 @@ ORDER = (
     "violations",
     "python_law",
     "model",
+    "kernel",
 )
 """The examples in the order of the gallery: senders, queues, ECN, the path, tools."""
 

@@ -15,6 +15,9 @@ import polars as pl
 import pytest
 from conftest import mostly_slow
 
+from ecnlab import EcnlabError
+from ecnlab.linux.kernel import find as find_kernel
+
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
 LONG = ("accecn_thinning", "bbr_buffers", "cubic", "delay_and_goodput", "dualpi2")
@@ -92,6 +95,7 @@ STATED: dict[str, Callable[[Names], bool]] = {
         and names["run"].transactions.filter(measured=True)["latency_s"].max() > 1
     ),
     "fq_codel": isolated,
+    "kernel": lambda names: near(names["kernel"], names["simulator"], 0.06),
     "hystart": lambda names: numbers(names)[1] < numbers(names)[0],
     "model": lambda names: (
         near(lines(names)[1].get_ydata()[:4], lines(names)[0].get_ydata()[:4], 0.15)
@@ -128,6 +132,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def no_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel is built."""
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "linux"))
+
+
 def executed(example: Path) -> Names:
     """The variables of ``example`` after it ran with two replicates."""
     names: Names = {"__name__": "example"}
@@ -139,11 +149,27 @@ def executed(example: Path) -> Names:
 
 
 @pytest.mark.parametrize("example", mostly_slow(GALLERY, *FAST), ids=lambda path: path.stem.removeprefix("plot_"))
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "no_kernel")
 def test_the_example_runs_and_shows_what_its_text_states(example: Path) -> None:
     names = executed(example)
     assert names["figure"] is not None
     assert STATED[example.stem.removeprefix("plot_")](names)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_the_values_of_the_kernel_are_those_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        find_kernel()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+    example = ROOT / "docs/gallery/plot_kernel.py"
+    measured = executed(example)
+    with monkeypatch.context() as without:
+        without.setenv("ECNLAB_LINUX", "/nowhere")
+        stored = executed(example)
+    assert near(stored["kernel"], measured["kernel"], 0.002)
+    assert near(measured["kernel"], measured["simulator"], 0.06)
 
 
 def test_every_example_has_a_place_in_the_gallery() -> None:
