@@ -68,6 +68,22 @@ def test_a_delay_may_be_a_factor_of_a_quarter_longer_or_shorter(ratio, verdict) 
     assert row["low"] == pytest.approx(ratio) == row["high"]
 
 
+# Two hosts with 0.5 of what they have together in the kernel, 0.545 and 0.555 in the simulator: 0.545 / 0.455 = 1.198, 0.555 / 0.445 = 1.247.
+@pytest.mark.parametrize(
+    ("share", "verdict"), [(0.545, "agrees"), (0.555, "differs"), (0.455, "agrees"), (0.445, "differs")]
+)
+def test_a_converted_host_may_have_as_much_more_as_a_share_may_differ(share, verdict) -> None:
+    place = dict(queue="codel", host="dctcp", converted="10 %")
+    parts = [
+        pl.DataFrame({"replicate": range(3), "value": 3 * [x], "other": 3 * [1 - x], "variant": who, **place})
+        for who, x in ((SIMULATOR, share), (KERNEL, 0.5))
+    ]
+    samples = GRID.samples("new_over_old", pl.concat(parts))
+    (row,) = linux.compare(samples, PUBLISHED.metrics).iter_rows(named=True)
+    assert (row["simulator"], row["kernel"]) == (pytest.approx(share / (1 - share)), 1.0)
+    assert row["verdict"] == verdict
+
+
 def test_a_ratio_to_a_delay_of_zero_decides_nothing() -> None:
     (row,) = linux.compare(both("bottleneck_p99_ms", [1.0, 2.0], [0.0, 0.0]), PUBLISHED.metrics).iter_rows(named=True)
     assert row["verdict"] == "open"
@@ -122,6 +138,39 @@ def test_a_planted_difference_is_found_and_nothing_else(kernel, metric, host) ->
     found = cells.filter(pl.col("verdict") != "agrees")
     assert set(found["metric"]) == {metric} and host in found["host"]
     assert set(found["verdict"]) == {"differs"}
+
+
+def converted(new_mbps: float, old_mbps: float) -> pl.DataFrame:
+    """Samples of linux-converted behind CoDel: ten hosts with 2 Mb/s each, or nine with ``old_mbps`` next to one with ``new_mbps``."""
+    groups = {"0 %": {"bulk": (10, 2.0)}, "10 %": {"bulk": (9, old_mbps), "new": (1, new_mbps)}}
+    flows = [
+        {"replicate": i, "queue": "codel", "host": "dctcp", "converted": part, "group": group, "goodput_bps": mbps * 1e6}
+        for i in range(2) for part, there in groups.items() for group, (n, mbps) in there.items() for _ in range(n)
+    ]  # fmt: skip
+    return of_step("ecn-today", "linux-converted", given(flows=pl.DataFrame(flows)))
+
+
+# In the simulator the new host has 2.0 Mb/s and the others 2.0: old_change 0, new_over_old 1.
+@pytest.mark.parametrize(
+    ("new", "old", "differ"),
+    [
+        (2.0, 1.92, set()),
+        (2.5, 1.96, {"new_over_old"}),
+        (1.9, 1.88, {"old_change"}),
+        (9.2, 1.2, {"new_over_old", "old_change"}),
+    ],
+)
+def test_a_planted_difference_of_converted_hosts_is_found(new, old, differ) -> None:
+    parts = {SIMULATOR: converted(2.0, 2.0), KERNEL: converted(new, old)}
+    samples = pl.concat(part.with_columns(variant=pl.lit(who)) for who, part in parts.items())
+    cells = linux.compare(samples, PUBLISHED.metrics)
+    assert cells.select("metric", "host", "converted").rows() == [
+        ("old_change", "dctcp", "10 %"),
+        ("new_over_old", "dctcp", "10 %"),
+    ]
+    assert set(cells.filter(verdict="differs")["metric"]) == differ
+    kernel = dict(cells.select("metric", "kernel").iter_rows())
+    assert kernel == {"old_change": pytest.approx(old / 2 - 1), "new_over_old": pytest.approx(new / old)}
 
 
 def test_a_change_whose_reference_is_missing_is_left_out() -> None:
@@ -236,3 +285,24 @@ def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> No
         samples = of_step("ecn-today", step, given(**tables))
         assert set(samples.drop_nulls("value")["metric"]) == metrics
         assert (samples["value"] >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("step", "cell", "flows"),
+    [
+        ("linux-load", {"flows": "32", "host": "cubic-ecn"}, {"bulk": 32}),
+        ("linux-converted", {"converted": "10 %", "host": "dctcp"}, {"bulk": 9, "new": 1}),
+    ],
+)
+def test_both_engines_run_many_flows_and_converted_hosts(step, cell, flows) -> None:
+    try:
+        find_kernel()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+    runs = read_experiment(FOLDER / f"{step}.toml").with_replicates(1).runs
+    (run,) = (one for one in runs if one.point == {"queue": "fq_codel", **cell})
+    for engine in ("linux", "packets"):
+        found = answerer_of(engine).tables(run.scenario, run.seed, events=False, captures=None)["flows"]
+        assert dict(found.group_by("group").len().iter_rows()) == flows
+        total = run.scenario.resolved["link"]["bottleneck"]["rate"]
+        assert 0.9 < found["goodput_bps"].sum() / (1e6 * float(total.split()[0])) < 1.0
