@@ -73,7 +73,7 @@ def test_a_delay_may_be_a_factor_of_a_quarter_longer_or_shorter(ratio, verdict) 
     ("share", "verdict"), [(0.545, "agrees"), (0.555, "differs"), (0.455, "agrees"), (0.445, "differs")]
 )
 def test_a_converted_host_may_have_as_much_more_as_a_share_may_differ(share, verdict) -> None:
-    place = dict(queue="codel", host="dctcp", converted="10 %")
+    place = {"queue": "codel", "host": "dctcp", "converted": "10 %"}
     parts = [
         pl.DataFrame({"replicate": range(3), "value": 3 * [x], "other": 3 * [1 - x], "variant": who, **place})
         for who, x in ((SIMULATOR, share), (KERNEL, 0.5))
