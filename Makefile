@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench stages perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -133,6 +133,10 @@ bench: $(CORE) ## speed and memory next to targets, ns-2, tcptrace and tshark: d
 
 stages: $(CORE) ## instructions of a packet by stage, as a table and the figure of docs/performance.md; needs Valgrind
 	$(BIN)/python bench/stages.py
+
+curves: $(CORE) ## packets per second and memory over the number of flows, as a table and the figure of docs/performance.md
+	cargo build --release --quiet --package ecnlab-bench
+	$(BIN)/python bench/curves.py
 
 perf: build ## instructions of eight workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
 	cargo build --profile quick --quiet --package ecnlab-bench

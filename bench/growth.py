@@ -74,17 +74,18 @@ def scenario(flows: int, duration: str = DURATION, spread: str = SPREAD) -> str:
 
 
 def _rate(options: Options, flows: int) -> float:
-    run = _run(options, scenario(flows))
-    result = run.result()
+    full = run(options, scenario(flows))
+    result = full.result()
     seconds = (
-        run.cpu - _run(options, scenario(flows, EMPTY, EMPTY_SPREAD)).cpu
+        full.cpu - run(options, scenario(flows, EMPTY, EMPTY_SPREAD)).cpu
         if options.clock == "cpu"
         else result["wall_s"]
     )
     return float(result["packets"] / seconds)
 
 
-def _run(options: Options, text: str) -> Finished:
+def run(options: Options, text: str) -> Finished:
+    """Run the scenario ``text``."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "growth.toml")
         path.write_text(text)

@@ -18,6 +18,7 @@ sys.path.insert(0, str(BENCH))
 import bench  # noqa: E402
 import captures  # noqa: E402
 import commands  # noqa: E402
+import curves  # noqa: E402
 import dumbbells  # noqa: E402
 import growth  # noqa: E402
 import instructions  # noqa: E402
@@ -141,6 +142,21 @@ def test_the_bottleneck_grows_with_the_flows(flows: int) -> None:
     red = grown["queue"]["red"]
     assert (red["limit"], red["min_th"], red["max_th"]) == tuple(f"{n * flows} packets" for n in (20, 2, 6))
     assert red["weight"] * times == pytest.approx(d["queue"]["red"]["weight"])
+
+
+def test_a_growth_curve_has_a_pair_of_hosts_for_each_flow() -> None:
+    for name, pairs in (("50 pairs of hosts", 50), ("a pair for each flow", 3_000)):
+        nodes = tomllib.loads(curves.text(name, 3_000))["node"]
+        assert {one["count"] for one in nodes.values()} == {pairs}
+        assert tomllib.loads(curves.text(name, 3_000))["flow"]["bulk"]["count"] == 3_000
+
+
+def test_growth_curves_are_a_table_and_a_figure(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(curves, "FIGURE", tmp_path / "growth.svg")
+    found = {"50 pairs of hosts": [curves.Point(100, 2_340_000, 12_400_000), curves.Point(1_000, 1e6, 50_000_000)]}
+    assert curves.table(found)[2] == "| 50 pairs of hosts | 100 | 2.34 | 12 |"
+    curves.draw(found)
+    assert "million packets/s" in curves.FIGURE.read_text()
 
 
 @pytest.mark.parametrize("keys", [keys for tables in instructions.OVERFLOWING.values() for keys in tables])
