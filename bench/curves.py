@@ -26,7 +26,8 @@ SIZES: Mapping[str, Sequence[int]] = {
     "a pair for each flow": (100, 300, 1_000, 3_000, 10_000),
 }
 """Numbers of flows by curve."""
-REPEATS = 3
+LEAST_FLOWS = 10_000
+"""Flows of all runs of a point, so that points of few flows have more runs; at least three runs up to as many flows, else one."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Point:
 
 def main() -> int:
     """Measure, print the table, write the figure."""
-    options = Options(REPEATS, 1, ROOT / "target" / "release" / "ecnlab-bench", "cpu")
+    options = Options(3, 1, ROOT / "target" / "release" / "ecnlab-bench", "cpu")
     curves = {name: [measure(options, name, flows) for flows in sizes] for name, sizes in SIZES.items()}
     print("\n".join(table(curves)))
     draw(curves)
@@ -48,15 +49,20 @@ def main() -> int:
 
 
 def measure(options: Options, name: str, flows: int) -> Point:
-    """Return the point of a curve: medians of `REPEATS` runs, of one for more than 10,000 flows."""
+    """Return the point of a curve: medians of as many runs as `repeats` returns."""
     print(f"curves: {name}, {flows:,}", file=sys.stderr, flush=True)
     rates, peaks = [], []
-    for _ in range(options.repeat if flows <= 10_000 else 1):
+    for _ in range(repeats(options, flows)):
         full, empty = run(options, text(name, flows)), run(options, text(name, flows, EMPTY, EMPTY_SPREAD))
         result = full.result()
         rates.append(result["packets"] / (full.cpu - empty.cpu))
         peaks.append(result["peak_bytes"])
     return Point(flows, statistics.median(rates), int(statistics.median(peaks)))
+
+
+def repeats(options: Options, flows: int) -> int:
+    """Return the number of runs of a point."""
+    return max(options.repeat, LEAST_FLOWS // flows) if flows <= LEAST_FLOWS else 1
 
 
 def text(name: str, flows: int, *times: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -307,14 +306,3 @@ def test_both_engines_run_many_flows_and_converted_hosts(step, cell, flows) -> N
         assert dict(found.group_by("group").len().iter_rows()) == flows
         total = run.scenario.resolved["link"]["bottleneck"]["rate"]
         assert 0.9 < found["goodput_bps"].sum() / (1e6 * float(total.split()[0])) < 1.0
-
-
-def test_the_front_page_has_the_counts_of_the_paper() -> None:
-    paper, front = (path.read_text() for path in (FOLDER / "README.md", FOLDER.parents[1] / "README.md"))
-    found = re.search(
-        r"has (\d+) cells: the engines agree in (\d+), differ in (\d+), and\n(\d+) are inconclusive", paper
-    )
-    assert found
-    cells, agree, differ, unclear = found.groups()
-    verdicts = f"of {cells} cells {agree} agree, {unclear} are inconclusive, {'none differs' if differ == '0' else f'{differ} differ'}"
-    assert f"| {verdicts} | [ecn-today]" in front
