@@ -76,8 +76,11 @@ class Stage:
             self.copy(ROOT / name, self.out / Path(name).relative_to("docs"))
         gallery = self.out / "examples-of-gallery"  # each example is executed in this folder
         self.copy(ROOT / "docs/gallery", gallery)
-        for source in [*(ROOT / "examples").glob("*.toml"), ROOT / "examples/laws", ROOT / "examples/traces"]:
-            self.copy(source, gallery / source.name)
+        examples = ROOT / "examples"
+        # Without pages: sphinx-gallery takes a folder with a README for a part of the gallery.
+        traces = [one for one in (examples / "traces").iterdir() if one.suffix in (".csv", ".mahimahi")]
+        for source in [*examples.glob("*.toml"), examples / "laws", *traces]:
+            self.copy(source, gallery / source.relative_to(examples))
 
     def put(self, name: Path, text: str) -> None:
         """Write the page ``name``."""

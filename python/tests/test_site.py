@@ -38,6 +38,15 @@ def test_every_page_is_staged_and_every_link_leads_to_a_staged_file(stage: Modul
     assert dead == []
 
 
+def test_the_gallery_has_its_examples_only(stage: ModuleType, tmp_path: Path) -> None:
+    stage.Stage(tmp_path / "site").write()
+    gallery = tmp_path / "site" / "examples-of-gallery"
+    assert (gallery / "traces" / "lte-fast.csv").exists()
+    # sphinx-gallery takes a folder with one of these for a part of the gallery, and executes its Python files.
+    parts = [one.parent for name in ("README*", "GALLERY_HEADER*") for one in gallery.rglob(name)]
+    assert parts == [gallery]
+
+
 def test_a_link_to_a_folder_leads_to_the_list_of_its_files(stage: ModuleType, tmp_path: Path) -> None:
     stage.Stage(tmp_path / "site").write()
     assert "](examples/files.md)" in (tmp_path / "site/README.md").read_text()
