@@ -112,12 +112,16 @@ def with_captures(scenario: Scenario) -> Scenario:
 
 
 def as_bytes(frame: pl.DataFrame) -> bytes:
-    """The values of a column with their type. Texts are written out: how they lie in memory depends on where they came from."""
+    """The values of a column with their type, and which are missing: what lies in memory in place of a missing value does not count.
+
+    Texts are written out: how they lie in memory depends on where they came from.
+    """
     column = frame.to_series()
     if column.dtype == pl.String:
         return json.dumps(column.to_list()).encode()
     buffer = io.BytesIO()
-    frame.rechunk().write_ipc(buffer, compression="uncompressed")
+    for part in (column.is_null(), column.drop_nulls()):
+        part.to_frame().rechunk().write_ipc(buffer, compression="uncompressed")
     return buffer.getvalue()
 
 
