@@ -1,6 +1,6 @@
 """Delivered packets per second on c relative to ns-3, on one core, in turn.
 
-The peer is `peers/ns3_dumbbell.cc`, c in ns-3 with the settings that were fastest; it is compiled with `-O3` against Debian's ns-3.
+The peer is `peers/ns3_dumbbell.cc`, c in ns-3 without what only takes time; it is compiled with `-O3` against Debian's ns-3.
 Both simulate the same 20 s, because ns-3 takes minutes for c's 100. Timed is the event loop of both; with ``--clock cpu`` the
 processor time of the whole processes counts.
 """

@@ -5,8 +5,8 @@
 //   ns3_dumbbell SECONDS SEED
 //
 // Settings that only cost time are off: traces, timestamps, IPv6, queue discs of the access links. A device between the queue disc and
-// the wire holds one packet, ns-3's least. SACK is on: without it ns-3 recovers badly. `packets` are the segments that the sinks have
-// read; `wall_s` is the event loop.
+// the wire holds one packet, ns-3's least. SACK is on, as is ns-3's default; c's senders have none. `packets` are the segments that the
+// sinks have read; `wall_s` is the event loop.
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -30,7 +30,7 @@ constexpr uint16_t PORT = 5000;
 
 void SetDefaults(uint32_t seed) {
     RngSeedManager::SetRun(seed);
-    ObjectFactory scheduler("ns3::PriorityQueueScheduler"); // the fastest for this network
+    ObjectFactory scheduler("ns3::PriorityQueueScheduler");
     Simulator::SetScheduler(scheduler);
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpLinuxReno"));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
