@@ -110,23 +110,23 @@ impl Capture {
                 return Ok(true);
             }
         };
-        let whole = match ip.fragment {
-            None => ip,
+        let found = match ip.fragment {
+            None => segment(&ip, &record),
             Some(fragment) => {
                 totals.fragments += 1;
                 let Some(Whole { head, len, ecn }) = self.fragments.add(&ip, fragment) else { return Ok(true) };
                 self.whole = head;
-                IpPacket { fragment: None, payload_len: len, payload: &self.whole, ecn, ..ip }
+                let whole = IpPacket { fragment: None, payload_len: len, payload: &self.whole, ecn, ..ip };
+                segment(&whole, &record)
             }
         };
-        match whole.protocol {
-            protocol::TCP => match segment(&whole) {
-                Ok(found) => {
+        match ip.protocol {
+            protocol::TCP => match found {
+                Some(found) => {
                     totals.tcp += 1;
-                    let (number, time) = (record.number, record.time_ns);
-                    take(&Segment { number, time, interface: record.interface, dropped: record.dropped, ..found });
+                    take(&found);
                 }
-                Err(_) => *totals.broken(record.bytes.len() < record.original_len as usize) += 1,
+                None => *totals.broken(record.bytes.len() < record.original_len as usize) += 1,
             },
             protocol::UDP => totals.udp += 1,
             protocol::ICMP | protocol::ICMPV6 => totals.icmp += 1,

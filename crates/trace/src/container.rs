@@ -155,16 +155,18 @@ impl Reader {
         Ok(())
     }
 
+    #[inline]
     fn pcap_record(&mut self, scale: u32) -> Result<Option<Record<'_>>, TraceError> {
-        let big = self.big;
-        if self.at_end()? {
-            return Ok(None);
-        }
-        let head = self.whole(16, "a packet header")?;
-        let [seconds, part, kept, original_len] = [0, 4, 8, 12].map(|i| u32_at(head, i, big));
-        self.check_len(kept, "a packet of")?;
-        let len = 16 + kept as usize;
-        self.whole(len, "a packet")?;
+        let kept = match self.buffered_record() {
+            Some(kept) => kept,
+            None => match self.whole_record()? {
+                Some(kept) => kept,
+                None => return Ok(None),
+            },
+        };
+        let (big, len) = (self.big, 16 + kept);
+        let record = &self.input.buffered()[..len];
+        let [seconds, part, original_len] = [0, 4, 12].map(|i| u32_at(record, i, big));
         self.number += 1;
         self.taken = len;
         Ok(Some(Record {
@@ -172,13 +174,58 @@ impl Reader {
             time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(part) * u64::from(scale),
             interface: 0,
             link_type: self.interfaces[0].link_type,
-            bytes: &self.input.peek(len).map_err(TraceError::Io)?[16..],
+            bytes: &record[16..],
             original_len,
             dropped: false,
         }))
     }
 
+    /// Captured length of the next packet if it is completely buffered, as almost all are.
+    #[inline]
+    fn buffered_record(&self) -> Option<usize> {
+        let bytes = self.input.buffered();
+        let kept = u32_at(bytes.first_chunk::<16>()?, 8, self.big) as usize;
+        (kept <= MOST && 16 + kept <= bytes.len()).then_some(kept)
+    }
+
+    /// Buffers the next packet; returns its captured length, `None` at the end of the file.
+    #[inline(never)]
+    fn whole_record(&mut self) -> Result<Option<usize>, TraceError> {
+        let big = self.big;
+        if self.at_end()? {
+            return Ok(None);
+        }
+        let kept = u32_at(self.whole(16, "a packet header")?, 8, big);
+        self.check_len(kept, "a packet of")?;
+        self.whole(16 + kept as usize, "a packet")?;
+        Ok(Some(kept as usize))
+    }
+
+    #[inline]
     fn pcapng_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
+        let (kind, len) = match self.buffered_packet() {
+            Some(len) => (kind::ENHANCED, len),
+            None => match self.find_packet()? {
+                Some(found) => found,
+                None => return Ok(None),
+            },
+        };
+        self.packet(kind, len).map(Some)
+    }
+
+    /// Length of the next block if it is an Enhanced Packet Block that is completely buffered, as almost all are.
+    #[inline]
+    fn buffered_packet(&self) -> Option<usize> {
+        let bytes = self.input.buffered();
+        let head = bytes.first_chunk::<8>()?;
+        let (kind, len) = (u32_at(head, 0, self.big), u32_at(head, 4, self.big) as usize);
+        let valid = kind == kind::ENHANCED && len >= 12 && len.is_multiple_of(4) && len <= MOST;
+        (valid && len <= bytes.len()).then_some(len)
+    }
+
+    /// Reads up to the next packet block; returns its type and length, `None` at the end of the file.
+    #[inline(never)]
+    fn find_packet(&mut self) -> Result<Option<(u32, usize)>, TraceError> {
         loop {
             if self.at_end()? {
                 return Ok(None);
@@ -188,7 +235,7 @@ impl Reader {
             match kind {
                 kind::SECTION => self.first = self.interfaces.len(),
                 kind::INTERFACE => self.interface(len)?,
-                kind::ENHANCED | kind::SIMPLE | kind::OBSOLETE => return self.packet(kind, len).map(Some),
+                kind::ENHANCED | kind::SIMPLE | kind::OBSOLETE => return Ok(Some((kind, len))),
                 _ => {}
             }
             self.input.take(len);
@@ -245,13 +292,15 @@ impl Reader {
         Ok(())
     }
 
+    /// Returns the packet in the next block, of `len` bytes, which is buffered.
+    #[inline]
     fn packet(&mut self, kind: u32, len: usize) -> Result<Record<'_>, TraceError> {
         let big = self.big;
         let fixed = if kind == kind::SIMPLE { 12 } else { 28 };
         if len < fixed + 4 {
             return Err(self.wrong("a packet block without room for its fields"));
         }
-        let block = self.input.peek(len).map_err(TraceError::Io)?;
+        let block = &self.input.buffered()[..len];
         let long = |i| u32_at(block, i, big);
         let (interface, ticks, kept, original_len) = match kind {
             kind::SIMPLE => (0, 0, (long(8) as usize).min(len - fixed - 4) as u32, long(8)),
@@ -267,17 +316,15 @@ impl Reader {
         let Some(known) = self.interfaces.get(self.first + interface as usize) else {
             return Err(self.wrong(format!("a packet of interface {interface}, which the file does not describe")));
         };
-        let (link_type, time_ns) = (known.link_type, known.scale.ns(ticks));
         self.number += 1;
         self.taken = len;
-        let block = self.input.peek(len).map_err(TraceError::Io)?;
         let behind = fixed + (kept as usize).next_multiple_of(4);
         let dropped = kind == kind::ENHANCED && len - 4 > behind && says_dropped(&block[behind..len - 4], big);
         Ok(Record {
             number: self.number,
-            time_ns,
+            time_ns: known.scale.ns(ticks),
             interface: (self.first + interface as usize) as u32,
-            link_type,
+            link_type: known.link_type,
             bytes: &block[fixed..fixed + kept as usize],
             original_len,
             dropped,

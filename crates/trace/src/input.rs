@@ -72,6 +72,12 @@ impl Input {
         self.offset
     }
 
+    /// The bytes that have been read and not consumed.
+    #[inline]
+    pub fn buffered(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
     /// Returns the next `n` bytes without consuming them, fewer only at the end of the stream.
     #[inline]
     pub fn peek(&mut self, n: usize) -> io::Result<&[u8]> {

@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use ecnlab_wire::{Ecn, Flags, IpPacket, Seq, TcpHeader, TcpOptions, WireError};
+use ecnlab_wire::{Ecn, Flags, IpPacket, Seq, TcpHeader, TcpOptions, protocol};
+
+use crate::container::Record;
 
 /// An endpoint: the upper and the lower half of its address, and its port.
 type Endpoint = ([u64; 2], u16);
@@ -96,18 +98,20 @@ impl Segment<'_> {
     }
 }
 
-/// Parses the TCP header in an IP packet that is not a fragment.
+/// Returns the TCP segment in `ip`, the complete IP packet of `record`; `None` if the packet has another protocol or an
+/// invalid TCP header.
 #[inline]
-pub fn segment<'a>(ip: &IpPacket<'a>) -> Result<Segment<'a>, WireError> {
-    let (tcp, header_len) = TcpHeader::parse_cut(ip.payload)?;
-    let Some(len) = ip.payload_len.checked_sub(header_len as u32) else {
-        return Err(WireError::Field { header: "TCP", field: "data offset", value: header_len as u32 / 4 });
-    };
+pub fn segment<'a>(ip: &IpPacket<'a>, record: &Record<'_>) -> Option<Segment<'a>> {
+    if ip.protocol != protocol::TCP {
+        return None;
+    }
+    let (tcp, header_len) = TcpHeader::parse_cut(ip.payload).ok()?;
+    let len = ip.payload_len.checked_sub(header_len as u32)?;
     let (key, from_low) = Key::new((ip.source, tcp.source), (ip.destination, tcp.destination));
-    Ok(Segment {
-        number: 0,
-        time: 0,
-        interface: 0,
+    Some(Segment {
+        number: record.number,
+        time: record.time_ns,
+        interface: record.interface,
         key,
         from_low,
         ecn: ip.ecn,
@@ -118,7 +122,7 @@ pub fn segment<'a>(ip: &IpPacket<'a>) -> Result<Segment<'a>, WireError> {
         window: tcp.window,
         len,
         options: tcp.options,
-        dropped: false,
+        dropped: record.dropped,
     })
 }
 

@@ -26,6 +26,7 @@ pub enum WireError {
 }
 
 /// Splits off the first `N` bytes.
+#[inline]
 pub(crate) fn split<'a, const N: usize>(
     bytes: &'a [u8],
     header: &'static str,
@@ -34,6 +35,7 @@ pub(crate) fn split<'a, const N: usize>(
 }
 
 /// Returns the first `needed` bytes.
+#[inline]
 pub(crate) fn take<'a>(bytes: &'a [u8], needed: usize, header: &'static str) -> Result<&'a [u8], WireError> {
     bytes.get(..needed).ok_or(WireError::Short { header, needed, there: bytes.len() })
 }

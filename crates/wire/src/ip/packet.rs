@@ -53,6 +53,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
+    #[inline]
     fn parse_v4(bytes: &'a [u8]) -> Result<IpPacket<'a>, WireError> {
         let (header, rest) = Ipv4Header::parse(bytes)?;
         let announced = match header.payload_len() {
@@ -82,6 +83,7 @@ impl<'a> IpPacket<'a> {
         })
     }
 
+    #[inline(never)]
     fn parse_v6(bytes: &'a [u8]) -> Result<IpPacket<'a>, WireError> {
         let (header, rest) = Ipv6Header::parse(bytes)?;
         let announced = if header.payload_len == 0 { rest.len() } else { usize::from(header.payload_len) };

@@ -49,6 +49,7 @@ impl<'a> Ipv4Header<'a> {
     ///
     /// # Errors
     /// If the bytes are not an IPv4 header or end inside it. The checksum is not verified.
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<(Ipv4Header<'a>, &'a [u8]), WireError> {
         let (b, _) = split::<MIN>(bytes, HEADER)?;
         let bad = |field, value: u8| WireError::Field { header: HEADER, field, value: value.into() };
@@ -104,6 +105,7 @@ impl<'a> Ipv4Header<'a> {
     }
 
     /// Bytes of the header.
+    #[inline]
     pub fn len(&self) -> usize {
         MIN + self.options.len()
     }
@@ -112,10 +114,12 @@ impl<'a> Ipv4Header<'a> {
         false
     }
     /// Bytes of payload announced by the header; `None` if `total_len` is shorter than the header.
+    #[inline]
     pub fn payload_len(&self) -> Option<usize> {
         usize::from(self.total_len).checked_sub(self.len())
     }
     /// Returns whether this is a fragment.
+    #[inline]
     pub fn is_fragment(&self) -> bool {
         self.more_fragments || self.fragment_offset > 0
     }
