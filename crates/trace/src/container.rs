@@ -76,6 +76,22 @@ enum Format {
     Pcapng,
 }
 
+/// The fields of a pcapng block with a packet.
+struct Packet {
+    /// Length of the block.
+    len: usize,
+    /// Offset of the packet's bytes in the block, and their number.
+    start: usize,
+    kept: usize,
+    /// Number of its interface in the section.
+    interface: u32,
+    /// Time in units of the interface.
+    ticks: u64,
+    original_len: u32,
+    /// Its options may be comments.
+    has_comments: bool,
+}
+
 /// Reads the packets of a capture in order.
 pub struct Reader {
     input: Input,
@@ -203,24 +219,52 @@ impl Reader {
 
     #[inline]
     fn pcapng_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
-        let (kind, len) = match self.buffered_packet() {
-            Some(len) => (kind::ENHANCED, len),
+        let packet = match self.buffered_packet() {
+            Some(packet) => packet,
             None => match self.find_packet()? {
-                Some(found) => found,
+                Some((kind, len)) => self.packet(kind, len)?,
                 None => return Ok(None),
             },
         };
-        self.packet(kind, len).map(Some)
+        let interface = self.first + packet.interface as usize;
+        let Some(known) = self.interfaces.get(interface) else {
+            let what = format!("a packet of interface {}, which the file does not describe", packet.interface);
+            return Err(self.wrong(what));
+        };
+        self.number += 1;
+        self.taken = packet.len;
+        let block = &self.input.buffered()[..packet.len - 4];
+        let (bytes, options) = block[packet.start..].split_at(packet.kept);
+        let options = options.get(packet.kept.wrapping_neg() % 4..).filter(|_| packet.has_comments);
+        Ok(Some(Record {
+            number: self.number,
+            time_ns: known.scale.ns(packet.ticks),
+            interface: interface as u32,
+            link_type: known.link_type,
+            bytes,
+            original_len: packet.original_len,
+            dropped: options.is_some_and(|options| says_dropped(options, self.big)),
+        }))
     }
 
-    /// Length of the next block if it is an Enhanced Packet Block that is completely buffered, as almost all are.
+    /// The packet in the next block if that is a valid Enhanced Packet Block that is completely buffered, as almost all
+    /// are.
     #[inline]
-    fn buffered_packet(&self) -> Option<usize> {
+    fn buffered_packet(&self) -> Option<Packet> {
         let bytes = self.input.buffered();
-        let head = bytes.first_chunk::<8>()?;
-        let (kind, len) = (u32_at(head, 0, self.big), u32_at(head, 4, self.big) as usize);
-        let valid = kind == kind::ENHANCED && len >= 12 && len.is_multiple_of(4) && len <= MOST;
-        (valid && len <= bytes.len()).then_some(len)
+        let [kind, len, interface, high, low, kept, original_len] = words(bytes.first_chunk()?, self.big);
+        let (len, kept) = (len as usize, kept as usize);
+        let valid = kind == kind::ENHANCED && len.is_multiple_of(4) && len <= MOST.min(bytes.len());
+        let ticks = (u64::from(high) << 32) | u64::from(low);
+        (valid && kept + 32 <= len).then_some(Packet {
+            len,
+            start: 28,
+            kept,
+            interface,
+            ticks,
+            original_len,
+            has_comments: true,
+        })
     }
 
     /// Reads up to the next packet block; returns its type and length, `None` at the end of the file.
@@ -293,42 +337,27 @@ impl Reader {
     }
 
     /// Returns the packet in the next block, of `len` bytes, which is buffered.
-    #[inline]
-    fn packet(&mut self, kind: u32, len: usize) -> Result<Record<'_>, TraceError> {
-        let big = self.big;
-        let fixed = if kind == kind::SIMPLE { 12 } else { 28 };
-        if len < fixed + 4 {
+    #[cold]
+    fn packet(&self, kind: u32, len: usize) -> Result<Packet, TraceError> {
+        let start = if kind == kind::SIMPLE { 12 } else { 28 };
+        let Some(room) = len.checked_sub(start + 4) else {
             return Err(self.wrong("a packet block without room for its fields"));
-        }
-        let block = &self.input.buffered()[..len];
-        let long = |i| u32_at(block, i, big);
-        let (interface, ticks, kept, original_len) = match kind {
-            kind::SIMPLE => (0, 0, (long(8) as usize).min(len - fixed - 4) as u32, long(8)),
-            kind::OBSOLETE => {
-                let interface = u32::from(u16_at(block, 8, big));
-                (interface, (u64::from(long(12)) << 32) | u64::from(long(16)), long(20), long(24))
-            }
-            _ => (long(8), (u64::from(long(12)) << 32) | u64::from(long(16)), long(20), long(24)),
         };
-        if kept as usize > len - fixed - 4 {
+        let block = &self.input.buffered()[..len];
+        let long = |i| u32_at(block, i, self.big);
+        let (interface, ticks, kept, original_len) = match kind {
+            kind::SIMPLE => (0, 0, (long(8) as usize).min(room), long(8)),
+            kind::OBSOLETE => {
+                let interface = u32::from(u16_at(block, 8, self.big));
+                (interface, (u64::from(long(12)) << 32) | u64::from(long(16)), long(20) as usize, long(24))
+            }
+            _ => (long(8), (u64::from(long(12)) << 32) | u64::from(long(16)), long(20) as usize, long(24)),
+        };
+        if kept > room {
             return Err(self.wrong(format!("a packet of {kept} bytes in a block of {len}")));
         }
-        let Some(known) = self.interfaces.get(self.first + interface as usize) else {
-            return Err(self.wrong(format!("a packet of interface {interface}, which the file does not describe")));
-        };
-        self.number += 1;
-        self.taken = len;
-        let behind = fixed + (kept as usize).next_multiple_of(4);
-        let dropped = kind == kind::ENHANCED && len - 4 > behind && says_dropped(&block[behind..len - 4], big);
-        Ok(Record {
-            number: self.number,
-            time_ns: known.scale.ns(ticks),
-            interface: (self.first + interface as usize) as u32,
-            link_type: known.link_type,
-            bytes: &block[fixed..fixed + kept as usize],
-            original_len,
-            dropped,
-        })
+        let has_comments = kind == kind::ENHANCED;
+        Ok(Packet { len, start, kept, interface, ticks, original_len, has_comments })
     }
 
     fn at_end(&mut self) -> Result<bool, TraceError> {
@@ -379,6 +408,7 @@ mod kind {
 }
 
 /// The options of a block: code and value.
+#[inline]
 fn options(mut bytes: &[u8], big: bool) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         if bytes.len() < 4 {
@@ -392,8 +422,17 @@ fn options(mut bytes: &[u8], big: bool) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// Returns whether a comment marks a packet as dropped, in ecnlab's format.
+#[inline]
 fn says_dropped(bytes: &[u8], big: bool) -> bool {
     options(bytes, big).any(|(code, value)| code == 1 && value.starts_with(b"dropped: "))
+}
+
+/// Reads the seven numbers of a block's head.
+#[inline]
+fn words(head: &[u8; 28], big: bool) -> [u32; 7] {
+    let (words, _) = head.as_chunks::<4>();
+    let words = std::array::from_fn(|i| u32::from_le_bytes(words[i]));
+    if big { words.map(u32::swap_bytes) } else { words }
 }
 
 /// Reads the number at `i`; zero if the bytes are missing.
