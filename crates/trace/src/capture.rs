@@ -89,14 +89,8 @@ impl Capture {
             }
             None => Some((record.time_ns, record.time_ns)),
         };
-        let ip = match ip_of(record.link_type, record.bytes) {
-            Frame::Ip(bytes) => match IpPacket::parse(bytes) {
-                Ok(ip) => ip,
-                Err(_) => {
-                    *totals.broken(record.bytes.len() < record.original_len as usize) += 1;
-                    return Ok(true);
-                }
-            },
+        let bytes = match ip_of(record.link_type, record.bytes) {
+            Frame::Ip(bytes) => bytes,
             Frame::Other => {
                 totals.other += 1;
                 return Ok(true);
@@ -110,21 +104,26 @@ impl Capture {
                 return Ok(true);
             }
         };
+        let parsed = IpPacket::parse(bytes);
+        let Ok(ip) = &parsed else {
+            *totals.broken(record.bytes.len() < record.original_len as usize) += 1;
+            return Ok(true);
+        };
         let found = match ip.fragment {
-            None => segment(&ip, &record),
+            None => segment(ip, &record),
             Some(fragment) => {
                 totals.fragments += 1;
-                let Some(Whole { head, len, ecn }) = self.fragments.add(&ip, fragment) else { return Ok(true) };
+                let Some(Whole { head, len, ecn }) = self.fragments.add(ip, fragment) else { return Ok(true) };
                 self.whole = head;
-                let whole = IpPacket { fragment: None, payload_len: len, payload: &self.whole, ecn, ..ip };
+                let whole = IpPacket { fragment: None, payload_len: len, payload: &self.whole, ecn, ..*ip };
                 segment(&whole, &record)
             }
         };
         match ip.protocol {
-            protocol::TCP => match found {
+            protocol::TCP => match &found {
                 Some(found) => {
                     totals.tcp += 1;
-                    take(&found);
+                    take(found);
                 }
                 None => *totals.broken(record.bytes.len() < record.original_len as usize) += 1,
             },
