@@ -8,7 +8,6 @@ use crate::fragments::{Fragments, Whole};
 use crate::input::Input;
 use crate::link::{Frame, ip_of};
 use crate::packet::{Segment, segment};
-use crate::tracker::Tracker;
 
 /// Totals of a capture, including packets that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -141,51 +140,4 @@ impl Totals {
     fn broken(&mut self, snapped: bool) -> &mut u64 {
         if snapped { &mut self.cut } else { &mut self.malformed }
     }
-}
-
-/// The complete analysis of a capture.
-pub struct Analysis {
-    /// The connections.
-    pub tracker: Tracker,
-    /// Totals of all packets.
-    pub totals: Totals,
-    /// The interfaces.
-    pub interfaces: Vec<Interface>,
-    /// The error that stopped the reading before the end of the capture.
-    pub damage: Option<TraceError>,
-}
-
-/// Reads `input` to its end; `tracker` analyses the segments that pass the filter `wanted`.
-///
-/// # Errors
-/// If nothing could be read. An error after the first packet is stored in [`Analysis::damage`].
-pub fn analyse(
-    input: Input,
-    mut tracker: Tracker,
-    wanted: impl Fn(&Segment<'_>) -> bool,
-) -> Result<Analysis, TraceError> {
-    let mut capture = Capture::new(input)?;
-    let damage = loop {
-        let taken = capture.step(|segment| {
-            if wanted(segment) {
-                tracker.take(segment);
-            }
-        });
-        match taken {
-            Ok(true) => {
-                if let Some(bytes) = tracker.is_full() {
-                    break Some(TraceError::Full {
-                        packets: capture.totals.packets,
-                        connections: tracker.len(),
-                        megabytes: bytes / 1_000_000,
-                    });
-                }
-            }
-            Ok(false) => break None,
-            Err(error) => break Some(error),
-        }
-    };
-    tracker.finish();
-    let interfaces = capture.interfaces().to_vec();
-    Ok(Analysis { tracker, totals: capture.totals.clone(), interfaces, damage })
 }

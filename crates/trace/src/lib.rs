@@ -3,6 +3,7 @@
 //! [`Capture`] reads packets from a file or a stream; [`Tracker`] groups them into connections, in memory that grows
 //! with the number of connections, not of packets. [`analyse`] does both.
 
+mod analysis;
 mod arrivals;
 mod behaviour;
 mod brief;
@@ -22,6 +23,7 @@ mod link;
 mod outstanding;
 mod packet;
 mod pairing;
+mod pipeline;
 mod rack;
 mod ranges;
 mod rules;
@@ -31,8 +33,9 @@ mod stream;
 mod ticks;
 mod tracker;
 
+pub use analysis::{Analysis, analyse};
 pub use behaviour::{Behaviours, CAUSES, Direction, Receiver, Reductions, Sender, Sizes, Spacing};
-pub use capture::{Analysis, Capture, Totals, analyse};
+pub use capture::{Capture, Totals};
 pub use compare::compare;
 pub use connection::{Connection, Counts, End, Negotiation, Seen};
 pub use container::{Interface, Reader, Record};

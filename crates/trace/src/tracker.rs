@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 
 use crate::brief::Brief;
 use crate::connection::{Connection, Seen};
+use crate::error::TraceError;
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
 use crate::rules::Standard;
@@ -68,7 +69,7 @@ impl Tracker {
     pub fn new(standard: Standard) -> Tracker {
         Tracker { standard, ..Tracker::default() }
     }
-    /// Sets a memory limit for the connections in bytes; [`Tracker::is_full`] reports when it is exceeded.
+    /// Sets a memory limit for the connections in bytes; the analysis of a capture stops when it is exceeded.
     #[must_use]
     pub fn within(self, bytes: u64) -> Tracker {
         Tracker { limit: Some(bytes), ..self }
@@ -102,9 +103,15 @@ impl Tracker {
     pub fn with_data(&self) -> impl Iterator<Item = usize> {
         self.slots.iter().enumerate().filter(|(_, slot)| matches!(slot, Slot::Whole(_))).map(|(index, _)| index)
     }
-    /// Returns the memory limit in bytes if the connections exceed it.
-    pub fn is_full(&self) -> Option<u64> {
-        self.limit.filter(|limit| self.used > *limit)
+    /// Returns whether a memory limit is set that can be exceeded.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit.is_some_and(|limit| limit < u64::MAX)
+    }
+    /// Returns the error if the connections of the first `packets` packets exceed the memory limit.
+    #[inline]
+    pub(crate) fn full(&self, packets: u64) -> Option<TraceError> {
+        let limit = self.limit.filter(|limit| self.used > *limit)?;
+        Some(TraceError::Full { packets, connections: self.len(), megabytes: limit / 1_000_000 })
     }
 
     /// Processes a packet; returns the number of its connection, and the effect of the packet unless the connection has
