@@ -263,13 +263,14 @@ impl Connection {
         } else if self.handshake[1 - i].is_some() {
             self.third(i, segment);
         }
-        if segment.flags.intersects(ECHO)
+        if self.negotiation == Negotiation::Unknown
+            && segment.flags.intersects(ECHO)
             && segment.flags.contains(Flags::AE)
-            && self.negotiation == Negotiation::Unknown
         {
             self.join(segment);
         }
-        let over = self.is_closed(0) && self.is_closed(1);
+        let echoes = segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE;
+        let over = echoes && self.is_closed(0) && self.is_closed(1);
         let classic = self.negotiation.is_classic();
         let off = self.negotiation.is_off();
         let arrived = if self.counted.is_some() { self.ends[i].stream.in_order() } else { 0 };
@@ -290,8 +291,7 @@ impl Connection {
             let passing = Passing { segment, options: &options, sending, acked, arrived, own, peers };
             counted.take(i, &passing, self.opener, &mut me.violations);
         }
-        let unheard = over || seen.sending.needless;
-        me.counts.ece_unheard += u64::from(unheard && segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE);
+        me.counts.ece_unheard += u64::from(echoes && (over || seen.sending.needless));
         if segment.flags.contains(Flags::RST) {
             self.reset = true;
             self.ends.iter_mut().for_each(|end| end.ecn.end());
@@ -463,22 +463,22 @@ impl End {
         let first = self.times.map_or(segment.time, |t| t.0);
         self.times = Some((first, segment.time));
         let control = Flags::SYN | Flags::FIN | Flags::RST;
-        if flags.intersects(control) {
+        if flags.intersects(control | ECHO) {
             counts.syn += u64::from(flags.contains(Flags::SYN));
             counts.fin += u64::from(flags.contains(Flags::FIN));
             counts.rst += u64::from(flags.contains(Flags::RST));
+            if !flags.contains(Flags::SYN) {
+                self.ecn.counts.ece += u64::from(flags.contains(Flags::ECE));
+                self.ecn.counts.cwr += u64::from(flags.contains(Flags::CWR));
+            }
         }
-        if !flags.contains(Flags::SYN) && flags.intersects(ECHO) {
-            self.ecn.counts.ece += u64::from(flags.contains(Flags::ECE));
-            self.ecn.counts.cwr += u64::from(flags.contains(Flags::CWR));
-        }
-        if segment.len == 0 && !flags.intersects(control) {
-            counts.pure_acks += 1;
-        }
-        if !flags.intersects(Flags::RST) && self.window != Some(segment.window) {
+        counts.pure_acks += u64::from(segment.len == 0 && !flags.intersects(control));
+        if self.window != Some(segment.window) && !flags.intersects(Flags::RST) {
             self.announce(segment, peer);
         }
-        self.counts.window_zero += u64::from(segment.window == 0 && !flags.intersects(Flags::SYN | Flags::RST));
+        if segment.window == 0 && !flags.intersects(Flags::SYN | Flags::RST) {
+            self.counts.window_zero += 1;
+        }
     }
 
     /// Records the advertised window.

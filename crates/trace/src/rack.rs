@@ -365,7 +365,9 @@ impl Rack {
 
 /// Returns the segment of an entry of the transmission order, unless the entry is stale.
 fn pending(segments: &VecDeque<Sent>, time: u64, start: u64) -> Option<usize> {
-    let i = segments.partition_point(|s| s.end <= start);
+    // Most entries are of the first segment.
+    let is_first = segments.front().is_some_and(|s| s.end > start);
+    let i = if is_first { 0 } else { segments.partition_point(|s| s.end <= start) };
     let sent = segments.get(i).filter(|s| s.start <= start && s.time == time)?;
     (!sent.held && (!sent.lost || sent.copy)).then_some(i)
 }

@@ -27,7 +27,8 @@ pub struct Tracker {
     slots: Vec<Slot>,
     /// The latest connection of each key.
     latest: HashTable<u32>,
-    last: Option<(Key, u32)>,
+    /// The connection of the last packet.
+    last: usize,
     standard: Standard,
     /// The connection that is analysed in full from its first packet on.
     followed: Option<usize>,
@@ -123,14 +124,14 @@ impl Tracker {
         if self.until_counted == 0 {
             self.count();
         }
-        let index = match self.last {
-            Some((key, index)) if key == segment.key && !opens => index as usize,
+        let index = match self.slots.get(self.last) {
+            Some(slot) if *slot.key() == segment.key && !opens => self.last,
             _ => match self.find(segment, opens) {
                 Some(index) => index,
                 None => return self.open(segment),
             },
         };
-        self.last = Some((segment.key, index as u32));
+        self.last = index;
         let Slot::Whole(connection) = &mut self.slots[index] else {
             return (index, self.take_briefly(index, segment));
         };
@@ -154,7 +155,7 @@ impl Tracker {
                 entry.insert(index as u32);
             }
         }
-        self.last = Some((segment.key, index as u32));
+        self.last = index;
         let brief = Brief::new(segment).filter(|_| self.followed != Some(index));
         let (slot, seen) = match brief {
             Some(brief) => (Slot::Brief(brief), None),
