@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -130,7 +131,10 @@ def _capture(folder: Path) -> str:
 
 def _count(arguments: list[str]) -> dict[str, int]:
     """Run `ecnlab-bench` once under Valgrind."""
+    # The analysis of a capture uses two threads if it may; the cost of their exchange varies.
+    pinned = ["taskset", "--cpu-list", str(max(os.sched_getaffinity(0)))] if arguments[0] == "trace" else []
     counted = [
+        *pinned,
         "valgrind",
         "--tool=cachegrind",
         "--cache-sim=no",
