@@ -2,25 +2,12 @@
 
 use std::num::NonZero;
 
-use crate::capture::{Capture, Totals};
-use crate::container::Interface;
+use crate::capture::{Analysis, Capture};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::packet::Segment;
 use crate::pipeline;
 use crate::tracker::Tracker;
-
-/// The complete analysis of a capture.
-pub struct Analysis {
-    /// The connections.
-    pub tracker: Tracker,
-    /// Totals of all packets.
-    pub totals: Totals,
-    /// The interfaces.
-    pub interfaces: Vec<Interface>,
-    /// The error that stopped the reading before the end of the capture.
-    pub damage: Option<TraceError>,
-}
 
 /// Reads `input` to its end; `tracker` analyses the segments that pass the filter `wanted`. If the process may use more
 /// than one processor, a second thread reads; the result is the same.
@@ -37,7 +24,7 @@ pub fn analyse(input: Input, tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> 
 }
 
 /// Reads and analyses on this thread.
-pub(crate) fn alone(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
+fn alone(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
     let damage = loop {
         let taken = capture.step(|segment| {
             if wanted(segment) {
@@ -56,3 +43,6 @@ pub(crate) fn alone(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(
     };
     Analysis { tracker, totals: capture.totals().clone(), interfaces: capture.interfaces().to_vec(), damage }
 }
+
+#[cfg(test)]
+mod tests;

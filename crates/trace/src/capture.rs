@@ -8,6 +8,7 @@ use crate::fragments::{Fragments, Whole};
 use crate::input::Input;
 use crate::link::{Frame, ip_of};
 use crate::packet::{Segment, segment};
+use crate::tracker::Tracker;
 
 /// Totals of a capture, including packets that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,4 +141,16 @@ impl Totals {
     fn broken(&mut self, snapped: bool) -> &mut u64 {
         if snapped { &mut self.cut } else { &mut self.malformed }
     }
+}
+
+/// The complete analysis of a capture.
+pub struct Analysis {
+    /// The connections.
+    pub tracker: Tracker,
+    /// Totals of all packets.
+    pub totals: Totals,
+    /// The interfaces.
+    pub interfaces: Vec<Interface>,
+    /// The error that stopped the reading before the end of the capture.
+    pub damage: Option<TraceError>,
 }

@@ -33,9 +33,9 @@ mod stream;
 mod ticks;
 mod tracker;
 
-pub use analysis::{Analysis, analyse};
+pub use analysis::analyse;
 pub use behaviour::{Behaviours, CAUSES, Direction, Receiver, Reductions, Sender, Sizes, Spacing};
-pub use capture::{Capture, Totals};
+pub use capture::{Analysis, Capture, Totals};
 pub use compare::compare;
 pub use connection::{Connection, Counts, End, Negotiation, Seen};
 pub use container::{Interface, Reader, Record};

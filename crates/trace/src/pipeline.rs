@@ -5,8 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use crate::analysis::Analysis;
-use crate::capture::{Capture, Totals};
+use crate::capture::{Analysis, Capture, Totals};
 use crate::error::TraceError;
 use crate::packet::Segment;
 use crate::tracker::Tracker;
@@ -144,6 +143,3 @@ fn follow(
     }
     None
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,8 +2,6 @@ use std::io::Cursor;
 use std::path::Path;
 
 use super::*;
-use crate::analysis::alone;
-use crate::input::Input;
 use crate::rules::Standard;
 
 /// Describes everything that an analysis has found.
@@ -20,7 +18,7 @@ fn compared(bytes: &[u8], limit: u64) -> String {
     let tracker = || Tracker::new(Standard::Rfc3168).within(limit);
     let wanted = |segment: &Segment<'_>| segment.number % 7 != 3;
     let one = described(alone(open(), tracker(), wanted));
-    assert!(one == described(analyse(open(), tracker(), wanted)), "limit {limit}: {one}");
+    assert!(one == described(pipeline::analyse(open(), tracker(), wanted)), "limit {limit}: {one}");
     one
 }
 
