@@ -82,14 +82,15 @@ pub struct EventQueue {
 impl EventQueue {
     /// Schedules an event, not before the last one popped. Of two events with equal time and class, the one pushed
     /// first is due first.
-    #[inline(always)]
+    #[inline(never)]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
-        self.put(time, (class as u64) << CLASS_SHIFT | u64::from(target));
+        self.push_inlined(time, class, target);
     }
 
-    /// [`EventQueue::push`] of an order without its sequence number.
-    #[inline(never)]
-    fn put(&mut self, time: Time, place: u64) {
+    /// [`EventQueue::push`] for the most frequent caller.
+    #[inline(always)]
+    pub fn push_inlined(&mut self, time: Time, class: Class, target: u32) {
+        let place = (class as u64) << CLASS_SHIFT | u64::from(target);
         let entry = Entry::new(time.ps(), place | self.sequence);
         self.sequence = (self.sequence + (1 << TARGET_BITS)) & SEQUENCE;
         if !self.near.insert(entry) {
@@ -100,9 +101,10 @@ impl EventQueue {
     /// Removes and returns the earliest event.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
-        let entry = match self.near.take_before(self.first_far) {
+        let first = self.near.first_bucket();
+        let entry = match first.and_then(|bucket| self.near.take_only_before(self.first_far, bucket)) {
             Some(entry) => entry,
-            None => self.take_far()?,
+            None => self.take_other(first)?,
         };
         self.near.turn_to(entry.time());
         Some(Event { time: Time::from_ps(entry.time()), order: entry.order() })
@@ -112,6 +114,12 @@ impl EventQueue {
     fn push_far(&mut self, entry: Entry) {
         self.far.push(Reverse(entry));
         self.first_far = self.first_far.min(entry);
+    }
+
+    /// Removes the earliest event if the wheel's first bucket, `bucket`, has several events or only later ones.
+    #[inline(never)]
+    fn take_other(&mut self, bucket: Option<usize>) -> Option<Entry> {
+        bucket.and_then(|bucket| self.near.take_least_before(self.first_far, bucket)).or_else(|| self.take_far())
     }
 
     #[cold]

@@ -206,7 +206,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         let (packet, row, boxed) = (link.deliver(), link.row, link.boxed);
         link.armed = link.next_event();
         if link.armed < Time::NEVER {
-            self.events.push(link.armed, Class::Link, index);
+            self.events.push_inlined(link.armed, Class::Link, index);
         }
         if boxed {
             return self.leave(index, row, packet, now);

@@ -105,17 +105,15 @@ impl Wheel {
         self.heads[bucket] = self.take_free(entry, self.heads[bucket]);
     }
 
-    /// Removes the earliest event if it is before `limit` and its bucket is not crowded.
+    /// Removes the event of the [first bucket](Wheel::first_bucket) if it is alone there and before `limit`.
     #[inline(always)]
-    pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
-        let bucket = self.first_bucket()?;
+    pub fn take_only_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
         let entry = self.slots[bucket];
         // One comparison for both: the entry of a bucket with a list is not before any limit.
-        if entry >= limit {
-            return self.take_least_before(limit, bucket);
-        }
-        self.clear_bit(bucket);
-        Some(entry)
+        (entry < limit).then(|| {
+            self.clear_bit(bucket);
+            entry
+        })
     }
 
     /// Advances the time to `time`: no earlier event will be added.
@@ -124,9 +122,9 @@ impl Wheel {
         self.cursor = time >> WIDTH_BITS;
     }
 
-    /// [`Wheel::take_before`] for a bucket with several events, or with one that is not before `limit`.
-    #[inline(never)]
-    fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
+    /// Removes the earliest event of the [first bucket](Wheel::first_bucket) if it has several, the earliest is before
+    /// `limit`, and it is not crowded.
+    pub fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
         if self.slots[bucket] != Entry::LAST {
             return None;
         }
@@ -164,7 +162,7 @@ impl Wheel {
         Some(entry)
     }
 
-    /// Passes the events of the crowded bucket, if [`Wheel::take_before`] found one, to `take`. No event is earlier.
+    /// Passes the events of the crowded bucket, if [`Wheel::take_least_before`] found one, to `take`. No event is earlier.
     pub fn empty_crowded(&mut self, mut take: impl FnMut(Entry)) {
         let Some(bucket) = self.crowded.take() else { return };
         let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
@@ -206,8 +204,8 @@ impl Wheel {
     }
 
     /// Returns the first non-empty bucket, from the cursor once around.
-    #[inline]
-    fn first_bucket(&self) -> Option<usize> {
+    #[inline(always)]
+    pub fn first_bucket(&self) -> Option<usize> {
         let at = self.cursor as usize % BUCKETS;
         let here = self.occupied[at / 64] & (!0 << (at % 64));
         if here != 0 {
