@@ -245,29 +245,29 @@ impl Hold {
     #[inline]
     pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
         let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
-        let cargo = self.place(endpoint, way);
-        self.places[cargo as usize].body = body;
+        let (cargo, place) = self.place(endpoint, way);
+        place.body = body;
         way.packet(cargo, wire_len, ecn, has_data)
     }
 
     /// [`Hold::load`] of a segment, which is copied once, directly into its slot.
     #[inline]
     pub fn load_segment(&mut self, segment: &Segment, endpoint: u32, way: &Way) -> Packet {
-        let cargo = self.place(endpoint, way);
-        self.places[cargo as usize].body = Body::Tcp(*segment);
+        let (cargo, place) = self.place(endpoint, way);
+        place.body = Body::Tcp(*segment);
         way.packet(cargo, segment.wire_len, segment.ecn, segment.len > 0)
     }
 
-    /// Allocates a slot and fills in the addressee.
+    /// Allocates a slot and fills in the addressee; returns its index and the slot.
     #[inline]
-    fn place(&mut self, endpoint: u32, way: &Way) -> u32 {
+    fn place(&mut self, endpoint: u32, way: &Way) -> (u32, &mut Cargo) {
         let place = match self.free.pop() {
             Some(place) => place,
             None => self.grow(),
         };
         let cargo = &mut self.places[place as usize];
         (cargo.endpoint, cargo.connection, cargo.from) = (endpoint, way.connection, way.from);
-        place
+        (place, cargo)
     }
 
     #[cold]

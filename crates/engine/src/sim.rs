@@ -362,7 +362,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             host.armed = deadline;
             self.events.push(deadline, Class::Timer, index);
         }
-        self.send(index, now);
+        self.send_inlined(index, now);
         if arrived || !plain {
             self.on_milestone(index, arrived, !plain, now);
         }
@@ -382,19 +382,20 @@ impl<'b, P: Probe> Sim<'b, P> {
     }
 
     /// Sends the remaining segments of the endpoint at `index`.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn send(&mut self, index: u32, now: Time) {
-        for i in 0..self.out.len() {
-            self.send_segment(i, index, now);
-        }
-        self.out.clear();
+        self.send_inlined(index, now);
     }
 
-    #[inline(never)]
-    fn send_segment(&mut self, i: usize, index: u32, now: Time) {
-        let way = &self.hosts.host(index).way;
-        let packet = self.hold.load_segment(&self.out[i], index ^ 1, way);
-        self.offer(way.first_link, packet, now);
+    /// [`Sim::send`] for the most frequent caller.
+    #[inline(always)]
+    fn send_inlined(&mut self, index: u32, now: Time) {
+        for i in 0..self.out.len() {
+            let way = &self.hosts.host(index).way;
+            let packet = self.hold.load_segment(&self.out[i], index ^ 1, way);
+            self.offer(way.first_link, packet, now);
+        }
+        self.out.clear();
     }
 
     pub(crate) fn arm_timer(&mut self, index: u32) {

@@ -150,14 +150,17 @@ impl Endpoint {
             ecn = self.tx.flight.law.codepoint().into();
         }
         let segment = Segment { flags: segment.flags | flags, ecn, ..segment };
-        let wire_len = self.wire_len(&segment);
         self.counters.segments_sent += 1;
         let sent = self.ecn.flags(segment.flags);
         if sent != EcnFlags::NONE && !segment.flags.contains(Flags::SYN) {
             self.counters.ece_sent += u64::from(sent.echo());
             self.counters.cwr_sent += u64::from(sent.cwr());
         }
-        out.push(Segment { wire_len, ..segment });
+        // Written once, in its place: a reference to the local value would make it a copy.
+        out.push(segment);
+        if let Some(segment) = out.last_mut() {
+            segment.wire_len = self.wire_len(segment);
+        }
         if self.ecn.option_len() > 0 {
             self.put_option(kind, out);
         }
