@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,11 @@ class Packets:
         events: bool,
         captures: Path | None = None,
         blocks: Blocks | None = None,
+        wanted: Collection[str] | None = None,
     ) -> dict[str, pl.DataFrame]:
-        """Return the tables of a run; those that grow are passed to ``blocks``, if given, except their last rows."""
-        return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks))
+        """Return the ``wanted`` tables of a run (None: all); those that grow are passed to ``blocks``, if given, except their last rows."""
+        tables = scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks)
+        return frames(tables if wanted is None else {name: tables[name] for name in tables if name in wanted})
 
     def instead(self, _scenario: Scenario, /) -> list[Instead]:
         """Nowhere."""

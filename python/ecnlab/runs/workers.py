@@ -35,9 +35,9 @@ def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
     """Do the run that ``task`` describes, and store it as a part. Raises RunError, Cancelled, OSError, EcnlabError."""
     tables, captures = task["tables"], task["captures"]
     large = Growing(Path(task["folder"]) / f".{task['id']}.{os.getpid()}.partial", tables, task["most"])
-    blocks = {"blocks": large.take} if isinstance(answerer, Packets) else {}
+    packets = {"blocks": large.take, "wanted": tables} if isinstance(answerer, Packets) else {}
     folder = Path(captures) if captures else None
-    found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **blocks)
+    found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **packets)
     for name in large.tables:
         large.add(name, found[name])
     files = {path.name: digests.of_file(path) for path in sorted(folder.iterdir())} if folder else {}
