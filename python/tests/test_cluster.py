@@ -205,7 +205,7 @@ def test_a_worker_with_another_binary_is_refused(experiment, tmp_path, preload, 
         said = str(error.value)
         assert "the worker tcp://127.0.0.1:" in said and f" has {found}" in said
         assert f"ecnlab {ecnlab.__version__} with binary {build()}" in said and "Install the same wheel" in said
-        assert not list((tmp_path / "out" / "parts").glob("*.parquet"))
+        assert not list((tmp_path / "out" / "parts").glob("*.arrows"))
         wrong.kill()
         processes.start_worker("right")
         sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
@@ -247,7 +247,7 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
     assert "arm blind" in str(error.value) or "arm red" in str(error.value)
     assert f"--only {dead}" in str(error.value)
     assert calls == [0, 1, 2, 3, 4]
-    assert len(list((tmp_path / "out" / "parts").glob("[!.]*.parquet"))) == 3
+    assert len(list((tmp_path / "out" / "parts").glob("[!.]*.arrows"))) == 3
     mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
     assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
 
@@ -446,7 +446,7 @@ def test_another_engine_is_refused(experiment, tmp_path):
 
 def test_only_the_files_of_the_run_are_stored_with_the_content_of_their_names(tmp_path):
     run, data = "0123456789abcdef", b"a row"
-    name = f"{run}.{digests.of_bytes(data)}.parquet"
+    name = f"{run}.{digests.of_bytes(data)}.arrows"
     large = f"{run}.packets.{digests.of_bytes(data)}.rows"
     refused = [
         ({name: b"a now"}, "content does not match its digest"),
@@ -458,6 +458,6 @@ def test_only_the_files_of_the_run_are_stored_with_the_content_of_their_names(tm
     for files, said in refused:
         with pytest.raises(ecnlab.RunError, match=said):
             receive_part(tmp_path, run, files)
-        assert not list(tmp_path.glob("*.parquet"))
+        assert not list(tmp_path.glob("*.arrows"))
     receive_part(tmp_path, run, {name: data, large: data})
     assert {path.name for path in tmp_path.iterdir()} == {name, large}

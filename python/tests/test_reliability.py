@@ -260,7 +260,7 @@ def test_part_files_that_are_damaged_are_done_again(experiment, tmp_path):
         patch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", stop)
         with pytest.raises(KeyboardInterrupt):
             ecnlab.sweep(experiment, folder)
-    found = sorted((folder / "parts").glob("[!.]*.parquet"))
+    found = sorted((folder / "parts").glob("[!.]*.arrows"))
     assert len(found) == 12
     for path in found[:5]:
         flip(path, random.Random(path.name))
@@ -450,7 +450,7 @@ def test_a_run_that_dies_kills_no_other(experiment, tmp_path, monkeypatch, how, 
         )
     assert "arm blind" in str(error.value) or "arm red" in str(error.value)
     assert calls[-1] == (8, 8)
-    assert len(list((tmp_path / "out" / "parts").glob("[!.]*.parquet"))) == 7
+    assert len(list((tmp_path / "out" / "parts").glob("[!.]*.arrows"))) == 7
     monkeypatch.undo()
     monkeypatch.setattr(workers, "_idle", [])
     calls.clear()

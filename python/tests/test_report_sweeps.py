@@ -141,7 +141,7 @@ def test_a_sweep_that_was_interrupted_has_a_page(cli, folder: Path, tmp_path: Pa
     monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ecnlab.sweep(folder / "gain.toml", tmp_path / "half", workers=1)
-    next(iter(sorted((tmp_path / "half" / "parts").glob("*.parquet")))).unlink()
+    next(iter(sorted((tmp_path / "half" / "parts").glob("*.arrows")))).unlink()
     made = cli("report", tmp_path / "half", "-o", tmp_path / "half.html")
     assert made.returncode == 0, made.stderr
     assert "11 of 12 runs are finished and 1 are missing" in (tmp_path / "half.html").read_text()

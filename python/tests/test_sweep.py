@@ -29,7 +29,7 @@ def wait_for(condition, process: subprocess.Popen[str]) -> None:
 
 
 def parts(folder: Path) -> list[Path]:
-    return sorted((folder / "parts").glob("[!.]*.parquet"))
+    return sorted((folder / "parts").glob("[!.]*.arrows"))
 
 
 def test_runs_are_paired_and_keyed(experiment, tmp_path):
@@ -105,10 +105,13 @@ def test_a_table_not_kept_is_made_by_running_again(experiment, tmp_path):
 
 def test_runs_of_another_build_are_done_again(experiment, tmp_path, monkeypatch):
     ecnlab.sweep(experiment, tmp_path / "out")
+    (tmp_path / "out" / "parts").mkdir()
+    (tmp_path / "out" / "parts" / f"{0:016x}.{0:032x}.parquet").touch()  # of version 0.2.0
     monkeypatch.setattr("ecnlab.base.provenance.build", lambda: "another")
     calls: list[tuple[int, int]] = []
     ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
     assert calls[0] == (0, 12)
+    assert not (tmp_path / "out" / "parts").exists()
 
 
 def test_a_killed_sweep_loses_only_what_was_running(slow_experiment, tmp_path):
@@ -121,7 +124,7 @@ def test_a_killed_sweep_loses_only_what_was_running(slow_experiment, tmp_path):
     assert len(saved) < 12
     with pytest.raises(ecnlab.FolderError, match="not complete"):
         ecnlab.load(folder)
-    (folder / "parts" / ".torn.parquet.1.partial").write_bytes(b"half a run")
+    (folder / "parts" / ".torn.arrows.1.partial").write_bytes(b"half a run")
     saved[0].write_bytes(b"torn")  # a file that the disk lost is done again
     calls: list[tuple[int, int]] = []
     sweep = ecnlab.sweep(slow_experiment, folder, progress=counting(calls))

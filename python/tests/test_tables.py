@@ -110,7 +110,7 @@ def test_show_of_an_unfinished_sweep_counts_the_missing_runs(cli, tmp_path, monk
     monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", stop)
     with pytest.raises(Interrupted):
         ecnlab.sweep(tmp_path / "x.toml", tmp_path / "out")
-    parts = sorted((tmp_path / "out" / "parts").glob("*.parquet"))
+    parts = sorted((tmp_path / "out" / "parts").glob("*.arrows"))
     parts[0].unlink()
     text = cli("show", "out").stdout
     assert "not complete, 2 of 3 runs are finished, 1 are missing" in text

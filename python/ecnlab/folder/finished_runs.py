@@ -1,13 +1,15 @@
 """The finished runs of a sweep in progress.
 
-Each finished run is one file, ``parts/<id>.<digest>.parquet``: a single row with the run's id, the digests of its
-captures and a column per table, which holds that table's rows. Larger tables are in separate files,
+Each finished run is one file, ``parts/<id>.<digest>.arrows``: a single row with the run's id, the digests of its
+captures and a column per table, which holds that table's rows. It is a stream of Arrow IPC, which is written and read in a
+fifth of the time of a Parquet file with as many columns. Larger tables are in separate files,
 ``parts/<id>.<table>.<digest>.rows``. When all runs are finished they are merged into one file per table, some runs at a
 time. A sweep of thousands of runs thus ends with a dozen files, and an interruption loses no finished run.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -24,7 +26,7 @@ from ecnlab.folder.names import MADE
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.streamed_tables import Growing
-from ecnlab.folder.tables import stacked, table_bytes
+from ecnlab.folder.tables import stacked
 from ecnlab.folder.verified import Files
 
 if TYPE_CHECKING:
@@ -36,12 +38,15 @@ ALWAYS: Final = "links"
 BATCH: Final = 60
 """Runs that are merged at a time."""
 
-PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
+PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.arrows")
+OLD_PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
+"""A part of version 0.2.0 or earlier: no longer read, but removed."""
+
 LARGE: Final = re.compile(r"[0-9a-f]{16}\.\w+\.[0-9a-f]+\.rows")
-OURS: Final = re.compile(rf"{PART.pattern}|{LARGE.pattern}|\..*\.partial|{re.escape(MADE)}")
+OURS: Final = re.compile(rf"{PART.pattern}|{OLD_PART.pattern}|{LARGE.pattern}|\..*\.partial|{re.escape(MADE)}")
 """All files that a sweep writes there."""
 
-NAME: Final = f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}"
+NAME: Final = f"S{16 + 1 + 2 * digests.SIZE + len('.arrows')}"
 """NumPy type for the name of a part, stored in arrays: a Python object per run would need ten times the memory."""
 
 Ids: TypeAlias = "NDArray[np.uint64]"
@@ -62,8 +67,9 @@ def write_part(
         atomic.rename(scratch, folder / f"{run}.{table}.{digests.of_file(scratch)}.rows", durable=False)
     names = pl.Series("captures", [[f"{digest} {name}" for name, digest in captures.items()]], dtype=pl.List(pl.String))
     rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
-    data = table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
-    write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
+    data = io.BytesIO()
+    pl.DataFrame([pl.Series("id", [run]), names, *rows]).write_ipc_stream(data, compression="zstd")
+    write_bytes(folder / f"{run}.{digests.of_bytes(data.getvalue())}.arrows", data.getvalue(), durable=False)
 
 
 def receive_part(folder: Path, run: str, files: Mapping[str, bytes]) -> None:
@@ -138,7 +144,7 @@ class Parts:
     def stored_captures(self) -> dict[str, dict[str, str]]:
         """Return the digests of the captures of each run that has any, by name, as stored in the parts."""
         for name in map(bytes.decode, self._names):
-            self._note_captures(_id(name), pl.read_parquet(self.folder / name, columns=["captures"]))
+            self._note_captures(_id(name), _read_part(self.folder / name))
         return self.captures()
 
     def captures(self) -> dict[str, dict[str, str]]:
@@ -184,7 +190,7 @@ class Parts:
             self.folder.rmdir()
 
     def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
-        parts = {run: pl.read_parquet(path) for run in batch if (path := self._part(run))}
+        parts = {run: _read_part(path) for run in batch if (path := self._part(run))}
         for run, part in parts.items():
             self._note_captures(run, part)
         others = [run for run in batch if run not in parts]
@@ -192,7 +198,7 @@ class Parts:
         result = {}
         for table in self.tables:
             small = [part for part in parts.values() if table in part.columns]
-            sources = [_unpacked(table, alike) for alike in _by_columns(table, small)]
+            sources = _unpacked(table, small)
             sources += [_with_id(run, path) for run in parts if (path := self._large.get((run, table)))]
             if self._old and others:
                 sources += self._old.rows(table, others)
@@ -208,19 +214,34 @@ class Parts:
             return False
 
 
+def _read_part(path: Path) -> pl.DataFrame:
+    """The row of the part ``path``."""
+    return pl.read_ipc_stream(path.read_bytes())  # Polars would read the file in many small pieces
+
+
+def _unpacked(table: str, parts: Sequence[pl.DataFrame]) -> list[pl.LazyFrame]:
+    """The rows of ``table`` in ``parts``, each with the ``id`` of its run; parts with other columns are apart."""
+    if not parts:
+        return []
+    try:
+        return [_joined(table, parts)]
+    except pl.exceptions.SchemaError:
+        return [_joined(table, alike) for alike in _by_columns(table, parts)]
+
+
+def _joined(table: str, parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
+    """The rows of ``table`` in ``parts``. Raises SchemaError if it has other columns in some of them."""
+    # Assembled directly: a query for each part would take most of the time.
+    columns = [pl.concat([part[name] for part in parts]) for name in ("id", table)]
+    return pl.DataFrame(columns).lazy().explode(table).unnest(table)
+
+
 def _by_columns(table: str, parts: Sequence[pl.DataFrame]) -> Iterable[list[pl.DataFrame]]:
     """The ``parts`` by the columns that they have in ``table``: those of their runs' own laws."""
     alike: dict[pl.DataType, list[pl.DataFrame]] = {}
     for part in parts:
-        alike.setdefault(part.get_column(table).dtype, []).append(part)  # a whole schema takes longer
+        alike.setdefault(part.get_column(table).dtype, []).append(part)
     return alike.values()
-
-
-def _unpacked(table: str, parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
-    """The rows of ``table`` in parts that have the same columns, each with the ``id`` of its run."""
-    # Assembled directly: a query for each part would take most of the time.
-    columns = [pl.concat([part[name] for part in parts]) for name in ("id", table)]
-    return pl.DataFrame(columns).lazy().explode(table).unnest(table)
 
 
 def _names(folder: Path) -> NDArray[np.bytes_]:
