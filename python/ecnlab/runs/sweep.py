@@ -34,6 +34,7 @@ from ecnlab.runs.sweep_doing import Executor, Progress, Todo, cores, do_runs, wo
 from ecnlab.runs.sweep_merge import merge
 from ecnlab.runs.sweep_result import SPECS, Sweep
 from ecnlab.runs.sweep_runs import one_of_each, run_ids
+from ecnlab.runs.workers import begin
 from ecnlab.scenario import metrics
 from ecnlab.scenario.files import read_experiment
 
@@ -80,6 +81,8 @@ def sweep(
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder):
         clock, began = perf_counter(), datetime.now(UTC)
+        if engine == PACKETS and cluster is None and not (folder / MANIFEST).exists():
+            _begin_workers(question, workers)
         parts, tapping = Parts(folder, wanted, answerer.build), Taps(folder, capture)
         parts.clean()
         tapping.clean()
@@ -103,6 +106,12 @@ def sweep(
         write_json(folder / MANIFEST, manifest)
         parts.forget()
     return Sweep(folder, manifest)
+
+
+def _begin_workers(question: Experiment, workers: int | None) -> None:
+    """Start the workers for a sweep without finished runs, while this process loads NumPy and Polars."""
+    fit = workers_that_fit(run.scenario for run in one_of_each(question))
+    begin(min(workers or cores(), fit, len(question)))
 
 
 @contextmanager

@@ -12,6 +12,8 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, Final
@@ -58,6 +60,10 @@ class Worker:
         self._begins = threading.Lock()
         self.stopped = False
         """The process was asked to end and cannot be used any more."""
+
+    def begin(self) -> None:
+        """Start the process, if it is not running."""
+        self._running()
 
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the result of `do`, or of `isolated.write` for a task with a folder ``scratch``, by the simulator.
@@ -161,6 +167,14 @@ def _error(said: Mapping[str, Any]) -> BaseException:
 _idle: list[Worker] = []
 
 
+def begin(number: int) -> None:
+    """Start workers until ``number`` have nothing to do: they load their libraries before there is a run for them."""
+    while len(_idle) < number:
+        one = Worker()
+        one.begin()
+        _idle.append(one)
+
+
 @contextmanager
 def worker() -> Iterator[Worker]:
     """A worker of one's own: one that has nothing to do, or a new one."""
@@ -199,6 +213,7 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     tasks: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(asked, tasks), daemon=True).start()
+    import_module("polars")
     answerer = Packets()
     while True:
         answers.write(json.dumps(_answer(answerer, json.loads(tasks.get()))) + "\n")
@@ -212,11 +227,18 @@ def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
     os._exit(0)
 
 
+@lru_cache(maxsize=1)
+def _without_files(path: str, text: str) -> Scenario:
+    """The scenario of ``text``, which names no files: replicates have the same. The module of a law would keep its state."""
+    return Scenario(path, text)
+
+
 def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
     try:
         os.chdir(task["cwd"])  # paths are relative to the folder of the parent process
         scenario_files.refuse_changed(task["files"])
-        scenario = Scenario(task["path"], task["text"])
+        read = Scenario if task["files"] else _without_files
+        scenario = read(task["path"], task["text"])
         if scenario.hash != task["hash"]:
             scenario_files.refuse_changed(task["files"])
             return {
