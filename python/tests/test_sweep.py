@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -112,6 +113,14 @@ def test_runs_of_another_build_are_done_again(experiment, tmp_path, monkeypatch)
     ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
     assert calls[0] == (0, 12)
     assert not (tmp_path / "out" / "parts").exists()
+
+
+def test_only_a_new_sweep_starts_its_workers_early(experiment, tmp_path, monkeypatch):
+    begun: list[int] = []
+    monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "begin", begun.append)
+    for _ in range(2):
+        ecnlab.sweep(experiment, tmp_path / "out", workers=2)
+    assert begun == [2]
 
 
 def test_a_killed_sweep_loses_only_what_was_running(slow_experiment, tmp_path):

@@ -1,8 +1,8 @@
 """The finished runs of a sweep in progress.
 
 Each finished run is one file, ``parts/<id>.<digest>.arrows``: a single row with the run's id, the digests of its
-captures and a column per table, which holds that table's rows. It is a stream of Arrow IPC, which is written and read in a
-fifth of the time of a Parquet file with as many columns. Larger tables are in separate files,
+captures and a column per table, which holds that table's rows. It is a stream of Arrow IPC, which is written and read in less
+than a fifth of the time of a Parquet file with as many columns. Larger tables are in separate files,
 ``parts/<id>.<table>.<digest>.rows``. When all runs are finished they are merged into one file per table, some runs at a
 time. A sweep of thousands of runs thus ends with a dozen files, and an interruption loses no finished run.
 """
