@@ -2,7 +2,7 @@
 
 use ecnlab_aqm::{DropReason, Item, MarkReason, Owed, Watch};
 use ecnlab_base::Time;
-use ecnlab_wire::{Flags, Seq};
+use ecnlab_wire::{Ecn, Flags, Seq};
 
 use crate::capture::Taps;
 use crate::link::WatchWire;
@@ -111,7 +111,46 @@ pub struct PacketLog {
     room: usize,
 }
 
-type Row = (Time, u32, PacketEvent, Packet, Cargo);
+/// One event, with only what the table shows: rows are moved when they are sorted.
+#[derive(Clone, Copy)]
+struct Row {
+    time: Time,
+    link: u32,
+    flow: u32,
+    connection: u32,
+    seq: Seq,
+    ack: Seq,
+    len: u32,
+    wire_len: u32,
+    flags: Flags,
+    event: PacketEvent,
+    ecn: Ecn,
+    /// Index in [`PROTOCOLS`].
+    protocol: u8,
+    from_sender: bool,
+}
+
+impl Row {
+    fn new(time: Time, link: u32, event: PacketEvent, packet: &Packet, cargo: &Cargo) -> Row {
+        let (seq, ack, flags) = numbers(&cargo.body);
+        Row {
+            time,
+            link,
+            flow: packet.flow(),
+            connection: cargo.connection,
+            seq,
+            ack,
+            len: cargo.body.payload(),
+            wire_len: packet.wire_len(),
+            flags,
+            event,
+            ecn: packet.ecn(),
+            protocol: protocol(&cargo.body),
+            // Packets for the `to` end were sent by the `from` end.
+            from_sender: !cargo.endpoint.is_multiple_of(2),
+        }
+    }
+}
 
 impl PacketLog {
     /// Creates an empty log that passes on its rows in blocks of `block`; never if `block` is [`usize::MAX`].
@@ -122,14 +161,14 @@ impl PacketLog {
     /// Departures are replayed when a link is next accessed, so links interleave out of order; each link's events are
     /// in order, and a stable sort preserves this.
     fn sort(&mut self) {
-        self.rows.sort_by_key(|&(time, link, ..)| (time, link));
+        self.rows.sort_by_key(|row| (row.time, row.link));
     }
 }
 
 impl Probe for PacketLog {
     fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold) {
         if event != PacketEvent::Arrive {
-            self.rows.push((at, link, event, *packet, *hold.cargo(packet.cargo())));
+            self.rows.push(Row::new(at, link, event, packet, hold.cargo(packet.cargo())));
         }
     }
 
@@ -143,7 +182,7 @@ impl Probe for PacketLog {
         }
         self.sort();
         // More events may follow at `now` itself, on links that sort before these.
-        let ready = self.rows.partition_point(|row| row.0 < now);
+        let ready = self.rows.partition_point(|row| row.time < now);
         let block = table(&self.rows[..ready], labels);
         self.rows.drain(..ready);
         self.room = self.block.saturating_add(2 * self.rows.len());
@@ -158,21 +197,20 @@ impl Probe for PacketLog {
 
 fn table(rows: &[Row], labels: &Labels) -> Table {
     let mut t = Table::new("packets");
-    t.f64("time_s", rows.iter().map(|r| r.0.as_secs()));
-    t.u64("time_ps", rows.iter().map(|r| r.0.ps()));
-    t.text("link", rows.iter().map(|r| r.1), &labels.links);
-    t.text("event", rows.iter().map(|r| r.2 as u32), &EVENT_NAMES.map(str::to_owned));
-    t.text("flow", rows.iter().map(|r| r.3.flow()), &labels.flows);
-    t.u32("connection", rows.iter().map(|r| r.4.connection));
-    // Packets for the `to` end were sent by the `from` end.
-    t.bool("from_sender", rows.iter().map(|r| !r.4.endpoint.is_multiple_of(2)));
-    t.text("protocol", rows.iter().map(|r| protocol(&r.4.body)), &PROTOCOLS.map(str::to_owned));
-    t.u32("seq", rows.iter().map(|r| numbers(&r.4.body).0.0));
-    t.u32("ack", rows.iter().map(|r| numbers(&r.4.body).1.0));
-    t.u32("len", rows.iter().map(|r| r.4.body.payload()));
-    t.u32("wire_len", rows.iter().map(|r| r.3.wire_len()));
-    t.u32("ecn", rows.iter().map(|r| u32::from(r.3.ecn().bits())));
-    t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.4.body).2.bits())));
+    t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
+    t.u64("time_ps", rows.iter().map(|r| r.time.ps()));
+    t.text("link", rows.iter().map(|r| r.link), &labels.links);
+    t.text("event", rows.iter().map(|r| r.event as u32), &EVENT_NAMES.map(str::to_owned));
+    t.text("flow", rows.iter().map(|r| r.flow), &labels.flows);
+    t.u32("connection", rows.iter().map(|r| r.connection));
+    t.bool("from_sender", rows.iter().map(|r| r.from_sender));
+    t.text("protocol", rows.iter().map(|r| r.protocol.into()), &PROTOCOLS.map(str::to_owned));
+    t.u32("seq", rows.iter().map(|r| r.seq.0));
+    t.u32("ack", rows.iter().map(|r| r.ack.0));
+    t.u32("len", rows.iter().map(|r| r.len));
+    t.u32("wire_len", rows.iter().map(|r| r.wire_len));
+    t.u32("ecn", rows.iter().map(|r| r.ecn.bits().into()));
+    t.u32("flags", rows.iter().map(|r| r.flags.bits().into()));
     t
 }
 
@@ -208,7 +246,7 @@ impl Probe for Recorder<'_> {
 const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];
 
 /// Index in [`PROTOCOLS`].
-fn protocol(body: &Body) -> u32 {
+fn protocol(body: &Body) -> u8 {
     match body {
         Body::Tcp(_) => 0,
         Body::Datagram(_) => 1,
