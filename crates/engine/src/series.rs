@@ -25,8 +25,6 @@ struct QueueRow {
     /// Counts since the start of the run.
     counts: Kind,
     sojourns: Sojourns,
-    /// Columns in the order of [`Recorded::queue_series`].
-    law: Vec<f64>,
 }
 
 /// Sojourn times of the packets that left within the interval, in seconds; NaN if none left.
@@ -57,8 +55,6 @@ struct FlowRow {
     /// Payload that ACKs reported as marked, over all connections.
     marked: u64,
     signals: FlowSignals,
-    /// Columns in the order of [`Series::window`].
-    law: Vec<f64>,
 }
 
 /// Samples not yet passed on.
@@ -68,10 +64,14 @@ pub struct Series {
     /// Columns that the window laws of senders add to `flow_series`.
     window: Vec<Column>,
     queues: Vec<QueueRow>,
+    /// The columns of [`Recorded::queue_series`] of each row of `queues`.
+    queue_laws: Vec<f64>,
     classes: Vec<ClassRow>,
     /// Names of classes, concatenated in the order of the links.
     class_names: Vec<String>,
     flows: Vec<FlowRow>,
+    /// The columns of `window` of each row of `flows`.
+    flow_laws: Vec<f64>,
 }
 
 impl Series {
@@ -82,9 +82,11 @@ impl Series {
             recorded: plan.recorded(),
             window: WindowLaw::columns(laws),
             queues: Vec::new(),
+            queue_laws: Vec::new(),
             classes: Vec::new(),
             class_names: Vec::new(),
             flows: Vec::new(),
+            flow_laws: Vec::new(),
         }
     }
 
@@ -99,9 +101,9 @@ impl Series {
             let queue = link.queue();
             let (packets, bytes) = (queue.packets() as u64, queue.bytes());
             let columns = self.recorded.queue_series.iter();
-            let law = columns.map(|column| queue.value(column.name).unwrap_or(f64::NAN)).collect();
+            self.queue_laws.extend(columns.map(|column| queue.value(column.name).unwrap_or(f64::NAN)));
             let counts = queue.counters().total().all();
-            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, counts, sojourns, law });
+            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, counts, sojourns });
             for sample in queue.class_samples(&self.recorded.class_series) {
                 self.classes.push(ClassRow { time: now, link: i as u32, class, sample });
                 class += 1;
@@ -112,11 +114,11 @@ impl Series {
             let Some(&connection) = flow.live.last() else { continue };
             let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
             let columns = self.window.iter();
-            let law = columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)).collect();
+            self.flow_laws.extend(columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)));
             let totals = flow.totals(hosts);
             let (delivered, marked) = (totals.delivered, totals.tcp[Side::From.index()].bytes_marked);
             let (sample, signals) = (endpoint.sample(), signals.of(i));
-            self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered, marked, signals, law });
+            self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered, marked, signals });
         }
     }
 
@@ -126,6 +128,7 @@ impl Series {
         if self.queues.len() >= most {
             full.push(self.queue_table(links));
             self.queues.clear();
+            self.queue_laws.clear();
         }
         if self.classes.len() >= most {
             full.extend(self.class_table(links));
@@ -134,6 +137,7 @@ impl Series {
         if self.flows.len() >= most {
             full.push(self.flow_table(flows));
             self.flows.clear();
+            self.flow_laws.clear();
         }
         full
     }
@@ -186,9 +190,7 @@ impl Series {
         for (i, (name, _)) in QUANTILES.iter().enumerate() {
             t.f64(name, rows.iter().map(|r| r.sojourns.quantiles[i]));
         }
-        for (i, column) in self.recorded.queue_series.iter().enumerate() {
-            t.f64(column.name, rows.iter().map(|r| r.law[i]));
-        }
+        add_laws(&mut t, &self.recorded.queue_series, &self.queue_laws);
         t
     }
 
@@ -208,10 +210,15 @@ impl Series {
         t.u64("early_drops", rows.iter().map(|r| r.signals.early));
         t.u64("forced_drops", rows.iter().map(|r| r.signals.forced));
         t.u64("tail_drops", rows.iter().map(|r| r.signals.tail));
-        for (i, column) in self.window.iter().enumerate() {
-            t.f64(column.name, rows.iter().map(|r| r.law[i]));
-        }
+        add_laws(&mut t, &self.window, &self.flow_laws);
         t
+    }
+}
+
+/// Adds `columns`, whose `values` are stored row by row.
+fn add_laws(table: &mut Table, columns: &[Column], values: &[f64]) {
+    for (i, column) in columns.iter().enumerate() {
+        table.f64(column.name, values.iter().skip(i).step_by(columns.len()).copied());
     }
 }
 
