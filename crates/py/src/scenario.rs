@@ -160,10 +160,10 @@ impl Scenario {
         let cancel = cancel.map_or_else(Arc::default, |cancel| cancel.get().0.clone());
         let cancel = &cancel;
         let scenario = &self.0;
+        let mut taker = blocks.map(tables::Taker::new);
         let output = py.detach(|| {
             let mut plan = scenario.plan(seed);
             plan.packet_events |= events;
-            let mut taker = blocks.map(tables::Taker::new);
             let (output, raised) = in_run(cancel.clone(), |halt| {
                 let stops = (&**cancel, halt);
                 match captures {
@@ -180,11 +180,12 @@ impl Scenario {
                 return Err(captures::Failure::Raised(raised));
             }
             // A run stops when a block is rejected; the receiver's exception is then the reason.
-            match taker.and_then(|taker| taker.raised) {
+            match taker.as_mut().and_then(|taker| taker.raised.take()) {
                 Some(raised) => Err(captures::Failure::Raised(raised)),
                 None => output,
             }
         });
-        tables::to_python(py, output.map_err(PyErr::from)?.tables)
+        let rest = output.map_err(PyErr::from)?.tables;
+        if taker.is_some_and(|taker| taker.has_passed) { tables::arrays(py, rest) } else { tables::to_python(py, rest) }
     }
 }

@@ -1,4 +1,4 @@
-//! The engine's tables: long columns as NumPy arrays that take over the engine's memory, short columns as lists.
+//! The engine's tables: as NumPy arrays that take over the engine's memory, or, if there are few values, as lists.
 
 use ecnlab_engine::{Blocks, Column, Table};
 use numpy::IntoPyArray;
@@ -6,22 +6,34 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Most rows of a column that becomes a list. A run with only such columns does not import NumPy, which takes as long as
-/// lists of more than a million values. Blocks of growing tables are longer.
-const SHORT: usize = 1 << 14;
+/// Most values of all tables together that become lists. A run with only lists does not import NumPy, which takes longer
+/// than lists of so many values.
+const LISTED: usize = 1 << 20;
 
-/// `{table: {column: values}}`. The values of a long column are an array, or `(codes, names)` for text; those of a short
-/// column are its Polars type and a list, in which `None` replaces NaN.
+/// `{table: {column: values}}`. If there are few values, those of a column are its Polars type and a list, in which `None`
+/// replaces NaN; otherwise they are those of [`arrays`].
 pub fn to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
+    let count: usize = tables.iter().map(|table| table.rows() * table.columns.len()).sum();
+    all(py, tables, if count > LISTED { array } else { list })
+}
+
+/// `{table: {column: values}}`. The values of a column are an array, or `(codes, names)` for text.
+pub fn arrays(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
+    all(py, tables, array)
+}
+
+fn all(py: Python<'_>, tables: Vec<Table>, values: Values) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     for table in tables {
         let name = table.name.clone();
-        all.set_item(name, columns(py, table)?)?;
+        all.set_item(name, columns(py, table, values)?)?;
     }
     Ok(all)
 }
 
-fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+type Values = for<'py> fn(Python<'py>, Column) -> PyResult<Bound<'py, PyAny>>;
+
+fn columns(py: Python<'_>, table: Table, values: Values) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         columns.set_item(name, values(py, column)?)?;
@@ -29,9 +41,11 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
-/// Passes blocks of tables to a Python function: its name, and its columns as in [`to_python`].
+/// Passes blocks of tables to a Python function: the name of the table, and its columns as in [`arrays`].
 pub struct Taker {
     function: Py<PyAny>,
+    /// A block was passed on, so NumPy is imported.
+    pub has_passed: bool,
     /// Exception raised by the function.
     pub raised: Option<PyErr>,
 }
@@ -39,23 +53,21 @@ pub struct Taker {
 impl Taker {
     /// Creates a receiver that calls `function`.
     pub fn new(function: Py<PyAny>) -> Taker {
-        Taker { function, raised: None }
+        Taker { function, has_passed: false, raised: None }
     }
 }
 
 impl Blocks for Taker {
     fn take(&mut self, block: Table) -> bool {
+        self.has_passed = true;
         let name = block.name.clone();
-        let call = |py: Python<'_>| self.function.call1(py, (name, columns(py, block)?)).map(drop);
+        let call = |py: Python<'_>| self.function.call1(py, (name, columns(py, block, array)?)).map(drop);
         self.raised = Python::attach(call).err();
         self.raised.is_none()
     }
 }
 
-fn values(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
-    if column.len() > SHORT {
-        return array(py, column);
-    }
+fn list(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
     match column {
         Column::U64(values) => ("UInt64", values).into_bound_py_any(py),
         Column::U32(values) => ("UInt32", values).into_bound_py_any(py),
