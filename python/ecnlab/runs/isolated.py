@@ -26,18 +26,18 @@ def write(answerer: Packets, scenario: Scenario, task: Mapping[str, Any]) -> dic
     For `read`. Tables that became large are in ``stored`` and in files of Parquet, which remain.
     """
     scratch, captures = Path(task["scratch"]), task["captures"]
-    growing = Growing(scratch, most=task["most"])
-    tables = answerer.tables(
-        scenario,
-        task["seed"],
-        events=task["events"],
-        captures=Path(captures) if captures else None,
-        blocks=growing.take,
-    )
-    stored = growing.tables
-    for name in stored:
-        growing.add(name, tables[name])
-        growing.finish(name, scratch / f"{name}.parquet")
+    with Growing(scratch, most=task["most"]) as growing:
+        tables = answerer.tables(
+            scenario,
+            task["seed"],
+            events=task["events"],
+            captures=Path(captures) if captures else None,
+            blocks=growing.take,
+        )
+        stored = growing.tables
+        for name in stored:
+            growing.add(name, tables[name])
+            growing.finish(name, scratch / f"{name}.parquet")
     for name in tables.keys() - stored:
         tables[name].write_ipc(scratch / f"{name}{_HELD}")
     return {"order": list(tables), "stored": stored}

@@ -312,7 +312,22 @@ def _tables(
     """
     if isinstance(answerer, Packets) and laws(scenario):
         return _isolated(scenario, seed, events, captures, scratch)
-    growing = Growing(scratch)
+    with Growing(scratch) as growing:
+        tables = _simulated(answerer, scenario, seed, events, captures, growing)
+        if not growing.tables:
+            return tables
+        stored = {name: scratch / f"{name}.parquet" for name in growing.tables}
+        for name, path in stored.items():
+            growing.add(name, tables[name])
+            growing.finish(name, path)
+    held = {name: rows for name, rows in tables.items() if name not in stored}
+    return _Parted(held, stored, list(tables))
+
+
+def _simulated(
+    answerer: Answerer, scenario: Scenario, seed: int, events: bool, captures: Path | None, growing: Growing
+) -> Mapping[str, pl.DataFrame]:
+    """Return the tables of a run in another thread; of those in ``growing``, the last rows."""
     # Other engines return complete tables.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
     with futures.ThreadPoolExecutor(2) as pool:
@@ -325,14 +340,7 @@ def _tables(
         except BaseException:
             answerer.stop()
             raise
-    if not growing.tables:
-        return tables
-    stored = {name: scratch / f"{name}.parquet" for name in growing.tables}
-    for name, path in stored.items():
-        growing.add(name, tables[name])
-        growing.finish(name, path)
-    held = {name: rows for name, rows in tables.items() if name not in stored}
-    return _Parted(held, stored, list(tables))
+    return tables
 
 
 def _prepare_tables(pool: futures.ThreadPoolExecutor) -> None:

@@ -40,20 +40,20 @@ def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]
     values = _Values(list(experiment.metrics))
     with whole_folder(folder / "tables") as scratch, _only_new_garbage():
         blocks = scratch / ".blocks"
-        growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
-        for ids, tables in parts.batches(map(experiment.id, map(int, first_of_each_id(experiment)))):
-            frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
-            values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
-            for name, rows in tables.items():
-                for piece in [frames[name]] if name in frames else pieces(rows):
-                    growing.add(name, piece)
-            # Polars frames are in reference cycles, which Python collects too late for a sweep of many runs.
-            gc.collect()
-        made = [name for name in parts.tables if name in growing.tables]
-        _refuse_missing(experiment, made)
-        _add_keyed(experiment, values, growing)
-        for name in ("runs", "metrics", *made):
-            growing.finish(name, scratch / f"{name}.parquet")
+        with Growing(blocks, most=inf, block_rows=MERGED_ROWS) as growing:
+            for ids, tables in parts.batches(map(experiment.id, map(int, first_of_each_id(experiment)))):
+                frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
+                values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
+                for name, rows in tables.items():
+                    for piece in [frames[name]] if name in frames else pieces(rows):
+                        growing.add(name, piece)
+                # Polars frames are in reference cycles, which Python collects too late for a sweep of many runs.
+                gc.collect()
+            made = [name for name in parts.tables if name in growing.tables]
+            _refuse_missing(experiment, made)
+            _add_keyed(experiment, values, growing)
+            for name in ("runs", "metrics", *made):
+                growing.finish(name, scratch / f"{name}.parquet")
         shutil.rmtree(blocks, ignore_errors=True)
         write_json(scratch / MADE, {**parts.made(), "files": digests_of(scratch), "captures": parts.captures()})
     return {name: folder / "tables" / f"{name}.parquet" for name in made}

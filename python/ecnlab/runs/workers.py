@@ -36,14 +36,16 @@ DIED: Final = "died"
 def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
     """Do the run that ``task`` describes, and store it as a part. Raises RunError, Cancelled, OSError, EcnlabError."""
     tables, captures = task["tables"], task["captures"]
-    large = Growing(Path(task["folder"]) / f".{task['id']}.{os.getpid()}.partial", tables, task["most"])
-    packets = {"blocks": large.take, "wanted": tables} if isinstance(answerer, Packets) else {}
+    blocks = Path(task["folder"]) / f".{task['id']}.{os.getpid()}.partial"
     folder = Path(captures) if captures else None
-    found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **packets)
-    for name in large.tables:
-        large.add(name, found[name])
-    files = {path.name: digests.of_file(path) for path in sorted(folder.iterdir())} if folder else {}
-    write_part(Path(task["folder"]), task["id"], {name: found[name] for name in tables if name in found}, files, large)
+    with Growing(blocks, tables, task["most"]) as large:
+        packets = {"blocks": large.take, "wanted": tables} if isinstance(answerer, Packets) else {}
+        found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **packets)
+        for name in large.tables:
+            large.add(name, found[name])
+        files = {path.name: digests.of_file(path) for path in sorted(folder.iterdir())} if folder else {}
+        part = {name: found[name] for name in tables if name in found}
+        write_part(Path(task["folder"]), task["id"], part, files, large)
 
 
 _ADMITTED: Final = {"ECNLAB_LAWS": "on", "ECNLAB_MAX_MEMORY": "1000000000 GB"}
