@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from ecnlab.base.lazy_imports import pl
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 class WrittenParquet:
@@ -58,14 +60,17 @@ class WrittenParquet:
 
         try:
             rows = register_io_source(lambda *_pushed_down: self._arriving(), schema=self.schema)
-            rows.sink_parquet(self.path, compression="zstd", row_group_size=self._row_group)
-        except pl.exceptions.PolarsError as error:
-            self._failure = _as_os_error(error, self.path)
-        except BaseException as error:  # raised again where the rows come from
-            self._failure = error
+            with self.path.open("wb") as file:
+                output = cast("BinaryIO", _Output(file, self._fail))
+                rows.sink_parquet(output, compression="zstd", row_group_size=self._row_group)
+        except BaseException as error:  # raised where the rows come from
+            self._fail(error)
         finally:
             for _ in self._arriving():  # after a failure `put` and `end` must not wait
                 pass
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = self._failure or error
 
     def _arriving(self) -> Iterator[pl.DataFrame]:
         while not self._ended:
@@ -76,8 +81,18 @@ class WrittenParquet:
                 yield rows
 
 
-def _as_os_error(error: pl.exceptions.PolarsError, path: Path) -> OSError:
-    number = re.search(r"\(os error (\d+)\)", str(error))
-    if number:
-        return OSError(int(number[1]), os.strerror(int(number[1])), str(path))
-    return OSError(errno.EIO, f"cannot be written: {error}", str(path))
+class _Output(io.RawIOBase):
+    """Passes bytes to ``file`` and errors to ``fail``: Polars reports them only at the end, in its own error."""
+
+    def __init__(self, file: BinaryIO, fail: Callable[[BaseException], None]) -> None:
+        self._file, self._fail = file, fail
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self._fail(OSError(error.errno, error.strerror, self._file.name))
+            raise
