@@ -1,7 +1,7 @@
-"""Analysis of a capture of a million packets, relative to tcptrace, and to tshark for the ECN fields.
+"""Analysis of a capture of 970,000 packets, relative to tcptrace, and to tshark for the ECN fields.
 
 Timed are whole processes, start and reading included: `ecnlab-bench trace`, `tcptrace -n -l -r` and `tshark -T fields`, on one
-core in turn. The row of two cores runs ecnlab's analysis on two.
+core in turn. With two cores a second thread reads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from measuring import HERE, Options, Row, alternate, execute, medians, missing
 
 SCENARIO = HERE / "trace.toml"
-"""Fifty flows, half of them with ECN, through RED: marks, losses, retransmissions, SACK; 1.1 million packets."""
+"""Fifty flows, half of them with ECN, through RED: marks, losses, retransmissions, SACK; 970,000 packets."""
 
 ECN_FIELDS = ("frame.time_epoch", "tcp.stream", "ip.dsfield.ecn", "tcp.flags.ece", "tcp.flags.cwr")
 
