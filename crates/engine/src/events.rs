@@ -1,8 +1,8 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
-//! Near-future events are in a [wheel](wheel), the others in a heap; the earlier of the two first events is next.
-//! Events are not moved, so each is handled only twice; only where very many are due at the same time, as with flows
-//! that start together, they move on to the heap.
+//! Near-future events are in a [wheel](wheel), the others in a heap. Where many are due within a microsecond, as in
+//! fast networks, the events of that bucket of the wheel are sorted when it is reached. The earliest of the first events
+//! of wheel, sorted bucket and heap is next.
 
 mod wheel;
 
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use ecnlab_base::Time;
 
-use wheel::{Entry, Wheel};
+use wheel::{Entry, Least, Wheel};
 
 /// Kind of an event; the order breaks ties at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +30,9 @@ pub enum Class {
     /// Time series are sampled: after all other events at that time.
     Sample,
 }
+
+/// Length from which the sorted events of a bucket are not sorted again with later ones of it.
+const LONG: usize = 128;
 
 const TARGET_BITS: u32 = 28;
 const CLASS_SHIFT: u32 = 61;
@@ -71,9 +74,11 @@ impl Event {
 /// Pending events, earliest first.
 pub struct EventQueue {
     near: Wheel,
+    /// Events of a crowded bucket of `near`, latest first.
+    sorted: Vec<Entry>,
     far: BinaryHeap<Reverse<Entry>>,
-    /// The first of `far`; [`Entry::LAST`] if there is none.
-    first_far: Entry,
+    /// The first of `sorted` and `far`; [`Entry::LAST`] if there is none.
+    first_other: Entry,
     /// Counts pushes modulo 2^33, shifted to its position in an order; two events at the same time are never that far
     /// apart.
     sequence: u64,
@@ -102,7 +107,7 @@ impl EventQueue {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
         let first = self.near.first_bucket();
-        let entry = match first.and_then(|bucket| self.near.take_only_before(self.first_far, bucket)) {
+        let entry = match first.and_then(|bucket| self.near.take_only_before(self.first_other, bucket)) {
             Some(entry) => entry,
             None => self.take_other(first)?,
         };
@@ -113,27 +118,56 @@ impl EventQueue {
     #[cold]
     fn push_far(&mut self, entry: Entry) {
         self.far.push(Reverse(entry));
-        self.first_far = self.first_far.min(entry);
+        self.first_other = self.first_other.min(entry);
     }
 
     /// Removes the earliest event if the wheel's first bucket, `bucket`, has several events or only later ones.
     #[inline(never)]
     fn take_other(&mut self, bucket: Option<usize>) -> Option<Entry> {
-        bucket.and_then(|bucket| self.near.take_least_before(self.first_far, bucket)).or_else(|| self.take_far())
+        if let Some(bucket) = bucket {
+            match self.near.take_least_before(self.first_other, bucket) {
+                Least::Is(entry) => return Some(entry),
+                Least::Crowd => self.empty(bucket),
+                Least::NotBefore => {}
+            }
+        }
+        let entry = self.first_other;
+        if self.sorted.last() == Some(&entry) {
+            self.sorted.pop();
+        } else {
+            self.far.pop()?;
+        }
+        self.first_other = self.first_of_others();
+        Some(entry)
     }
 
-    #[cold]
-    fn take_far(&mut self) -> Option<Entry> {
-        self.near.empty_crowded(|entry| self.far.push(Reverse(entry)));
-        let Reverse(entry) = self.far.pop()?;
-        self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
-        Some(entry)
+    /// Moves the events of `bucket` to `sorted`; to `far` if `sorted` is long, so that it is not sorted too often.
+    #[inline(never)]
+    fn empty(&mut self, bucket: usize) {
+        if self.sorted.len() < LONG {
+            self.near.empty(bucket, |entry| self.sorted.push(entry));
+            self.sorted.sort_unstable_by(|a, b| b.cmp(a));
+        } else {
+            self.near.empty(bucket, |entry| self.far.push(Reverse(entry)));
+        }
+        self.first_other = self.first_of_others();
+    }
+
+    fn first_of_others(&self) -> Entry {
+        let far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
+        self.sorted.last().map_or(far, |&sorted| sorted.min(far))
     }
 }
 
 impl Default for EventQueue {
     fn default() -> EventQueue {
-        EventQueue { near: Wheel::default(), far: BinaryHeap::new(), first_far: Entry::LAST, sequence: 0 }
+        EventQueue {
+            near: Wheel::default(),
+            sorted: Vec::new(),
+            far: BinaryHeap::new(),
+            first_other: Entry::LAST,
+            sequence: 0,
+        }
     }
 }
 
@@ -165,7 +199,7 @@ mod tests {
             let event = q.pop().unwrap();
             assert_eq!(event.time.ps(), ps);
             if i == 0 {
-                assert_eq!(q.far.len(), 2_999);
+                assert_eq!(q.sorted.len(), 2_999);
                 q.push(Time::from_ps(2), Class::Link, 9_999);
             }
             if i == 1_999 {

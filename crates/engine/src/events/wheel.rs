@@ -32,8 +32,18 @@ const WIDTH_BITS: u32 = 20;
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
-/// A bucket with more nodes is crowded: walking it for each of its events would be quadratic.
-const CROWD: u32 = 128;
+/// A bucket with more nodes is crowded: sorting it takes less than walking it for each of its events.
+const CROWD: u32 = 6;
+
+/// The earliest event of a bucket with several.
+pub enum Least {
+    /// Removed, as it was before the limit.
+    Is(Entry),
+    /// The limit is earlier, or the bucket has only one event.
+    NotBefore,
+    /// The bucket has too many events to search.
+    Crowd,
+}
 
 #[derive(Clone, Copy)]
 struct Node {
@@ -56,8 +66,6 @@ pub struct Wheel {
     free: u32,
     /// Bucket of the last event removed; no event is in an earlier one.
     cursor: u64,
-    /// A crowded bucket, from which no event was removed.
-    crowded: Option<usize>,
 }
 
 impl Default for Wheel {
@@ -70,7 +78,6 @@ impl Default for Wheel {
             nodes: Vec::new(),
             free: NONE,
             cursor: 0,
-            crowded: None,
         }
     }
 }
@@ -124,29 +131,32 @@ impl Wheel {
 
     /// Removes the earliest event of the [first bucket](Wheel::first_bucket) if it has several, the earliest is before
     /// `limit`, and it is not crowded.
-    pub fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
+    pub fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Least {
         if self.slots[bucket] != Entry::LAST {
-            return None;
+            return Least::NotBefore;
         }
         let (mut least, mut before_least) = (self.heads[bucket], NONE);
+        let Node { entry, next } = self.nodes[least as usize];
+        if limit.time() >> WIDTH_BITS < entry.time() >> WIDTH_BITS {
+            return Least::NotBefore;
+        }
         let mut before = least;
-        let mut at = self.nodes[least as usize].next;
-        let mut walked = 0;
+        let mut at = next;
+        let mut walked = 1;
         while at != NONE {
             walked += 1;
+            if walked > CROWD {
+                return Least::Crowd;
+            }
             if self.nodes[at as usize].entry < self.nodes[least as usize].entry {
                 (least, before_least) = (at, before);
             }
             before = at;
             at = self.nodes[at as usize].next;
         }
-        if walked > CROWD {
-            self.crowded = Some(bucket);
-            return None;
-        }
         let Node { entry, next } = self.nodes[least as usize];
         if entry > limit {
-            return None;
+            return Least::NotBefore;
         }
         match before_least {
             NONE => self.heads[bucket] = next,
@@ -159,12 +169,11 @@ impl Wheel {
             self.slots[bucket] = only;
             self.release(head);
         }
-        Some(entry)
+        Least::Is(entry)
     }
 
-    /// Passes the events of the crowded bucket, if [`Wheel::take_least_before`] found one, to `take`. No event is earlier.
-    pub fn empty_crowded(&mut self, mut take: impl FnMut(Entry)) {
-        let Some(bucket) = self.crowded.take() else { return };
+    /// Removes the events of `bucket`, which has several, and passes them to `take`.
+    pub fn empty(&mut self, bucket: usize, mut take: impl FnMut(Entry)) {
         let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
         self.clear_bit(bucket);
         while at != NONE {
