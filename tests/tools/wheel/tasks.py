@@ -125,4 +125,4 @@ def interruptible() -> None:
 
 def finished(installed: Installed) -> list[Path]:
     """The stored runs of the paper."""
-    return list(installed.folder.glob(f"results/{PAPER}/sweeps/*/parts/[0-9a-f]*.parquet"))
+    return list(installed.folder.glob(f"results/{PAPER}/sweeps/*/parts/[0-9a-f]*.arrows"))
