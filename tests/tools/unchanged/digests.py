@@ -112,7 +112,7 @@ def with_captures(scenario: Scenario) -> Scenario:
 
 
 def as_bytes(frame: pl.DataFrame) -> bytes:
-    """The values of a column with their type, and which are missing: what lies in memory in place of a missing value does not count.
+    """The values of a column with their type, and which are missing: what else lies in memory does not count.
 
     Texts are written out: how they lie in memory depends on where they came from.
     """
@@ -120,7 +120,8 @@ def as_bytes(frame: pl.DataFrame) -> bytes:
     if column.dtype == pl.String:
         return json.dumps(column.to_list()).encode()
     buffer = io.BytesIO()
-    for part in (column.is_null(), column.drop_nulls()):
+    # Of a column of truth values the last byte in memory has bits that belong to no row.
+    for part in (column.is_null().cast(pl.UInt8), column.drop_nulls()):
         part.to_frame().rechunk().write_ipc(buffer, compression="uncompressed")
     return buffer.getvalue()
 
