@@ -6,7 +6,7 @@ use crate::capture::{Analysis, Capture};
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::packet::Segment;
-use crate::pipeline;
+use crate::pipeline::{self, SEGMENTS};
 use crate::tracker::Tracker;
 
 /// Reads `input` to its end; `tracker` analyses the segments that pass the filter `wanted`. If the process may use more
@@ -25,18 +25,22 @@ pub fn analyse(input: Input, tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> 
 
 /// Reads and analyses on this thread.
 fn alone(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
+    let mut left = SEGMENTS;
     let damage = loop {
-        let taken = capture.step(|segment| {
+        let step = capture.step(|segment| {
+            left -= 1;
             if wanted(segment) {
                 tracker.take(segment);
             }
         });
-        match taken {
-            Ok(true) => {
-                if let Some(full) = tracker.full(capture.totals().packets) {
-                    break Some(full);
-                }
+        if left == 0 || !matches!(step, Ok(true)) {
+            if let Some(full) = tracker.full(capture.totals().packets) {
+                break Some(full);
             }
+            left = SEGMENTS;
+        }
+        match step {
+            Ok(true) => {}
             Ok(false) => break None,
             Err(error) => break Some(error),
         }

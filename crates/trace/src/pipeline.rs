@@ -10,10 +10,13 @@ use crate::error::TraceError;
 use crate::packet::Segment;
 use crate::tracker::Tracker;
 
-/// Segments in a batch: enough to make the exchange cheap, few enough for the processor's cache.
-const SEGMENTS: usize = 512;
-/// Batches in circulation: one that is filled, one that is analysed, two between them.
-const BATCHES: usize = 4;
+/// Segments in a batch: enough to make the exchange cheap, few enough for the processor's cache. The memory of the
+/// connections is compared with its limit after each.
+pub(crate) const SEGMENTS: usize = 512;
+/// Batches in circulation.
+const BATCHES: usize = 16;
+/// Batches given back at once: a reader without empty batches sleeps, and is woken once for all of them.
+const GIVEN_BACK: usize = BATCHES / 2;
 
 /// Segments in the order of the capture.
 #[derive(Default)]
@@ -21,8 +24,8 @@ struct Batch {
     segments: Vec<Stored>,
     /// The option bytes of all segments.
     options: Vec<u8>,
-    /// State of the reading after each segment; empty if no memory limit can stop the analysis.
-    progress: Vec<Progress>,
+    /// State of the reading after the last segment.
+    progress: Progress,
 }
 
 /// A segment, and the end of its options in the batch.
@@ -32,6 +35,7 @@ struct Stored {
 }
 
 /// State of the reading.
+#[derive(Default)]
 struct Progress {
     totals: Totals,
     interfaces: usize,
@@ -41,7 +45,6 @@ impl Batch {
     fn clear(&mut self) {
         self.segments.clear();
         self.options.clear();
-        self.progress.clear();
     }
 
     #[inline]
@@ -63,7 +66,6 @@ impl Batch {
 
 /// Reads on a second thread, and analyses on this one.
 pub(crate) fn analyse(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
-    let limited = tracker.is_limited();
     let (give_back, empty) = channel();
     let (hand_on, filled) = channel();
     for _ in 0..BATCHES {
@@ -72,7 +74,7 @@ pub(crate) fn analyse(mut capture: Capture, mut tracker: Tracker, wanted: impl F
     }
     let (capture, damage, stop) = thread::scope(|scope| {
         let reader = scope.spawn(move || {
-            let damage = read(&mut capture, limited, &empty, &hand_on);
+            let damage = read(&mut capture, &empty, &hand_on);
             (capture, damage)
         });
         let stop = follow(&mut tracker, wanted, filled, give_back);
@@ -90,10 +92,10 @@ pub(crate) fn analyse(mut capture: Capture, mut tracker: Tracker, wanted: impl F
 }
 
 /// Reads to the end of the capture, or until the analysis stops. Returns the error that ended the reading.
-fn read(capture: &mut Capture, limited: bool, empty: &Receiver<Batch>, hand_on: &Sender<Batch>) -> Option<TraceError> {
+fn read(capture: &mut Capture, empty: &Receiver<Batch>, hand_on: &Sender<Batch>) -> Option<TraceError> {
     // A channel fails only if the analysis has stopped: then nobody waits for more.
     while let Ok(mut batch) = empty.recv() {
-        let end = fill(capture, limited, &mut batch);
+        let end = fill(capture, &mut batch);
         hand_on.send(batch).ok()?;
         match end {
             Ok(true) => {}
@@ -105,18 +107,14 @@ fn read(capture: &mut Capture, limited: bool, empty: &Receiver<Batch>, hand_on: 
 }
 
 /// Fills a batch; returns false at the end of the capture.
-fn fill(capture: &mut Capture, limited: bool, batch: &mut Batch) -> Result<bool, TraceError> {
+fn fill(capture: &mut Capture, batch: &mut Batch) -> Result<bool, TraceError> {
     batch.clear();
-    while batch.segments.len() < SEGMENTS {
-        if !capture.step(|segment| batch.push(segment))? {
-            return Ok(false);
-        }
-        if limited && batch.progress.len() < batch.segments.len() {
-            let (totals, interfaces) = (capture.totals().clone(), capture.interfaces().len());
-            batch.progress.push(Progress { totals, interfaces });
-        }
+    let mut end = Ok(true);
+    while batch.segments.len() < SEGMENTS && matches!(end, Ok(true)) {
+        end = capture.step(|segment| batch.push(segment));
     }
-    Ok(true)
+    batch.progress = Progress { totals: capture.totals().clone(), interfaces: capture.interfaces().len() };
+    end
 }
 
 /// Analyses all batches. If the connections exceed their memory, returns the error and the state of the reading there.
@@ -126,20 +124,19 @@ fn follow(
     filled: Receiver<Batch>,
     give_back: Sender<Batch>,
 ) -> Option<(TraceError, Progress)> {
-    for mut batch in filled {
-        let mut stop = None;
-        for (i, segment) in batch.segments().enumerate().filter(|(_, segment)| wanted(segment)) {
+    let mut done = Vec::with_capacity(GIVEN_BACK);
+    for batch in filled {
+        for segment in batch.segments().filter(|segment| wanted(segment)) {
             tracker.take(&segment);
-            if let Some(full) = tracker.full(segment.number) {
-                stop = Some((i, full));
-                break;
-            }
         }
-        if let Some((i, full)) = stop {
-            return Some((full, batch.progress.swap_remove(i)));
+        if let Some(full) = tracker.full(batch.progress.totals.packets) {
+            return Some((full, batch.progress));
         }
-        // After the end of the capture nobody fills it again.
-        let _ = give_back.send(batch);
+        done.push(batch);
+        if done.len() == GIVEN_BACK {
+            // After the end of the capture nobody fills them again.
+            done.drain(..).for_each(|batch| drop(give_back.send(batch)));
+        }
     }
     None
 }

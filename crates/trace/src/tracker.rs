@@ -70,7 +70,8 @@ impl Tracker {
     pub fn new(standard: Standard) -> Tracker {
         Tracker { standard, ..Tracker::default() }
     }
-    /// Sets a memory limit for the connections in bytes; the analysis of a capture stops when it is exceeded.
+    /// Sets a memory limit for the connections in bytes; the analysis of a capture stops within 512 segments after it is
+    /// exceeded.
     #[must_use]
     pub fn within(self, bytes: u64) -> Tracker {
         Tracker { limit: Some(bytes), ..self }
@@ -103,10 +104,6 @@ impl Tracker {
     /// Iterates over the numbers of the connections that have sent, or may have sent, data.
     pub fn with_data(&self) -> impl Iterator<Item = usize> {
         self.slots.iter().enumerate().filter(|(_, slot)| matches!(slot, Slot::Whole(_))).map(|(index, _)| index)
-    }
-    /// Returns whether a memory limit is set that can be exceeded.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.limit.is_some_and(|limit| limit < u64::MAX)
     }
     /// Returns the error if the connections of the first `packets` packets exceed the memory limit.
     #[inline]
