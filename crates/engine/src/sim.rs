@@ -1,32 +1,35 @@
 //! The event loop of a run.
 
+mod exchanges;
 mod quench;
+mod ways;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ecnlab_aqm::Item;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
-use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
+use ecnlab_traffic::Demand;
 use ecnlab_wire::Flags;
 
 use crate::boxes::{self, Inside, Inspect, Passage};
 use crate::error::Error;
 use crate::events::{Class, Event, EventQueue};
-use crate::flow::{Flow, Ways};
-use crate::hosts::{Hosts, host_of, side_of};
+use crate::flow::Flow;
+use crate::hosts::Hosts;
 use crate::link::Link;
 use crate::packet::{Body, Cargo, Hold, Label, Packet, Way};
 use crate::packet_event::PacketEvent;
 use crate::packets::{LinkWatch, Probe};
 use crate::paths::Paths;
-use crate::plan::{BoxPlan, FlowPlan, Plan};
+use crate::plan::Plan;
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::signals::Signals;
 use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
 use crate::window::{Snapshot, Window};
+use ways::{learn_ways_back, ways};
 
 /// Number of events between two checks of the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;
@@ -368,19 +371,6 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// Handles a call of the application or a state change of the connection.
-    #[cold]
-    pub(crate) fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
-        if arrived {
-            self.on_arrived(index, now);
-        }
-        // The application's reply may have closed the connection.
-        if changed || self.hosts.host(index).endpoint.state() != State::Established {
-            self.on_change(index, now);
-        }
-        self.arm_timer(index);
-    }
-
     /// Sends the remaining segments of the endpoint at `index`.
     #[inline(never)]
     pub(crate) fn send(&mut self, index: u32, now: Time) {
@@ -405,129 +395,6 @@ impl<'b, P: Probe> Sim<'b, P> {
             host.armed = deadline;
             self.events.push(deadline, Class::Timer, index);
         }
-    }
-
-    /// Calls the application at `index`, which has all the bytes it waited for.
-    fn on_arrived(&mut self, index: u32, now: Time) {
-        let connection = index / 2;
-        let exchange = self.hosts.connection(connection).exchange;
-        let host = self.hosts.host_mut(index);
-        host.expects = u64::MAX;
-        if side_of(index) == exchange.opener {
-            host.endpoint.close(now, &mut self.out);
-            self.complete(connection, now);
-        } else if !exchange.is_one_way() {
-            host.endpoint.write(exchange.response, now, &mut self.out);
-        } else if exchange.done == Done::Arrived {
-            self.complete(connection, now);
-        }
-        self.send(index, now);
-    }
-
-    /// Completes the exchange of `connection`.
-    fn complete(&mut self, connection: u32, now: Time) {
-        let c = self.hosts.connection_mut(connection);
-        c.done = true;
-        let c = *c;
-        if !c.exchange.is_one_way() {
-            let [from, to] = self.hosts.counters(connection);
-            self.transactions.push(Transaction::new(&c, from, to, now));
-            if self.transactions.len() >= BLOCK_ROWS {
-                self.hand_on();
-            }
-        }
-        let flow = &mut self.flows[c.flow as usize];
-        flow.count_exchange(c.cut, now);
-        let next = flow.source.on_done(c.exchange.key, now);
-        self.arm_wake(c.flow, next);
-    }
-
-    /// Schedules a poll of the source of `flow` at `next`.
-    fn arm_wake(&mut self, flow: u32, next: Option<Time>) {
-        let armed = &mut self.flows[flow as usize].armed;
-        if let Some(at) = next.filter(|at| at < armed) {
-            *armed = at;
-            self.events.push(at, Class::Wake, flow);
-        }
-    }
-
-    /// Handles a state change of the endpoint at `index`: established, closed by its peer, or ended.
-    fn on_change(&mut self, index: u32, now: Time) {
-        let connection = index / 2;
-        let c = *self.hosts.connection(connection);
-        if !c.live {
-            return;
-        }
-        let opened_here = side_of(index) == c.exchange.opener;
-        let first_time = c.established == Time::NEVER;
-        let endpoint = &mut self.hosts.host_mut(index).endpoint;
-        if opened_here && first_time && endpoint.is_established() {
-            self.hosts.connection_mut(connection).established = now;
-        } else if endpoint.peer_closed() && !endpoint.is_closed() {
-            endpoint.close(now, &mut self.out);
-            self.send(index, now);
-        }
-        self.see_acknowledged(index, now);
-        let end = |side| &self.hosts.host(host_of(connection, side)).endpoint;
-        let both_closed = [Side::From, Side::To].iter().all(|&side| end(side).is_closed());
-        // An opener that was refused or gave up leaves an unused listener.
-        let opener = c.exchange.opener;
-        let refused = end(opener).state() == State::Closed && end(opener.other()).state() == State::Listen;
-        if both_closed || refused {
-            self.retire(connection, now);
-        }
-    }
-
-    /// Checks whether everything the endpoint at `index` wrote is acknowledged. It closed after its last byte, so the
-    /// final acknowledgement is always a state change.
-    fn see_acknowledged(&mut self, index: u32, now: Time) {
-        let c = self.hosts.connection(index / 2);
-        let Exchange { opener, request, done, .. } = c.exchange;
-        let waits = !c.done && done == Done::Acknowledged && opener == side_of(index);
-        if waits && self.hosts.host(index).endpoint.acked() >= request {
-            self.complete(index / 2, now);
-        }
-    }
-
-    fn retire(&mut self, connection: u32, now: Time) {
-        let c = *self.hosts.connection(connection);
-        self.flows[c.flow as usize].retire(connection, &self.hosts);
-        self.hosts.retire(connection);
-        if !c.done {
-            let next = self.flows[c.flow as usize].source.on_failed(c.exchange.key, now);
-            self.arm_wake(c.flow, next);
-        }
-    }
-
-    fn on_wake(&mut self, index: u32, now: Time) {
-        let flow = &mut self.flows[index as usize];
-        if flow.armed != now {
-            return; // as in `on_timer`: the source has asked for an earlier wake since
-        }
-        flow.armed = Time::NEVER;
-        let mut demands = std::mem::take(&mut self.demands);
-        let next = flow.source.poll(now, &mut flow.rng, &mut demands);
-        self.arm_wake(index, next);
-        for demand in demands.drain(..) {
-            match demand {
-                Demand::Exchange(exchange) => self.open(index, exchange, now),
-                Demand::Datagram(wire_len) => {
-                    let (datagram, way) = self.flows[index as usize].datagram(index, wire_len);
-                    let packet = self.hold.load(Body::Datagram(datagram), Side::To.index() as u32, &way);
-                    self.offer(way.first_link, packet, now);
-                }
-            }
-        }
-        self.demands = demands;
-    }
-
-    fn open(&mut self, flow: u32, exchange: Exchange, now: Time) {
-        let opening = self.flows[flow as usize].opening(flow, exchange.ends);
-        let connection = self.hosts.open(&opening, exchange, now, &mut self.out);
-        self.flows[flow as usize].live.push(connection);
-        let opener = host_of(connection, exchange.opener);
-        self.send(opener, now);
-        self.arm_timer(opener);
     }
 
     fn on_warmup(&mut self, now: Time) {
@@ -588,41 +455,4 @@ impl Inspect for Contents<'_> {
     fn connection(&self, packet: &Packet) -> u32 {
         self.hosts.number(self.hold.cargo(packet.cargo()).connection)
     }
-}
-
-/// Computes the paths between the ends of a flow; `paths` then holds them.
-fn ways(plan: &Plan, flow: &FlowPlan, paths: &mut Paths) -> Result<Ways, Error> {
-    let mut path = |from, to| paths.first(from, to).ok_or_else(|| no_route(plan, flow, from, to));
-    let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
-    let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
-    let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
-    Ok(Ways { nodes, first_links })
-}
-
-fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
-    Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
-}
-
-/// Adds routes from routers that send source quenches, and from boxes that reset, to each sender whose packets pass
-/// them.
-fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], paths: &mut Paths) -> Result<(), Error> {
-    let speakers = |link: u32| {
-        let (link, plan) = (&links[link as usize], &plan.links[link as usize]);
-        let resets = plan.boxes.iter().any(BoxPlan::resets);
-        [link.queue().speaks_back().then_some(plan.from), resets.then_some(plan.to)].into_iter().flatten()
-    };
-    if (0..links.len() as u32).all(|link| speakers(link).next().is_none()) {
-        return Ok(());
-    }
-    for (flow, planned) in flows.iter().zip(&plan.flows) {
-        for (first_link, [sender, receiver]) in flow.paths() {
-            let path: Vec<u32> = paths.path(first_link, receiver as usize).collect();
-            for router in path.into_iter().flat_map(speakers) {
-                if !paths.know(router, sender as usize) {
-                    return Err(no_route(plan, planned, router, sender as usize));
-                }
-            }
-        }
-    }
-    Ok(())
 }
