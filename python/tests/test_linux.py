@@ -389,7 +389,7 @@ def fake_kernel(tmp_path: Path, script: str) -> Kernel:
     (folder / "root").mkdir(parents=True)
     (folder / "linux").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "linux").chmod(0o755)
-    return Kernel(folder, {"version": "0", "guest": "0"})
+    return Kernel(folder, {"version": "0", "guest": "0", "binary": "0"})
 
 
 @pytest.mark.parametrize(
@@ -432,6 +432,20 @@ def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):
     write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
     with pytest.raises(EcnlabError, match="built by another ecnlab"):
         kernel.find()
+
+
+def test_the_binary_of_a_kernel_is_all_that_runs(tmp_path):
+    files = [tmp_path / name for name in ("linux", "entropy.so", "root/init", "root/lib/libc.so.6")]
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a")
+    before = kernel.binary_digest(tmp_path)
+    (tmp_path / "log").write_text("of the build")
+    assert kernel.binary_digest(tmp_path) == before
+    for path in files:
+        path.write_text("b")
+        assert kernel.binary_digest(tmp_path) != before, path
+        path.write_text("a")
 
 
 def test_the_kernels_configuration_has_what_laws_need():

@@ -42,6 +42,11 @@ def test_a_seed_gives_the_same_bytes_and_another_seed_others(pipe, tmp_path):
     assert (tmp_path / "a/flow_series.parquet").read_bytes() != (tmp_path / "c/flow_series.parquet").read_bytes()
 
 
+def test_a_run_names_the_binary_that_gave_it(pipe, kernel):
+    made = on_linux(pipe, duration="2 s").manifest["linux"]
+    assert (made["kernel"], made["binary"]) == (kernel.about["version"], kernel.about["binary"])
+
+
 def test_ecn_is_negotiated_marked_and_counted(pipe):
     result = on_linux(pipe, duration="20 s")
     flows = {row["group"]: row for row in result.table("flows_run").to_dicts()}

@@ -31,6 +31,7 @@ from ecnlab.linux.kernel import (
     EDITS,
     HERE,
     Kernel,
+    binary_digest,
     cache,
     config,
     config_digest,
@@ -85,9 +86,9 @@ def build(named: Path | None, jobs: int, say: Say) -> Kernel:
     folder = cache() / name
     if not (folder / "linux").exists():
         _build_kernel(tree, folder, jobs, say)
-    about = {"version": version, "config": config, "guest": guest}
     say(f"compiling the guest of Linux {version}")
     _build_guest(folder)
+    about = {"version": version, "config": config, "guest": guest, "binary": binary_digest(folder)}
     write_json(folder / ABOUT, about)
     kernel = Kernel(folder, about)
     _self_test(kernel, say)

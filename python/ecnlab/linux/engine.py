@@ -39,7 +39,9 @@ class Linux:
         self._stopped = Event()
         made = self._kernel.about
         self.build = f"{self._kernel.folder.name}-{made['guest']}"
-        self.made: dict[str, Any] = {"linux": {"kernel": made["version"], "build": self.build}}
+        self.made: dict[str, Any] = {
+            "linux": {"kernel": made["version"], "build": self.build, "binary": made["binary"]}
+        }
 
     def check(self, scenario: Scenario) -> None:
         """Raise SpecError for features that the kernel does not support; independent of the seed."""

@@ -280,6 +280,12 @@ def config_digest() -> str:
     return digest(*(path for _, path in ADDED), text=repr((config(), EDITS, [name for name, _ in ADDED])))
 
 
+def binary_digest(folder: Path) -> str:
+    """Digest of what runs from the kernel's ``folder``: the kernel, its library, and the programs of a run's file system."""
+    root = sorted(path for path in (folder / "root").rglob("*") if path.is_file())
+    return digest(folder / "linux", folder / "entropy.so", *root)
+
+
 def guest_sources() -> list[Path]:
     """The C sources of the guest and of the library that the kernel is loaded with."""
     return [*sorted((HERE / "guest").glob("*.[ch]")), *sorted((HERE / "host").glob("*.c"))]
@@ -292,6 +298,6 @@ def find() -> Kernel:
         raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` builds one in a few minutes; no root needed")
     folder = cache() / current.read_text().strip()
     about = read_plain_json(folder / ABOUT)
-    if about["config"] != config_digest() or about["guest"] != digest(*guest_sources()):
+    if about["config"] != config_digest() or about["guest"] != digest(*guest_sources()) or "binary" not in about:
         raise EcnlabError(f"the Linux kernel in {folder} was built by another ecnlab: `{BUILD}` brings it up to date")
     return Kernel(folder, about)
