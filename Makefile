@@ -63,7 +63,7 @@ captures: build ## every point of every paper's experiments: simulator against t
 thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
 
-laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
+laws: build ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/tools/laws/without.py
 
 newlaw: build ## follows docs/new-law.md in a copy of the sources, and compares what its commands print
