@@ -278,8 +278,8 @@ impl<P: Item> Fifo<P> {
     }
     /// Current value of the law's column `name`, if it has one.
     pub fn value(&self, name: &str) -> Option<f64> {
-        let columns = self.law.columns().values.iter();
-        columns.zip(self.law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
+        let place = self.law.columns().values.iter().position(|column| column.name == name)?;
+        self.law.values().get(place).copied()
     }
     /// The packet at the head.
     pub fn head(&self) -> Option<&Held<P>> {

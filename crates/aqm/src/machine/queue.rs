@@ -124,9 +124,12 @@ impl<P: Item> Queue<P> {
     }
     /// Samples its classes now, with the values of their laws in `columns`.
     pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
-        let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
-        let whole = self.has_row.then_some(ClassSample { held: self.books.held, values });
-        whole.into_iter().chain(self.node.class_samples(columns)).collect()
+        let mut samples = self.node.class_samples(columns);
+        if self.has_row {
+            let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
+            samples.insert(0, ClassSample { held: self.books.held, values });
+        }
+        samples
     }
 
     /// Returns the indices of the inner queues of `packet`, from the outermost; empty for one FIFO.

@@ -21,6 +21,9 @@ impl Histogram {
 
     /// This and `other` as one.
     pub fn plus(&self, other: &Histogram) -> Histogram {
+        if self.bins.is_empty() {
+            return other.clone();
+        }
         let bins = self.bins.len().max(other.bins.len());
         let at = |all: &Vec<u64>, i: usize| all.get(i).copied().unwrap_or_default();
         Histogram { bins: (0..bins).map(|i| at(&self.bins, i) + at(&other.bins, i)).collect() }
