@@ -175,6 +175,16 @@ impl Flow {
         }
         totals
     }
+
+    /// Returns the payload delivered so far, and that which ACKs to the `from` end reported as marked.
+    pub fn progress(&self, hosts: &Hosts) -> (u64, u64) {
+        let from = Side::From.index();
+        let ended = self.ended.as_deref().map_or((0, 0), |ended| (ended.delivered, ended.tcp[from].bytes_marked));
+        self.live.iter().fold(ended, |sum, &connection| {
+            let delivered = hosts.host(host_of(connection, Side::To)).endpoint.received();
+            (sum.0 + delivered, sum.1 + hosts.counters(connection)[from].bytes_marked)
+        })
+    }
 }
 
 impl Ways {

@@ -42,7 +42,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Error::Conservation`] if a link's packet counts do not balance.
-    pub fn close(self, plan: &Plan, now: Time, links: &mut [Link]) -> Result<Vec<Table>, Error> {
+    pub fn close(mut self, plan: &Plan, now: Time, links: &mut [Link]) -> Result<Vec<Table>, Error> {
         observe(now, links);
         let mut window = Window::until(now, links, &[], &Hosts::default());
         balance::check_links(plan, links)?;

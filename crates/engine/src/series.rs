@@ -1,6 +1,6 @@
 //! Time series of queues and windows.
 
-use ecnlab_aqm::{ClassSample, Departures, Kind, Recorded};
+use ecnlab_aqm::{ClassSample, Departures, Queue, Recorded};
 use ecnlab_base::Time;
 use ecnlab_base::facts::Column;
 use ecnlab_tcp::Sample;
@@ -10,34 +10,35 @@ use ecnlab_traffic::Side;
 use crate::flow::Flow;
 use crate::hosts::{Hosts, host_of};
 use crate::link::Link;
+use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::signals::{FlowSignals, Signals};
 use crate::table::Table;
 
+/// The counts in `queue_series`.
+const COUNTS: [&str; 5] = ["arrived", "marks", "early_drops", "forced_drops", "tail_drops"];
+
+/// The counts of signals in `flow_series`.
+const SIGNALS: [&str; 4] = ["marks", "early_drops", "forced_drops", "tail_drops"];
+
 /// The quantiles in `queue_series`, and their columns.
 const QUANTILES: [(&str, f64); 2] = [("sojourn_p50_s", 0.5), ("sojourn_p99_s", 0.99)];
 
-struct QueueRow {
-    time: Time,
-    link: u32,
-    packets: u64,
-    bytes: u64,
-    /// Counts since the start of the run.
-    counts: Kind,
-    sojourns: Sojourns,
-}
-
-/// Sojourn times of the packets that left within the interval, in seconds; NaN if none left.
-struct Sojourns {
-    mean: f64,
-    /// Quantiles of [`QUANTILES`]; NaN if the queue keeps none.
-    quantiles: [f64; QUANTILES.len()],
-}
-
-impl Sojourns {
-    fn of(departures: &Departures) -> Sojourns {
-        Sojourns { mean: departures.mean_s(), quantiles: QUANTILES.map(|(_, q)| departures.quantile_s(q)) }
-    }
+/// Columns of `queue_series`.
+#[derive(Default)]
+struct QueueRows {
+    times: Vec<f64>,
+    links: Vec<u32>,
+    packets: Vec<u64>,
+    bytes: Vec<u64>,
+    /// Counts since the start of the run, by the columns of [`COUNTS`].
+    counts: [Vec<u64>; COUNTS.len()],
+    /// Mean sojourn time of the packets that left within the interval, in seconds; NaN if none left.
+    means: Vec<f64>,
+    /// Quantiles of [`QUANTILES`] of these times; NaN if the queue keeps none.
+    quantiles: [Vec<f64>; QUANTILES.len()],
+    /// Values of the laws' columns, row by row.
+    laws: Vec<f64>,
 }
 
 struct ClassRow {
@@ -47,14 +48,22 @@ struct ClassRow {
     sample: ClassSample,
 }
 
-struct FlowRow {
-    time: Time,
-    flow: u32,
-    sample: Sample,
-    delivered: u64,
+/// Columns of `flow_series`.
+#[derive(Default)]
+struct FlowRows {
+    times: Vec<f64>,
+    flows: Vec<u32>,
+    windows: Vec<u64>,
+    thresholds: Vec<f64>,
+    flights: Vec<u64>,
+    srtts: Vec<f64>,
+    rtos: Vec<f64>,
+    delivered: Vec<u64>,
     /// Payload that ACKs reported as marked, over all connections.
-    marked: u64,
-    signals: FlowSignals,
+    marked: Vec<f64>,
+    signals: [Vec<u64>; SIGNALS.len()],
+    /// Values of the laws' columns, row by row.
+    laws: Vec<f64>,
 }
 
 /// Samples not yet passed on.
@@ -63,15 +72,11 @@ pub struct Series {
     recorded: Recorded,
     /// Columns that the window laws of senders add to `flow_series`.
     window: Vec<Column>,
-    queues: Vec<QueueRow>,
-    /// The columns of [`Recorded::queue_series`] of each row of `queues`.
-    queue_laws: Vec<f64>,
+    queues: QueueRows,
     classes: Vec<ClassRow>,
-    /// Names of classes, concatenated in the order of the links.
-    class_names: Vec<String>,
-    flows: Vec<FlowRow>,
-    /// The columns of `window` of each row of `flows`.
-    flow_laws: Vec<f64>,
+    /// Names of classes, concatenated in the order of the links; `None` before the first sample.
+    class_names: Option<Vec<String>>,
+    flows: FlowRows,
 }
 
 impl Series {
@@ -81,29 +86,23 @@ impl Series {
         Series {
             recorded: plan.recorded(),
             window: WindowLaw::columns(laws),
-            queues: Vec::new(),
-            queue_laws: Vec::new(),
+            queues: QueueRows::default(),
             classes: Vec::new(),
-            class_names: Vec::new(),
-            flows: Vec::new(),
-            flow_laws: Vec::new(),
+            class_names: None,
+            flows: FlowRows::default(),
         }
     }
 
     /// Samples every queue and every flow with a connection. Links must have been advanced to `now`.
     pub fn sample(&mut self, now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts, signals: &Signals) {
-        if self.class_names.is_empty() {
-            self.class_names = links.iter().flat_map(|link| link.queue().class_names()).collect();
-        }
+        self.class_names.get_or_insert_with(|| links.iter().flat_map(|link| link.queue().class_names()).collect());
         let mut class = 0;
         for (i, link) in links.iter_mut().enumerate() {
-            let sojourns = Sojourns::of(&link.sample_departures());
+            let departures = link.sample_departures();
             let queue = link.queue();
-            let (packets, bytes) = (queue.packets() as u64, queue.bytes());
+            self.queues.push(now, i as u32, queue, &departures);
             let columns = self.recorded.queue_series.iter();
-            self.queue_laws.extend(columns.map(|column| queue.value(column.name).unwrap_or(f64::NAN)));
-            let counts = queue.counters().total().all();
-            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, counts, sojourns });
+            self.queues.laws.extend(columns.map(|column| queue.value(column.name).unwrap_or(f64::NAN)));
             for sample in queue.class_samples(&self.recorded.class_series) {
                 self.classes.push(ClassRow { time: now, link: i as u32, class, sample });
                 class += 1;
@@ -114,56 +113,47 @@ impl Series {
             let Some(&connection) = flow.live.last() else { continue };
             let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
             let columns = self.window.iter();
-            self.flow_laws.extend(columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)));
-            let totals = flow.totals(hosts);
-            let (delivered, marked) = (totals.delivered, totals.tcp[Side::From.index()].bytes_marked);
-            let (sample, signals) = (endpoint.sample(), signals.of(i));
-            self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered, marked, signals });
+            self.flows.laws.extend(columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)));
+            self.flows.push(now, i as u32, &endpoint.sample(), flow.progress(hosts), signals.of(i));
         }
     }
 
     /// Returns and removes the tables that have reached `most` rows.
     pub fn take_full(&mut self, most: usize, links: &[String], flows: &[String]) -> Vec<Table> {
         let mut full = Vec::new();
-        if self.queues.len() >= most {
+        if self.queues.times.len() >= most {
             full.push(self.queue_table(links));
-            self.queues.clear();
-            self.queue_laws.clear();
         }
         if self.classes.len() >= most {
             full.extend(self.class_table(links));
             self.classes.clear();
         }
-        if self.flows.len() >= most {
+        if self.flows.times.len() >= most {
             full.push(self.flow_table(flows));
-            self.flows.clear();
-            self.flow_laws.clear();
         }
         full
     }
 
-    /// Returns the tables `queue_series` and `flow_series`, and `class_series` if a queue has classes.
-    pub fn tables(&self, links: &[String], flows: &[String]) -> Vec<Table> {
+    /// Returns and removes the tables `queue_series` and `flow_series`, and `class_series` if a queue has classes.
+    pub fn tables(&mut self, links: &[String], flows: &[String]) -> Vec<Table> {
         let mut tables = self.queue_tables(links);
         tables.push(self.flow_table(flows));
         tables
     }
 
-    /// Returns only the tables of queues.
-    pub fn queue_tables(&self, links: &[String]) -> Vec<Table> {
+    /// Returns and removes only the tables of queues.
+    pub fn queue_tables(&mut self, links: &[String]) -> Vec<Table> {
         std::iter::once(self.queue_table(links)).chain(self.class_table(links)).collect()
     }
 
     /// Returns the table `class_series`; `None` if no queue has classes.
     fn class_table(&self, links: &[String]) -> Option<Table> {
         let rows = &self.classes;
-        if self.class_names.is_empty() {
-            return None;
-        }
+        let names = self.class_names.as_ref().filter(|names| !names.is_empty())?;
         let mut t = Table::new("class_series");
         t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
         t.text("link", rows.iter().map(|r| r.link), links);
-        t.text("class", rows.iter().map(|r| r.class), &self.class_names);
+        t.text("class", rows.iter().map(|r| r.class), names);
         t.u64("packets", rows.iter().map(|r| r.sample.held.packets));
         t.u64("bytes", rows.iter().map(|r| r.sample.held.bytes));
         for (i, column) in self.recorded.class_series.iter().enumerate() {
@@ -172,45 +162,72 @@ impl Series {
         Some(t)
     }
 
-    /// The table `queue_series`.
-    fn queue_table(&self, links: &[String]) -> Table {
-        let rows = &self.queues;
-        let mut t = Table::new("queue_series");
-        t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
-        t.text("link", rows.iter().map(|r| r.link), links);
-        t.u64("packets", rows.iter().map(|r| r.packets));
-        t.u64("bytes", rows.iter().map(|r| r.bytes));
-        let count = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.counts));
-        t.u64("arrived", count(|k| k.arrived.packets));
-        t.u64("marks", count(|k| k.marks.packets));
-        t.u64("early_drops", count(|k| k.early.packets));
-        t.u64("forced_drops", count(|k| k.forced.packets));
-        t.u64("tail_drops", count(|k| k.tail.packets));
-        t.f64("sojourn_mean_s", rows.iter().map(|r| r.sojourns.mean));
-        for (i, (name, _)) in QUANTILES.iter().enumerate() {
-            t.f64(name, rows.iter().map(|r| r.sojourns.quantiles[i]));
-        }
-        add_laws(&mut t, &self.recorded.queue_series, &self.queue_laws);
-        t
+    fn queue_table(&mut self, links: &[String]) -> Table {
+        std::mem::take(&mut self.queues).table(links, &self.recorded.queue_series)
     }
 
-    fn flow_table(&self, flows: &[String]) -> Table {
-        let rows = &self.flows;
+    fn flow_table(&mut self, flows: &[String]) -> Table {
+        std::mem::take(&mut self.flows).table(flows, &self.window)
+    }
+}
+
+impl QueueRows {
+    fn push(&mut self, now: Time, link: u32, queue: &Queue<Packet>, departures: &Departures) {
+        self.times.push(now.as_secs());
+        self.links.push(link);
+        self.packets.push(queue.packets() as u64);
+        self.bytes.push(queue.bytes());
+        let all = queue.counters().total().all();
+        let counts = [all.arrived, all.marks, all.early, all.forced, all.tail];
+        self.counts.iter_mut().zip(counts).for_each(|(column, count)| column.push(count.packets));
+        self.means.push(departures.mean_s());
+        self.quantiles.iter_mut().zip(QUANTILES).for_each(|(column, (_, q))| column.push(departures.quantile_s(q)));
+    }
+
+    /// The table `queue_series`.
+    fn table(self, links: &[String], laws: &[Column]) -> Table {
+        let mut t = Table::new("queue_series");
+        t.f64("time_s", self.times);
+        t.text("link", self.links, links);
+        t.u64("packets", self.packets);
+        t.u64("bytes", self.bytes);
+        COUNTS.into_iter().zip(self.counts).for_each(|(name, counts)| _ = t.u64(name, counts));
+        t.f64("sojourn_mean_s", self.means);
+        QUANTILES.into_iter().zip(self.quantiles).for_each(|((name, _), values)| _ = t.f64(name, values));
+        add_laws(&mut t, laws, &self.laws);
+        t
+    }
+}
+
+impl FlowRows {
+    fn push(&mut self, now: Time, flow: u32, sample: &Sample, (delivered, marked): (u64, u64), signals: FlowSignals) {
+        self.times.push(now.as_secs());
+        self.flows.push(flow);
+        self.windows.push(sample.cwnd);
+        self.thresholds.push(threshold(sample.ssthresh));
+        self.flights.push(sample.flight);
+        self.srtts.push(if sample.srtt.is_zero() { f64::NAN } else { sample.srtt.as_secs() });
+        self.rtos.push(sample.rto.as_secs());
+        self.delivered.push(delivered);
+        self.marked.push(if sample.counts_marks { marked as f64 } else { f64::NAN });
+        let signals = [signals.marks, signals.early, signals.forced, signals.tail];
+        self.signals.iter_mut().zip(signals).for_each(|(column, count)| column.push(count));
+    }
+
+    /// The table `flow_series`.
+    fn table(self, flows: &[String], laws: &[Column]) -> Table {
         let mut t = Table::new("flow_series");
-        t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
-        t.text("flow", rows.iter().map(|r| r.flow), flows);
-        t.u64("cwnd_bytes", rows.iter().map(|r| r.sample.cwnd));
-        t.f64("ssthresh_bytes", rows.iter().map(|r| threshold(r.sample.ssthresh)));
-        t.u64("flight_bytes", rows.iter().map(|r| r.sample.flight));
-        t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
-        t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
-        t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
-        t.f64("bytes_marked", rows.iter().map(|r| if r.sample.counts_marks { r.marked as f64 } else { f64::NAN }));
-        t.u64("marks", rows.iter().map(|r| r.signals.marks));
-        t.u64("early_drops", rows.iter().map(|r| r.signals.early));
-        t.u64("forced_drops", rows.iter().map(|r| r.signals.forced));
-        t.u64("tail_drops", rows.iter().map(|r| r.signals.tail));
-        add_laws(&mut t, &self.window, &self.flow_laws);
+        t.f64("time_s", self.times);
+        t.text("flow", self.flows, flows);
+        t.u64("cwnd_bytes", self.windows);
+        t.f64("ssthresh_bytes", self.thresholds);
+        t.u64("flight_bytes", self.flights);
+        t.f64("srtt_s", self.srtts);
+        t.f64("rto_s", self.rtos);
+        t.u64("delivered_bytes", self.delivered);
+        t.f64("bytes_marked", self.marked);
+        SIGNALS.into_iter().zip(self.signals).for_each(|(name, counts)| _ = t.u64(name, counts));
+        add_laws(&mut t, laws, &self.laws);
         t
     }
 }
