@@ -1,6 +1,9 @@
-"""Tables of the simulator as Polars frames: few values arrive as lists, many as arrays."""
+"""Tables of the simulator as Polars frames: few values arrive as lists, more as bytes, many as arrays."""
 
 from __future__ import annotations
+
+import math
+import struct
 
 import polars as pl
 import pytest
@@ -33,20 +36,39 @@ def test_none_in_a_list_is_missing_and_an_empty_list_has_its_type() -> None:
     assert frame({"index": ("UInt32", []), "flag": ("Boolean", [])}).schema == {"index": pl.UInt32, "flag": pl.Boolean}
 
 
+def test_nan_in_bytes_is_missing_and_codes_in_bytes_are_names() -> None:
+    floats, counts, codes = (
+        struct.pack("<2d", 0.5, math.nan),
+        struct.pack("<2Q", 0, 2**64 - 1),
+        struct.pack("<2I", 1, 0),
+    )
+    made = frame({"text": (codes, ["a", "b"]), "value": ("Float64", floats), "count": ("UInt64", counts)})
+    assert made.schema == {"text": pl.String, "value": pl.Float64, "count": pl.UInt64}
+    assert made.rows() == [("b", 0.5, 0), ("a", None, 2**64 - 1)]
+    assert frame({"index": ("UInt32", codes)})["index"].to_list() == [1, 0]
+
+
 @pytest.fixture(scope="module")
 def series(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """Columns of ``flow_series`` in a run of 100 s, with 10,000 rows, and of 400 s, whose tables have over a million values."""
+    """Columns of ``flow_series`` in runs of 5, 100 and 400 s: 500 and 10,000 rows, and tables with over a million values."""
     found = []
-    for seconds in (100, 400):
+    for seconds in (5, 100, 400):
         path = tmp_path_factory.mktemp("run") / "x.toml"
         path.write_text(SCENARIO.format(seconds=seconds))
         found.append(read_scenario(path).run(1)["flow_series"])
     return found
 
 
-def test_lists_and_arrays_give_the_same_rows(series: list[dict[str, object]]) -> None:
-    few, many = series
-    assert all(isinstance(values, tuple) and isinstance(values[0], str) for values in few.values())
-    assert not any(isinstance(values, tuple) and isinstance(values[0], str) for values in many.values())
-    assert frame(few).equals(frame(many).head(frame(few).height))
-    assert frame(few).schema == frame(many).schema
+def kinds(columns: dict[str, object]) -> set[type]:
+    """The types of the values of ``columns``."""
+    return {type(values[-1]) if isinstance(values, tuple) else type(values) for values in columns.values()}
+
+
+def test_lists_bytes_and_arrays_give_the_same_rows(series: list[dict[str, object]]) -> None:
+    few, more, many = series
+    assert kinds(few) == {list}
+    assert kinds(more) == {bytes, list}, "names are a list"
+    assert not any(isinstance(values, tuple) and isinstance(values[0], str | bytes) for values in many.values())
+    for fewer in (few, more):
+        assert frame(fewer).equals(frame(many).head(frame(fewer).height))
+        assert frame(fewer).schema == frame(many).schema

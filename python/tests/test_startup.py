@@ -185,6 +185,6 @@ def test_polars_loads_and_the_binary_is_hashed_during_the_simulation(tmp_path: P
 
 @pytest.mark.parametrize(("sample", "expected"), [("100 us", {"polars"}), ("20 us", {"numpy", "polars"})])
 def test_a_long_series_loads_numpy(sample: str, expected: set[str], tmp_path: Path) -> None:
-    """Series of 20,000 rows have less than a million values and become lists; those of 100,000 rows become arrays."""
+    """Series of 20,000 rows have less than a million values and become bytes; those of 100,000 rows become arrays."""
     (tmp_path / "x.toml").write_text(SCENARIO.replace("duration", f'sample = "{sample}"\nduration'))
     assert loaded(command("run", "x.toml"), tmp_path) == expected

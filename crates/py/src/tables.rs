@@ -1,20 +1,22 @@
-//! The engine's tables: as NumPy arrays that take over the engine's memory, or, if there are few values, as lists.
+//! The engine's tables: as NumPy arrays that take over the engine's memory, or, if there are few values, as lists and bytes.
 
 use ecnlab_engine::{Blocks, Column, Table};
 use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-/// Most values of all tables together that become lists. A run with only lists does not import NumPy, which takes longer
-/// than lists of so many values.
-const LISTED: usize = 1 << 20;
+/// Most values of all tables together for which NumPy is not imported: importing it takes longer than copying so many values.
+const COPIED: usize = 1 << 20;
 
-/// `{table: {column: values}}`. If there are few values, those of a column are its Polars type and a list, in which `None`
-/// replaces NaN; otherwise they are those of [`arrays`].
+/// Most values of a column that become a list. Longer ones become bytes, which need no object for each value.
+const LISTED: usize = 1 << 10;
+
+/// `{table: {column: values}}`. If there are few values, those of a short column are its Polars type and a list, in which
+/// `None` replaces NaN, and those of a long one are [`packed`]; otherwise they are those of [`arrays`].
 pub fn to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let count: usize = tables.iter().map(|table| table.rows() * table.columns.len()).sum();
-    all(py, tables, if count > LISTED { array } else { list })
+    all(py, tables, if count > COPIED { array } else { copied })
 }
 
 /// `{table: {column: values}}`. The values of a column are an array, or `(codes, names)` for text.
@@ -65,6 +67,32 @@ impl Blocks for Taker {
         self.raised = Python::attach(call).err();
         self.raised.is_none()
     }
+}
+
+fn copied(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+    if column.len() > LISTED { packed(py, column) } else { list(py, column) }
+}
+
+/// The Polars type and the values as little-endian bytes; for text, the codes as bytes and the names.
+fn packed(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
+    match column {
+        Column::U64(values) => ("UInt64", bytes(py, &values, u64::to_le_bytes)?).into_bound_py_any(py),
+        Column::U32(values) => ("UInt32", bytes(py, &values, u32::to_le_bytes)?).into_bound_py_any(py),
+        Column::F64(values) => ("Float64", bytes(py, &values, f64::to_le_bytes)?).into_bound_py_any(py),
+        Column::Bool(_) => list(py, column),
+        Column::Text { codes, names } => (bytes(py, &codes, u32::to_le_bytes)?, names).into_bound_py_any(py),
+    }
+}
+
+fn bytes<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    one: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, N * values.len(), |all| {
+        all.as_chunks_mut().0.iter_mut().zip(values).for_each(|(place, &value)| *place = one(value));
+        Ok(())
+    })
 }
 
 fn list(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {

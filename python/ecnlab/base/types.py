@@ -13,7 +13,10 @@ Numbers: TypeAlias = "NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float
 Few: TypeAlias = tuple[str, list[int] | list[float | None] | list[bool] | list[str]]
 """A short column: the name of its Polars type, and its values; None is missing."""
 
-Column: TypeAlias = "Few | Numbers | tuple[NDArray[np.uint32], list[str]]"
+Packed: TypeAlias = tuple[str, bytes]
+"""Numbers: the name of their Polars type, and their little-endian bytes; NaN is missing."""
+
+Column: TypeAlias = "Few | Packed | Numbers | tuple[bytes | NDArray[np.uint32], list[str]]"
 """A column of a table: a short one, or numbers (NaN is missing), or text as (codes, names)."""
 
 Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
