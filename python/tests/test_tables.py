@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import sys
@@ -107,7 +108,7 @@ def test_show_of_an_unfinished_sweep_counts_the_missing_runs(cli, tmp_path, monk
     def stop(*_args):
         raise Interrupted
 
-    monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", stop)
+    monkeypatch.setattr(importlib.import_module("ecnlab.runs.sweep"), "merge", stop)
     with pytest.raises(Interrupted):
         ecnlab.sweep(tmp_path / "x.toml", tmp_path / "out")
     parts = sorted((tmp_path / "out" / "parts").glob("*.arrows"))
