@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import polars as pl
