@@ -286,9 +286,10 @@ impl Params {
     fn rules(&self, groups: &[String]) -> Vec<(usize, Rule)> {
         let L4s { codepoints, dscp, groups: named } = &self.l4s;
         let place = |name: &String| groups.iter().position(|group| group == name);
-        let codepoints = codepoints.iter().map(|&codepoint| codepoint.into()).collect::<Vec<_>>();
+        let codepoints =
+            (!codepoints.is_empty()).then(|| codepoints.iter().map(|&codepoint| codepoint.into()).collect());
         let of_l = [
-            (!codepoints.is_empty()).then_some(Rule { codepoints, ..Rule::ALL }),
+            codepoints.map(|codepoints| Rule { codepoints, ..Rule::ALL }),
             (!dscp.is_empty()).then(|| Rule { dscps: dscp.clone(), ..Rule::ALL }),
             (!self.nqb.is_empty()).then(|| Rule { dscps: self.nqb.clone(), ..Rule::ALL }),
             (!named.is_empty()).then(|| Rule {
@@ -430,6 +431,10 @@ impl Across for DualPi2 {
         } else {
             view.of
         }
+    }
+
+    fn judges_arrivals(&self) -> bool {
+        matches!(&self.form, Form::Linux(linux) if linux.drop_enqueue())
     }
 
     fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {

@@ -68,6 +68,10 @@ macro_rules! across_hooks {
         fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
             view.of
         }
+        /// Whether [`Across::on_enqueue`] may return another decision than to pass. Constant.
+        fn judges_arrivals(&self) -> bool {
+            true
+        }
         /// Returns the decision on an arriving packet for which there is room.
         fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
             Decision::Pass
@@ -129,6 +133,7 @@ mod tests {
         let view = AcrossView { queues: &queues, of: 0, now: Time::ZERO + Dur::from_s(9) };
         let mut rng = Rng::named(1, "law");
         assert_eq!((law.redirects(), law.place(&packet, &AcrossView { of: 7, ..view })), (false, 7));
+        assert!(law.judges_arrivals());
         assert_eq!(law.on_enqueue(&packet, &view, &mut rng), Decision::Pass);
         assert_eq!(law.on_dequeue(&packet, &view, &mut rng), Decision::Pass);
         assert_eq!((law.tick(), law.values(), law.cut()), (None, vec![], vec![]));

@@ -74,11 +74,33 @@ pub(crate) enum Classifier {
     Flows(Option<u64>),
 }
 
+/// A set of codepoints: a bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Codepoints(u8);
+
+impl Codepoints {
+    /// All codepoints.
+    pub const ANY: Codepoints = Codepoints(0b1111);
+
+    #[inline]
+    fn contains(self, ecn: Ecn) -> bool {
+        self.0 >> ecn.bits() & 1 != 0
+    }
+}
+
+/// The codepoints of a list in a scenario, in which none are any.
+impl FromIterator<Ecn> for Codepoints {
+    fn from_iter<I: IntoIterator<Item = Ecn>>(codepoints: I) -> Codepoints {
+        let named = codepoints.into_iter().fold(0, |named, ecn| named | 1 << ecn.bits());
+        if named == 0 { Codepoints::ANY } else { Codepoints(named) }
+    }
+}
+
 /// Properties of the packets of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// Their codepoints; empty for any.
-    pub codepoints: Vec<Ecn>,
+    /// Their codepoints.
+    pub codepoints: Codepoints,
     /// Their DSCPs; empty for any.
     pub dscps: Vec<Dscp>,
     /// Their flow groups.
@@ -89,10 +111,10 @@ pub(crate) struct Rule {
 
 impl Rule {
     /// A rule that every packet matches.
-    pub const ALL: Rule = Rule { codepoints: Vec::new(), dscps: Vec::new(), groups: Vec::new(), of_groups: false };
+    pub const ALL: Rule = Rule { codepoints: Codepoints::ANY, dscps: Vec::new(), groups: Vec::new(), of_groups: false };
 
     fn matches(&self, packet: &impl Item) -> bool {
-        (self.codepoints.is_empty() || self.codepoints.contains(&packet.ecn()))
+        self.codepoints.contains(packet.ecn())
             && (self.dscps.is_empty() || self.dscps.contains(&packet.dscp()))
             && (!self.of_groups || self.groups.contains(&packet.group()))
     }

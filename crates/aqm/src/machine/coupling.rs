@@ -13,6 +13,7 @@ pub(crate) struct Coupling {
     /// Whether the queue has ECN on.
     ecn: bool,
     redirects: bool,
+    judges_arrivals: bool,
     tick: Dur,
     next_tick: Time,
     queues: Vec<InnerView>,
@@ -27,6 +28,7 @@ impl Coupling {
             tick: tick.unwrap_or(Dur::MAX),
             next_tick: tick.map_or(Time::NEVER, |tick| Time::ZERO + tick),
             redirects: law.redirects(),
+            judges_arrivals: law.judges_arrivals(),
             law,
             queues: vec![InnerView::default(); queues],
         }
@@ -67,6 +69,9 @@ impl Coupling {
         books: &mut Books,
         watch: &mut dyn Watch<P>,
     ) -> bool {
+        if !self.judges_arrivals {
+            return true;
+        }
         let seen = PacketView::of(packet, self.ecn, Dur::ZERO);
         let view = AcrossView { queues: &self.queues, of, now };
         let decision = self.law.on_enqueue(&seen, &view, &mut books.rng);

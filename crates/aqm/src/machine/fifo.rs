@@ -281,7 +281,13 @@ impl<P: Item> Fifo<P> {
         let place = self.law.columns().values.iter().position(|column| column.name == name)?;
         self.law.values().get(place).copied()
     }
+    /// Whether it holds no packet.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
     /// The packet at the head.
+    #[inline]
     pub fn head(&self) -> Option<&Held<P>> {
         self.ring.front()
     }

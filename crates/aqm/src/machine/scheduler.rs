@@ -1,6 +1,5 @@
 //! Schedulers of inner queues.
 
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ecnlab_base::{Dur, Rate, Rng, Time};
@@ -16,6 +15,11 @@ pub(crate) trait Backlog {
     fn head_len(&self) -> Option<u32>;
     /// Arrival time of the oldest packet.
     fn head_since(&self) -> Option<Time>;
+    /// Whether there is a packet: [`Backlog::head_len`] without the length.
+    #[inline]
+    fn holds(&self) -> bool {
+        self.head_len().is_some()
+    }
 }
 
 /// Selects an inner queue, identified by its index.
@@ -53,7 +57,7 @@ impl Scheduler {
                 let heads = queues.iter().enumerate().filter_map(|(i, queue)| Some((queue.head_since()?, i)));
                 heads.min().map(|(_, i)| i)
             }
-            Scheduler::Strict => queues.iter().position(|queue| queue.head_len().is_some()),
+            Scheduler::Strict => queues.iter().position(Backlog::holds),
             Scheduler::Rounds(rounds) => rounds.next(queues),
             Scheduler::Credit(credit) => credit.next(queues),
             Scheduler::TimeShifted(tshift) => match [0, 1].map(|i| queues[i].head_since()) {
@@ -226,19 +230,25 @@ impl Credit {
     }
 
     fn next(&mut self, queues: &[impl Backlog]) -> Option<usize> {
-        let holding = (0..queues.len()).filter(|&i| queues[i].head_len().is_some());
-        let next = holding.max_by_key(|&i| (self.credits[i], Reverse(i)));
-        if next.is_none() {
+        let mut most = None;
+        for (i, queue) in queues.iter().enumerate() {
+            if queue.holds() && most.is_none_or(|j: usize| self.credits[i] > self.credits[j]) {
+                most = Some(i);
+            }
+        }
+        if most.is_none() {
             self.begin();
         }
-        next
+        most
     }
 
     fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
-        for j in (0..queues.len()).filter(|&j| j != i && queues[j].head_len().is_some()) {
-            let given = self.weights[j] * i64::from(len);
-            self.credits[j] += given;
-            self.credits[i] -= given;
+        for (j, queue) in queues.iter().enumerate() {
+            if j != i && queue.holds() {
+                let given = self.weights[j] * i64::from(len);
+                self.credits[j] += given;
+                self.credits[i] -= given;
+            }
         }
     }
 }

@@ -259,14 +259,15 @@ impl<P: Item> Branch<P> {
         books.flows = self.names.is_empty().then_some(self.held.bytes);
         self.held = self.held - own;
         let result = act(node, counts, books);
-        self.held += node.held();
-        self.rows.changed(i, own, node.held());
+        let now = node.held();
+        self.held += now;
+        self.rows.changed(i, own, now);
         if let Some(fattest) = &mut self.fattest {
             fattest.note(i);
         }
         books.flows = others.map(|bytes| bytes + books.held.bytes - before);
         if let Some(coupling) = &mut self.coupling {
-            let Tally { packets, bytes } = self.classes[i].node.held();
+            let Tally { packets, bytes } = now;
             coupling.show(i, InnerView { packets, bytes, head_since: self.classes[i].head_since() });
         }
         result

@@ -114,6 +114,11 @@ impl Linux {
         }
     }
 
+    /// Whether arriving packets get the coupled law, and not departing ones.
+    pub fn drop_enqueue(&self) -> bool {
+        self.drop_enqueue
+    }
+
     pub fn on_enqueue(&self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         if self.drop_enqueue { self.coupled(packet, view, rng) } else { Decision::Pass }
     }

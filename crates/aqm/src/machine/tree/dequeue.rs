@@ -2,7 +2,7 @@
 
 use ecnlab_base::Time;
 
-use super::{Branch, Class, Counting, Node};
+use super::{Branch, Class, Counting, Node, Tree};
 use crate::contract::shape::Shape;
 use crate::machine::books::Books;
 use crate::machine::fifo::{Dequeued, Held};
@@ -212,22 +212,44 @@ impl<P: Item> Branch<P> {
     }
 }
 
+impl<P: Item> Tree<P> {
+    /// [`Backlog::head_len`]. Out of line, as [`Tree::head_since`], so that the test of a FIFO is inlined.
+    #[inline(never)]
+    fn head_len(&self) -> Option<u32> {
+        let branch = self.made()?;
+        branch.peeked_len().or((branch.held.packets > 0).then_some(1))
+    }
+
+    /// [`Backlog::head_since`].
+    #[inline(never)]
+    fn head_since(&self) -> Option<Time> {
+        self.made()?.classes.iter().filter_map(Backlog::head_since).min()
+    }
+}
+
 impl<P: Item> Backlog for Class<P> {
+    #[inline]
     fn head_len(&self) -> Option<u32> {
         match &self.node {
             _ if self.asleep => None,
             Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
-            Node::Tree(tree) => {
-                let branch = tree.made()?;
-                branch.peeked_len().or((branch.held.packets > 0).then_some(1))
-            }
+            Node::Tree(tree) => tree.head_len(),
         }
     }
+    #[inline]
     fn head_since(&self) -> Option<Time> {
         match &self.node {
             _ if self.asleep => None,
             Node::Leaf(fifo) => fifo.head().map(|held| held.since),
-            Node::Tree(tree) => tree.made()?.classes.iter().filter_map(Backlog::head_since).min(),
+            Node::Tree(tree) => tree.head_since(),
+        }
+    }
+    #[inline]
+    fn holds(&self) -> bool {
+        match &self.node {
+            _ if self.asleep => false,
+            Node::Leaf(fifo) => !fifo.is_empty(),
+            Node::Tree(tree) => tree.head_len().is_some(),
         }
     }
 }
