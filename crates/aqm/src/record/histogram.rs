@@ -13,10 +13,17 @@ impl Histogram {
     /// Counts `n` equal values.
     pub fn count(&mut self, value: u64, n: u64) {
         let bin = bin(value);
-        if self.bins.len() <= bin {
-            self.bins.resize(bin + 1, 0);
+        match self.bins.get_mut(bin) {
+            Some(count) => *count += n,
+            None => self.begin(bin, n),
         }
-        self.bins[bin] += n;
+    }
+
+    /// Counts `n` values in a bin beyond the last.
+    #[cold]
+    fn begin(&mut self, bin: usize, n: u64) {
+        self.bins.resize(bin, 0);
+        self.bins.push(n);
     }
 
     /// This and `other` as one.
