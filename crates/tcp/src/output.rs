@@ -161,7 +161,7 @@ impl Endpoint {
         if let Some(segment) = out.last_mut() {
             segment.wire_len = self.wire_len(segment);
         }
-        if self.ecn.option_len() > 0 {
+        if self.ecn.has_option(kind) {
             self.put_option(kind, out);
         }
     }

@@ -24,6 +24,7 @@ const ECT1_FIRST: u32 = 1 << 31;
 impl AccEcn {
     /// Creates an option with up to three counters in their order: ECT(0), CE, ECT(1) (kind 172), or with `ect1_first`
     /// ECT(1), CE, ECT(0) (kind 174). Only their low 24 bits are used.
+    #[inline]
     pub fn new(ect1_first: bool, counters: &[u32]) -> AccEcn {
         let counter = |n: usize| counters.get(n).map_or(0, |counter| counter & COUNTER);
         let head = (1 + counters.len().min(3) as u32) << LEN | if ect1_first { ECT1_FIRST } else { 0 };
@@ -57,6 +58,7 @@ impl AccEcn {
     }
 
     /// Bytes received with CE.
+    #[inline]
     pub fn ce(&self) -> Option<u32> {
         self.counter(1)
     }
@@ -66,9 +68,10 @@ impl AccEcn {
         self.counter(if self.ect1_first() { 0 } else { 2 })
     }
 
+    #[inline]
     fn counter(&self, place: usize) -> Option<u32> {
-        let words = [self.first.get(), self.rest[0], self.rest[1]];
-        words[..self.len()].get(place).map(|word| word & COUNTER)
+        let word = if place == 0 { self.first.get() } else { *self.rest.get(place - 1)? };
+        (place < self.len()).then_some(word & COUNTER)
     }
 
     /// Parses the counters of an option of this `kind`; `body` follows its length field.

@@ -142,33 +142,10 @@ impl<const LINUX: bool> Counted<LINUX> {
         flags_of(self.received.take_ace())
     }
 
-    /// The option of a segment of this kind.
-    fn fields(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
-        if LINUX {
-            self.received.put_ect1_first();
-        }
-        let at_start = match kind {
-            // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
-            PacketKind::Syn | PacketKind::Rst => return None,
-            PacketKind::SynAck => return (self.handshake.sent == 1).then(|| self.received.fields(room)).flatten(),
-            _ if self.traversal.is_blocked() || LINUX && !self.option_seen => return None,
-            _ if LINUX => return self.received.fields(room),
-            PacketKind::HandshakeAck => true,
-            PacketKind::Data => self.option_due,
-            _ => false,
-        };
-        if !at_start && !self.received.option_is_due() {
-            return None;
-        }
-        let fields = self.received.fields(room)?;
-        if kind == PacketKind::Data && std::mem::take(&mut self.option_due) {
-            self.traversal.sent_first_data();
-        }
-        Some(fields)
-    }
-
     /// The first segment that comes after the SYN-ACK was sent. Only a pure ACK without SACK reflects (§3.2.2.1).
+    #[cold]
     fn on_first(&mut self, segment: &Segment, ace: u8) {
+        self.option_due = true;
         self.handshake.awaits_ack = false;
         // §3.2.3.2.2: no SYN-ACK was sent without the option.
         if !LINUX && self.handshake.sent == 1 {
@@ -192,6 +169,7 @@ impl<const LINUX: bool> Counted<LINUX> {
     }
 
     /// The first segment that comes after the SYN-ACK: no counter begins at 0. §3.2.2.4 does not recommend the test.
+    #[cold]
     fn on_first_count(&mut self, ace: u8) {
         self.handshake.awaits_count = false;
         if !LINUX && ace == 0 {
@@ -199,11 +177,21 @@ impl<const LINUX: bool> Counted<LINUX> {
         }
     }
 
-    /// Notes the peer's option.
-    fn note_option(&mut self, fields: &Fields) {
-        if !self.option_seen && [fields.ect0(), fields.ect1()].contains(&Some(0)) {
-            self.option_broken = true;
+    /// A SYN after the handshake. If it is the SYN-ACK again, the ACK that answers it reflects again (§3.2.2.1).
+    #[cold]
+    fn on_syn_again(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::ACK) {
+            self.handshake.syn_ack = Some(segment.ecn);
+            if !LINUX {
+                self.received.count_syn_ack(segment.ecn);
+            }
         }
+    }
+
+    /// Notes the peer's first option.
+    #[cold]
+    fn note_option(&mut self, fields: &Fields) {
+        self.option_broken |= [fields.ect0(), fields.ect1()].contains(&Some(0));
         self.option_seen = true;
     }
 }
@@ -223,6 +211,10 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     }
 
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
+        if !LINUX && matches!(kind, PacketKind::Retransmission | PacketKind::Probe) {
+            self.traversal.sent_again();
+        }
+        self.traversal.sent(false);
         match kind {
             // §3.1.4.1: with the offer, once more with it, then without.
             PacketKind::Syn if self.handshake.plain => Stamp::NONE,
@@ -250,13 +242,31 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         }
     }
 
+    #[inline]
+    fn has_option(&self, kind: PacketKind) -> bool {
+        let at_start = match kind {
+            // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
+            PacketKind::Syn | PacketKind::Rst => return false,
+            PacketKind::SynAck => return self.handshake.sent == 1,
+            _ if self.traversal.is_blocked() || LINUX && !self.option_seen => return false,
+            _ if LINUX => return true,
+            PacketKind::HandshakeAck => true,
+            PacketKind::Data => self.option_due,
+            _ => false,
+        };
+        at_start || self.received.option_is_due()
+    }
+
     fn option(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
-        if !LINUX && matches!(kind, PacketKind::Retransmission | PacketKind::Probe) {
-            self.traversal.sent_again();
+        if LINUX {
+            self.received.put_ect1_first();
         }
-        let fields = self.fields(kind, room);
-        self.traversal.sent(fields.is_some());
-        fields
+        let fields = self.received.fields(room)?;
+        self.traversal.sent(true);
+        if !LINUX && kind == PacketKind::Data && std::mem::take(&mut self.option_due) {
+            self.traversal.sent_first_data();
+        }
+        Some(fields)
     }
 
     // ---- the handshake ----
@@ -289,7 +299,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             self.received.count_syn_ack(syn_ack.ecn);
         }
         self.option_due = true;
-        if let Some(fields) = &syn_ack.acc_ecn {
+        if let Some(fields) = syn_ack.acc_ecn.as_ref().filter(|_| !self.option_seen) {
             self.note_option(fields);
         }
         Agreed::This
@@ -312,13 +322,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
 
     fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
         if segment.flags.contains(Flags::SYN) {
-            // The SYN-ACK again: the ACK that answers it reflects again (§3.2.2.1).
-            if segment.flags.contains(Flags::ACK) {
-                self.handshake.syn_ack = Some(segment.ecn);
-                if !LINUX {
-                    self.received.count_syn_ack(segment.ecn);
-                }
-            }
+            self.on_syn_again(segment);
             return false;
         }
         if segment.len > 0 {
@@ -331,10 +335,9 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             self.on_first_count(flags.ace());
         }
         if self.handshake.awaits_ack {
-            self.option_due = true;
             self.on_first(segment, flags.ace());
         }
-        if let Some(fields) = &segment.acc_ecn {
+        if let Some(fields) = segment.acc_ecn.as_ref().filter(|_| !self.option_seen) {
             self.note_option(fields);
         }
         // §3.2.2.5.1: at the first mark of a row, and at every so many marks.

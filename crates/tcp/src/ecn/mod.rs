@@ -188,9 +188,14 @@ macro_rules! feedback_hooks {
             fn read(&self, flags: Flags) -> EcnFlags {
                 EcnFlags::separate(flags)
             }
-            /// The AccECN option of this packet, of which `room` bytes of options are left. Asked after
-            /// [`Feedback::stamp`], of schemes with [`Facts::option_len`](crate::Facts::option_len), and if there is
-            /// none once more with the room of a SACK block.
+            /// Whether the packet just stamped may have the AccECN option.
+            #[inline]
+            fn has_option(&self, kind: PacketKind) -> bool {
+                false
+            }
+            /// The AccECN option of this packet, of which `room` bytes of options are left. Called after
+            /// [`Feedback::stamp`] if [`Feedback::has_option`], and if there is none once more with the room of a SACK
+            /// block.
             fn option(&mut self, kind: PacketKind, room: u32) -> Option<AccEcn> {
                 None
             }

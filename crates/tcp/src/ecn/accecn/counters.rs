@@ -130,14 +130,29 @@ impl Received {
     /// left out from the end (§3.2.3.1).
     pub fn fields(&mut self, room: u32) -> Option<Fields> {
         let (now, said) = (self.bytes.fields(self.ect1_first), self.said.fields(self.ect1_first));
-        let moved = (0..3).rev().find(|&i| now[i] != said[i]).map_or(0, |last| last + 1);
-        let fit = (1..=3_usize).rev().find(|&n| Fields::wire_len(n) <= room)?;
-        if moved > fit {
+        let moved = if now[2] != said[2] {
+            3
+        } else if now[1] != said[1] {
+            2
+        } else {
+            usize::from(now[0] != said[0])
+        };
+        let fit = fitting(room);
+        if fit == 0 || moved > fit {
             return None;
         }
         self.repeats = moved > 0;
         self.said = self.bytes;
         Some(Fields::new(self.ect1_first, &now[..fit]))
+    }
+}
+
+/// Number of counters of an option of at most `room` bytes.
+fn fitting(room: u32) -> usize {
+    match room {
+        room if room >= Fields::wire_len(3) => 3,
+        room if room >= Fields::wire_len(2) => 2,
+        room => usize::from(room >= Fields::wire_len(1)),
     }
 }
 

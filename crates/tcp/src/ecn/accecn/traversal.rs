@@ -48,11 +48,17 @@ impl Traversal {
     }
 
     /// A segment with data has come, which lies in the window or was acknowledged before.
+    #[inline]
     pub fn on_data(&mut self, segment: &Segment, in_window: bool) {
         if in_window || self.passed || !self.on_last {
             self.again = None;
-            return;
+        } else {
+            self.on_data_again(segment);
         }
+    }
+
+    #[cold]
+    fn on_data_again(&mut self, segment: &Segment) {
         let before = self.again.filter(|(seq, _)| *seq == segment.seq).map_or(0, |(_, times)| times);
         self.again = Some((segment.seq, before + 1));
         self.blocked |= before + 1 >= TIMES;
