@@ -86,12 +86,14 @@ impl Window {
 
     /// The window in segments, with its fraction.
     pub fn segments(&self) -> f64 {
-        self.cwnd as f64 / f64::from(1 << FRACTION) / f64::from(self.mss)
+        // Below 2^63, where the conversion of a signed number is a single instruction.
+        self.cwnd as i64 as f64 / f64::from(1 << FRACTION) / f64::from(self.mss)
     }
 
     /// Opens the window by `segments`.
+    #[inline]
     pub fn widen_segments(&mut self, segments: f64) {
-        self.widen((segments * f64::from(self.mss) * f64::from(1 << FRACTION)).round() as u64);
+        self.widen(rounded(segments * f64::from(self.mss) * f64::from(1 << FRACTION)));
     }
 
     /// The window in 2^-16 bytes.
@@ -109,5 +111,27 @@ impl Window {
     #[inline]
     pub(crate) fn widen(&mut self, more: u64) {
         self.cwnd = self.cwnd.saturating_add(more).min(MAX_CWND << FRACTION);
+    }
+}
+
+/// `value.round() as u64`, at most 2^63, without the call that `round` is on processors without SSE 4.1.
+fn rounded(value: f64) -> u64 {
+    let whole = value as i64;
+    let up = value - whole as f64 >= 0.5;
+    whole.saturating_add(i64::from(up)).max(0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_as_by_the_standard_library() {
+        let near = |n: f64| [n - 0.5, n, n + 0.25, (n + 0.5).next_down(), n + 0.5, n + 0.75];
+        let numbers = [0.0, 1.0, 2.0, 12_345.0, 1e9, (1_u64 << 52) as f64 - 1.0, (1_u64 << 60) as f64];
+        for value in numbers.into_iter().flat_map(near).flat_map(|value| [value, -value]).chain([f64::NAN]) {
+            assert_eq!(rounded(value), value.round() as u64, "{value}");
+        }
+        assert!(rounded(f64::INFINITY) > MAX_CWND << FRACTION);
     }
 }
