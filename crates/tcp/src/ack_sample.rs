@@ -13,6 +13,7 @@ pub struct Amount {
 
 impl Amount {
     /// `bytes` in segments of `mss` bytes.
+    #[inline]
     pub fn of(bytes: u64, mss: u32) -> Amount {
         Amount { bytes, packets: bytes.div_ceil(u64::from(mss).max(1)) }
     }

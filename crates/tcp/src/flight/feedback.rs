@@ -23,7 +23,7 @@ pub(crate) struct Known {
 impl Flight {
     /// Reports to the law the bytes that an ACK with RTT sample `rtt` delivers and marks. Returns the sample, without
     /// losses: these are detected later.
-    #[cold]
+    #[inline(always)]
     pub fn feedback(&mut self, known: Known, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
         let una_now = self.una;
         self.sampler.count_round(una_now, self.max);
@@ -61,9 +61,10 @@ impl Flight {
     /// Returns the bytes newly delivered by an ACK up to `ack`: acknowledged, reported by SACK, or counted by a
     /// duplicate ACK. Called before the ACK is processed and after its SACK blocks are. A duplicate counts only if it
     /// is `bare` ([`AckSeen::bare`]).
-    #[cold]
+    #[inline(never)]
     pub fn newly_delivered(&mut self, ack: u64, bare: bool) -> u64 {
-        let sacked = self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack);
+        let sacked =
+            if self.sacked.is_empty() { 0 } else { self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack) };
         let sampler = &mut self.sampler;
         if ack > self.una {
             sampler.forget_duplicates();
@@ -74,19 +75,18 @@ impl Flight {
         sampler.deliver((ack + beyond).min(self.max))
     }
 
-    /// Notifies the law of the ACK after recovery has processed it. `lost` is the total of bytes marked lost,
-    /// `in_flight` the bytes in flight.
-    #[cold]
-    pub fn tell_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, mut sample: AckSample) {
+    /// Notifies the law of the ACK after recovery has processed it, and completes its `sample`. `lost` is the total of
+    /// bytes marked lost, `in_flight` the bytes in flight.
+    #[inline]
+    pub fn tell_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, sample: &mut AckSample) {
         sample.lost = Amount::of(self.sampler.lose(lost), self.mss);
         sample.lost_total = lost;
         sample.in_flight = in_flight;
         sample.in_recovery = in_recovery;
         sample.rate = self.rates_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
-        self.law.on_ack(&sample);
-        let limited = self.law.limits_rate();
-        if let Some(rates) = self.rates_mut().filter(|_| limited) {
-            rates.limited_by_application(in_flight);
+        self.law.on_ack(sample);
+        if self.rates().is_some() && self.law.limits_rate() {
+            self.rates_mut().into_iter().for_each(|rates| rates.limited_by_application(in_flight));
         }
     }
 
@@ -100,6 +100,7 @@ impl Flight {
     }
 
     /// Bytes sent and neither acknowledged nor reported by SACK.
+    #[inline]
     pub fn not_delivered(&self) -> u64 {
         self.max - self.sampler.delivered().clamp(self.una, self.max)
     }
@@ -121,10 +122,10 @@ impl Flight {
 
     /// Notifies the law that the range `offsets`, with `bytes` of payload, is sent. `lost` is the total of bytes marked
     /// lost, `in_flight` the bytes in flight before it.
-    #[cold]
+    #[inline]
     pub fn tell_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
-        let outstanding = self.not_delivered();
         if self.rates().is_some() {
+            let outstanding = self.not_delivered();
             let segments = &mut self.scoreboard.segments;
             let known = segments.note_rate(offsets.clone(), outstanding, lost, cx.now);
             // With other RTT sampling the segment is already stored with its send time.

@@ -119,14 +119,17 @@ macro_rules! recovery_hooks {
                 Vec::new()
             }
             /// Bytes marked lost, in total. Without a scoreboard, bytes count as lost when they are retransmitted.
+            #[inline]
             fn lost(&self, tx: &Flight) -> u64 {
                 tx.resent.bytes
             }
             /// Bytes in flight ([`AckSample::in_flight`](crate::cc::AckSample::in_flight)).
+            #[inline]
             fn in_flight(&self, tx: &Flight) -> u64 {
                 tx.not_delivered()
             }
             /// Bytes in flight before an ACK, called before the ACK is processed.
+            #[inline]
             fn in_flight_before(&self, tx: &Flight, seen: &AckSeen) -> u64 {
                 tx.not_delivered() + seen.delivered
             }

@@ -103,6 +103,7 @@ impl Rto {
     }
 
     /// Smoothed RTT and RTT variation, for traces; zero before the first sample.
+    #[inline]
     pub fn smoothed(&self, config: &Config) -> (Dur, Dur) {
         let Smoothed { srtt, var } = self.smoothed;
         match config.rto_estimator {

@@ -33,7 +33,8 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
             tx.timer.rto.end_backoff(cx.config);
         }
     }
-    let sample = SAMPLED.then(|| {
+    // `decide` detects losses, responds to ECN-Echo, and returns the bytes by which the window may open.
+    let grow = if SAMPLED {
         let known = Known {
             in_recovery: scheme.in_recovery(tx),
             lost: scheme.lost(tx),
@@ -41,13 +42,13 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
             prior_in_flight,
             last_rtt: scheme.last_rtt(rtt, cx),
         };
-        tx.feedback(known, seen, una, rtt, cx)
-    });
-    // Detects losses, responds to ECN-Echo, and returns the bytes by which the window may open.
-    let grow = scheme.decide(tx, seen, una, cx);
-    if let Some(sample) = sample {
-        tx.tell_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), sample);
-    }
+        let mut sample = tx.feedback(known, seen, una, rtt, cx);
+        let grow = scheme.decide(tx, seen, una, cx);
+        tx.tell_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), &mut sample);
+        grow
+    } else {
+        scheme.decide(tx, seen, una, cx)
+    };
     if grow > 0 {
         scheme.open(&mut tx.law, grow);
         tx.timer.echo_at_one = false; // in ns-2, the next ECN-Echo at one segment counts as the first again

@@ -82,7 +82,6 @@ impl InUse {
     }
 
     /// [`Flight::tell_sent`] with the loss and flight totals of the scheme in use.
-    #[cold]
     #[inline(never)]
     pub fn tell_sent(&self, tx: &mut Flight, offsets: Range<u64>, bytes: u32, cx: &Cx) {
         let (lost, in_flight) = of_scheme!(self, scheme => (scheme.lost(tx), scheme.in_flight(tx)));
