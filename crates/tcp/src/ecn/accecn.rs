@@ -143,7 +143,6 @@ impl<const LINUX: bool> Counted<LINUX> {
     }
 
     /// The first segment that comes after the SYN-ACK was sent. Only a pure ACK without SACK reflects (§3.2.2.1).
-    #[cold]
     fn on_first(&mut self, segment: &Segment, ace: u8) {
         self.option_due = true;
         self.handshake.awaits_ack = false;
@@ -169,7 +168,6 @@ impl<const LINUX: bool> Counted<LINUX> {
     }
 
     /// The first segment that comes after the SYN-ACK: no counter begins at 0. §3.2.2.4 does not recommend the test.
-    #[cold]
     fn on_first_count(&mut self, ace: u8) {
         self.handshake.awaits_count = false;
         if !LINUX && ace == 0 {
@@ -177,8 +175,44 @@ impl<const LINUX: bool> Counted<LINUX> {
         }
     }
 
-    /// A SYN after the handshake. If it is the SYN-ACK again, the ACK that answers it reflects again (§3.2.2.1).
+    /// [`Feedback::on_arrival`] of a segment that is outside the window, a SYN, or the first of some kind.
     #[cold]
+    fn on_rare_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
+        if segment.flags.contains(Flags::SYN) {
+            self.on_syn_again(segment);
+            return false;
+        }
+        if segment.len > 0 {
+            self.traversal.on_data(segment, in_window);
+        }
+        if !in_window {
+            return false;
+        }
+        if self.handshake.awaits_count {
+            self.on_first_count(flags.ace());
+        }
+        if self.handshake.awaits_ack {
+            self.on_first(segment, flags.ace());
+        }
+        if let Some(fields) = segment.acc_ecn.as_ref().filter(|_| !self.option_seen) {
+            self.note_option(fields);
+        }
+        self.count(segment)
+    }
+
+    /// Counts an acceptable segment. Returns whether its ACK is due at once.
+    #[inline(always)]
+    fn count(&mut self, segment: &Segment) -> bool {
+        // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
+        let (first, unsaid) = self.received.count(segment.ecn, segment.len);
+        if LINUX {
+            return segment.len > 0 && (self.received.has_changed() || unsaid >= MARKS_IN_LINUX);
+        }
+        let enough = if self.received.has_unacknowledged() { MARKS_WITH_DATA } else { MARKS_WITHOUT };
+        unsaid >= enough || first && segment.len > 0
+    }
+
+    /// A SYN after the handshake. If it is the SYN-ACK again, the ACK that answers it reflects again (§3.2.2.1).
     fn on_syn_again(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::ACK) {
             self.handshake.syn_ack = Some(segment.ecn);
@@ -189,7 +223,6 @@ impl<const LINUX: bool> Counted<LINUX> {
     }
 
     /// Notes the peer's first option.
-    #[cold]
     fn note_option(&mut self, fields: &Fields) {
         self.option_broken |= [fields.ect0(), fields.ect1()].contains(&Some(0));
         self.option_seen = true;
@@ -321,32 +354,17 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     // ---- the receiver of data ----
 
     fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
-        if segment.flags.contains(Flags::SYN) {
-            self.on_syn_again(segment);
-            return false;
+        let first = self.handshake.awaits_count
+            || self.handshake.awaits_ack
+            || segment.acc_ecn.is_some() && !self.option_seen
+            || segment.flags.contains(Flags::SYN);
+        if first || !in_window {
+            return self.on_rare_arrival(segment, flags, in_window);
         }
         if segment.len > 0 {
-            self.traversal.on_data(segment, in_window);
+            self.traversal.on_new_data();
         }
-        if !in_window {
-            return false;
-        }
-        if self.handshake.awaits_count {
-            self.on_first_count(flags.ace());
-        }
-        if self.handshake.awaits_ack {
-            self.on_first(segment, flags.ace());
-        }
-        if let Some(fields) = segment.acc_ecn.as_ref().filter(|_| !self.option_seen) {
-            self.note_option(fields);
-        }
-        // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
-        let (first, unsaid) = self.received.count(segment.ecn, segment.len);
-        if LINUX {
-            return segment.len > 0 && (self.received.has_changed() || unsaid >= MARKS_IN_LINUX);
-        }
-        let enough = if self.received.has_unacknowledged() { MARKS_WITH_DATA } else { MARKS_WITHOUT };
-        unsaid >= enough || first && segment.len > 0
+        self.count(segment)
     }
 
     /// Linux counts before it looks at what is new (tcp_rcv_established, step5), and tcp_sequence lets these pass.

@@ -47,18 +47,17 @@ impl Traversal {
         self.out = false;
     }
 
-    /// A segment with data has come, which lies in the window or was acknowledged before.
+    /// A segment with data that lies in the window has come.
     #[inline]
-    pub fn on_data(&mut self, segment: &Segment, in_window: bool) {
-        if in_window || self.passed || !self.on_last {
-            self.again = None;
-        } else {
-            self.on_data_again(segment);
-        }
+    pub fn on_new_data(&mut self) {
+        self.again = None;
     }
 
-    #[cold]
-    fn on_data_again(&mut self, segment: &Segment) {
+    /// A segment with data has come, which lies in the window or was acknowledged before.
+    pub fn on_data(&mut self, segment: &Segment, in_window: bool) {
+        if in_window || self.passed || !self.on_last {
+            return self.on_new_data();
+        }
         let before = self.again.filter(|(seq, _)| *seq == segment.seq).map_or(0, |(_, times)| times);
         self.again = Some((segment.seq, before + 1));
         self.blocked |= before + 1 >= TIMES;
