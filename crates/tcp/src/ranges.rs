@@ -94,14 +94,19 @@ impl Ranges {
 
     /// Calls `f` with up to `n` ranges, the most recently changed first.
     pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
-        // Ages are relative to now, so that the counter may wrap. With few ranges and n <= 3, selection is faster than
-        // sorting.
-        let age = |r: &Range| self.changes.wrapping_sub(r.changed);
-        let mut younger_than = None;
+        // With few ranges and n <= 4, selection is faster than sorting.
+        let mut least = 0;
         for _ in 0..n {
-            let candidates = self.ranges.iter().filter(|r| younger_than.is_none_or(|a| age(r) > a));
-            let Some(range) = candidates.min_by_key(|r| age(r)) else { return };
-            younger_than = Some(age(range));
+            let (mut youngest, mut found) = (u64::MAX, None);
+            for range in &self.ranges {
+                // Ages are relative to now, so that the counter may wrap.
+                let age = u64::from(self.changes.wrapping_sub(range.changed));
+                if age >= least && age < youngest {
+                    (youngest, found) = (age, Some(range));
+                }
+            }
+            let Some(range) = found else { return };
+            least = youngest + 1;
             f(*range);
         }
     }
