@@ -1,6 +1,7 @@
 """Does runs with the ecnlab of its own tree, and writes a digest of each column of each table, one run a line.
 
-`unchanged.py` calls this in two trees, with the same list of experiments, and compares the lines.
+`unchanged.py` calls this in two trees, with the same list of experiments, and compares the lines. What a change of
+`changes.py` is about has another digest, without what that commit may alter.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).parents[3] / "python" / "tests"))
 
 from captured import shortened
+from changes import CHANGES
 
 import ecnlab
 from ecnlab import Scenario
@@ -92,15 +94,35 @@ def of_scenario(path: Path) -> Iterator[Job]:
 
 
 def digest(job: Job) -> dict[str, str]:
-    """The digests of a run: ``table.column``, or ``capture`` with the file's name."""
+    """The digests of a run: ``table.column``, or ``capture`` with the file's name; and those without what a change alters."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = with_captures(job.scenario) if job.packets else job.scenario
         run = ecnlab.run(scenario, job.seed, events=job.packets, captures=folder if job.packets else None)
         found = {"run": job.name}
         for table in run.tables:
             frame = run.table(table)
-            found |= {f"{table}.{column}": of_bytes(as_bytes(frame.select(column))) for column in frame.columns}
-        found |= {f"capture {file.name}": of_bytes(file.read_bytes()) for file in sorted(Path(folder).iterdir())}
+            for column in frame.columns:
+                found |= of_column(f"{table}.{column}", frame[column])
+        for file in sorted(Path(folder).iterdir()):
+            found |= of_capture(f"capture {file.name}", file.read_bytes())
+    return found
+
+
+def of_column(name: str, values: pl.Series) -> dict[str, str]:
+    """The digests of a column."""
+    found = {name: of_bytes(as_bytes(values))}
+    for change in CHANGES:
+        if change.column and change.about == name:
+            found[f"{name} but for {change.commit}"] = of_bytes(as_bytes(change.column(values)))
+    return found
+
+
+def of_capture(name: str, data: bytes) -> dict[str, str]:
+    """The digests of a capture."""
+    found = {name: of_bytes(data)}
+    for change in CHANGES:
+        if change.capture:
+            found[f"{name} but for {change.commit}"] = of_bytes(change.capture(data))
     return found
 
 
@@ -111,12 +133,11 @@ def with_captures(scenario: Scenario) -> Scenario:
     return shortened(scenario).with_overrides({f"capture.{node}": {"node": node} for node in sorted(nodes)})
 
 
-def as_bytes(frame: pl.DataFrame) -> bytes:
+def as_bytes(column: pl.Series) -> bytes:
     """The values of a column with their type, and which are missing: what else lies in memory does not count.
 
     Texts are written out: how they lie in memory depends on where they came from.
     """
-    column = frame.to_series()
     if column.dtype == pl.String:
         return json.dumps(column.to_list()).encode()
     buffer = io.BytesIO()
