@@ -175,29 +175,28 @@ impl<const LINUX: bool> Counted<LINUX> {
         }
     }
 
-    /// [`Feedback::on_arrival`] of a segment that is outside the window, a SYN, or the first of some kind.
+    /// What an acceptable segment shows once: how the handshake's codepoints arrived, and the peer's first option.
     #[cold]
-    fn on_rare_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
-        if segment.flags.contains(Flags::SYN) {
-            self.on_syn_again(segment);
-            return false;
-        }
-        if segment.len > 0 {
-            self.traversal.on_data(segment, in_window);
-        }
-        if !in_window {
-            return false;
-        }
+    fn on_first_of_its_kind(&mut self, segment: &Segment, ace: u8) {
         if self.handshake.awaits_count {
-            self.on_first_count(flags.ace());
+            self.on_first_count(ace);
         }
         if self.handshake.awaits_ack {
-            self.on_first(segment, flags.ace());
+            self.on_first(segment, ace);
         }
         if let Some(fields) = segment.acc_ecn.as_ref().filter(|_| !self.option_seen) {
             self.note_option(fields);
         }
-        self.count(segment)
+    }
+
+    /// A segment that is not counted: outside the window, or a SYN.
+    #[cold]
+    fn on_other(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.on_syn_again(segment);
+        } else if segment.len > 0 {
+            self.traversal.on_old_data(segment);
+        }
     }
 
     /// Counts an acceptable segment. Returns whether its ACK is due at once.
@@ -354,12 +353,12 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     // ---- the receiver of data ----
 
     fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
-        let first = self.handshake.awaits_count
-            || self.handshake.awaits_ack
-            || segment.acc_ecn.is_some() && !self.option_seen
-            || segment.flags.contains(Flags::SYN);
-        if first || !in_window {
-            return self.on_rare_arrival(segment, flags, in_window);
+        if !in_window || segment.flags.contains(Flags::SYN) {
+            self.on_other(segment);
+            return false;
+        }
+        if self.handshake.awaits_count || self.handshake.awaits_ack || segment.acc_ecn.is_some() && !self.option_seen {
+            self.on_first_of_its_kind(segment, flags.ace());
         }
         if segment.len > 0 {
             self.traversal.on_new_data();

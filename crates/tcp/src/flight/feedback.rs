@@ -85,8 +85,10 @@ impl Flight {
         sample.in_recovery = in_recovery;
         sample.rate = self.rates_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
         self.law.on_ack(sample);
-        if self.rates().is_some() && self.law.limits_rate() {
-            self.rates_mut().into_iter().for_each(|rates| rates.limited_by_application(in_flight));
+        if let Some(rates) = self.scoreboard.segments.rates.as_deref_mut()
+            && self.law.limits_rate()
+        {
+            rates.limited_by_application(in_flight);
         }
     }
 

@@ -53,9 +53,9 @@ impl Traversal {
         self.again = None;
     }
 
-    /// A segment with data has come, which lies in the window or was acknowledged before.
-    pub fn on_data(&mut self, segment: &Segment, in_window: bool) {
-        if in_window || self.passed || !self.on_last {
+    /// A segment with data has come that was acknowledged before.
+    pub fn on_old_data(&mut self, segment: &Segment) {
+        if self.passed || !self.on_last {
             return self.on_new_data();
         }
         let before = self.again.filter(|(seq, _)| *seq == segment.seq).map_or(0, |(_, times)| times);
@@ -78,7 +78,7 @@ mod tests {
         let mut traversal = Traversal::default();
         for &seq in seqs {
             traversal.sent(with_option);
-            traversal.on_data(&data(seq), false);
+            traversal.on_old_data(&data(seq));
         }
         traversal.is_blocked()
     }
@@ -96,9 +96,9 @@ mod tests {
     fn new_data_between_show_that_an_ack_arrived() {
         let mut traversal = Traversal::default();
         traversal.sent(true);
-        for in_window in [false, true, false] {
-            traversal.on_data(&data(1), in_window);
-        }
+        traversal.on_old_data(&data(1));
+        traversal.on_new_data();
+        traversal.on_old_data(&data(1));
         assert!(!traversal.is_blocked());
     }
 
@@ -123,7 +123,7 @@ mod tests {
         traversal.arrived();
         for _ in 0..3 {
             traversal.sent(true);
-            traversal.on_data(&data(1), false);
+            traversal.on_old_data(&data(1));
         }
         assert!(!traversal.is_blocked());
     }
