@@ -17,6 +17,9 @@ use crate::packet;
 /// Number of packets collected before they are sorted and written.
 const ROOM: usize = 1 << 13;
 
+/// Output of a capture.
+pub type Out = Box<dyn Write + Send>;
+
 /// The captures of a run and their collected packets.
 #[derive(Debug)]
 pub struct Taps<W: Write> {

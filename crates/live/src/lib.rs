@@ -9,6 +9,7 @@
 
 mod capture;
 mod clock;
+mod hold;
 mod impair;
 mod namespace;
 pub mod packet;
@@ -19,11 +20,12 @@ mod stream;
 mod timing;
 mod tun;
 
+pub use capture::Out;
 pub use clock::Clock;
 pub use impair::{Impaired, Impairments};
 pub use namespace::{Settings, private, within};
 pub use peer::{Conversation, Failure, Heard, Role, Tally, converse};
 pub use probe::{Target, probe};
-pub use router::{Failure as RouterFailure, Out, Router};
+pub use router::{Failure as RouterFailure, Router};
 pub use stream::{Reassembly, SendBuffer};
 pub use tun::{MTU, Tun};

@@ -7,23 +7,23 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ecnlab_aqm::{DropReason, Item, Owed, Watch};
+use ecnlab_aqm::{Item, Owed, Watch};
 use ecnlab_base::{Dur, Time};
 use ecnlab_engine::capture::{Capture, Settings};
 use ecnlab_engine::{
-    ARRIVED, BoxPlan, Inside, Inspect, Label, Ledger, Link, Packet, Passage, Paths, Plan, Routes, Table, WatchWire,
-    reset_of,
+    ARRIVED, BoxPlan, Label, Ledger, Link, Packet, Passage, Paths, Plan, Routes, Table, WatchWire, reset_of,
 };
-use ecnlab_wire::{Dscp, Ecn, Flags, Ipv4Header, Seq, TcpHeader, packets, protocol};
+use ecnlab_wire::{Dscp, Ecn, Ipv4Header, TcpHeader, packets, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
-use crate::capture::Taps;
+use crate::capture::{Out, Taps};
 use crate::clock::{Clock, timeout};
+use crate::hold::{Connections, Contents, Hold, Watcher};
 use crate::packet;
 use crate::timing::{self, Errors, Ticker};
 use crate::tun::{MTU, Tun};
@@ -75,9 +75,6 @@ pub struct Router {
     rested: Time,
     taps: Option<Taps<Out>>,
 }
-
-/// Output of a capture.
-pub type Out = Box<dyn io::Write + Send>;
 
 struct Host {
     tun: Tun,
@@ -468,135 +465,4 @@ enum Ready {
     Host(usize),
     /// The ticker has ticked.
     Tick,
-}
-
-/// The bytes of packets in flight.
-#[derive(Debug, Default)]
-struct Hold {
-    places: Vec<Vec<u8>>,
-    free: Vec<u32>,
-}
-
-impl Hold {
-    fn load(&mut self, bytes: &[u8]) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Vec::with_capacity(MTU));
-            self.places.len() as u32 - 1
-        });
-        let buffer = &mut self.places[place as usize];
-        buffer.clear();
-        buffer.extend_from_slice(bytes);
-        place
-    }
-
-    /// Frees a slot. Its bytes remain readable until the next packet is loaded.
-    fn unload(&mut self, place: u32) {
-        self.free.push(place);
-    }
-
-    fn bytes(&self, place: u32) -> &[u8] {
-        &self.places[place as usize]
-    }
-
-    fn bytes_mut(&mut self, place: u32) -> &mut [u8] {
-        &mut self.places[place as usize]
-    }
-
-    fn len(&self) -> usize {
-        self.places.len() - self.free.len()
-    }
-}
-
-/// The connections of flows, numbered in the order of their first SYNs.
-#[derive(Debug, Default)]
-struct Connections {
-    /// Number of connections, by flow.
-    opened: HashMap<u32, u32>,
-    /// Initial sequence number and number of a connection, by its ends, the opener first.
-    numbers: HashMap<[SocketAddrV4; 2], (Seq, u32)>,
-}
-
-impl Connections {
-    /// Processes the packet `bytes` from a host of `flow`: a SYN that is not a retransmission starts a connection.
-    fn see(&mut self, flow: u32, bytes: &[u8]) {
-        let Ok(arrived) = packet::parse(bytes) else { return };
-        let (segment, ends) = (arrived.segment, [arrived.source, arrived.destination]);
-        let opens = segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        if !opens || self.numbers.get(&ends).is_some_and(|(first, _)| *first == segment.seq) {
-            return;
-        }
-        let opened = self.opened.entry(flow).or_default();
-        self.numbers.insert(ends, (segment.seq, *opened));
-        *opened += 1;
-    }
-
-    /// Returns the number in its flow of the connection between these ends; 0 if its SYN was not seen.
-    fn number(&self, [source, destination]: [SocketAddrV4; 2]) -> u32 {
-        let found = self.numbers.get(&[source, destination]).or_else(|| self.numbers.get(&[destination, source]));
-        found.map_or(0, |(_, number)| *number)
-    }
-}
-
-/// Access of middleboxes to the packets in flight.
-struct Contents<'a> {
-    hold: &'a mut Hold,
-    connections: Option<&'a Connections>,
-}
-
-impl Inspect for Contents<'_> {
-    fn inside(&self, packet: &Packet) -> Inside {
-        match packet::parse(self.hold.bytes(packet.cargo())) {
-            Ok(arrived) => Inside::Tcp(arrived.segment.flags),
-            Err(_) => Inside::Icmp,
-        }
-    }
-    fn set_flags(&mut self, packet: &Packet, flags: Flags) {
-        packet::set_flags(self.hold.bytes_mut(packet.cargo()), flags);
-    }
-    fn connection(&self, packet: &Packet) -> u32 {
-        let ends = packet::parse(self.hold.bytes(packet.cargo())).map(|arrived| [arrived.source, arrived.destination]);
-        self.connections.zip(ends.ok()).map_or(0, |(connections, ends)| connections.number(ends))
-    }
-}
-
-/// Observer of a link: frees the slots of packets that end here, and notifies the captures.
-struct Watcher<'a> {
-    hold: &'a mut Hold,
-    taps: Option<&'a mut Taps<Out>>,
-    owed: Vec<Owed<Packet>>,
-    link: u32,
-    now: Time,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(hold: &'a mut Hold, taps: Option<&'a mut Taps<Out>>, link: u32) -> Watcher<'a> {
-        Watcher { hold, taps, owed: Vec::new(), link, now: Time::ZERO }
-    }
-}
-
-impl Watch<Packet> for Watcher<'_> {
-    fn dropped(&mut self, packet: &Packet, why: DropReason) {
-        if let Some(taps) = &mut self.taps {
-            taps.drops(self.link, packet.cargo(), why);
-        }
-        self.hold.unload(packet.cargo());
-    }
-    fn dequeued(&mut self, packet: &Packet) {
-        if let Some(taps) = &mut self.taps {
-            let bytes = self.hold.bytes(packet.cargo());
-            taps.leaves(self.link, packet.cargo(), bytes, packet.ecn(), self.now);
-        }
-    }
-    fn quenched(&mut self, owed: &Owed<Packet>) {
-        self.owed.push(*owed);
-    }
-}
-
-impl WatchWire for Watcher<'_> {
-    fn at(&mut self, now: Time) {
-        self.now = now;
-    }
-    fn lost(&mut self, packet: &Packet) {
-        self.hold.unload(packet.cargo());
-    }
 }
