@@ -1,66 +1,21 @@
 //! A connection: its two directions and its ECN negotiation.
 
-use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
+mod negotiation;
+mod passing;
+
+use ecnlab_wire::{Flags, Seq, TcpOptions};
 
 use crate::counted::{ACE as ACCURATE, Counted, Marks, Passing, Scheme};
 use crate::ecn::EcnState;
-use crate::ecn_seen::Place;
-use crate::ecn_seen::{Data, Echo};
-use crate::outstanding::Cause;
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
 use crate::rules::{Rule, Standard, Violations};
-use crate::stream::{Acked, Heard, Role, Sending, Stream};
+use crate::stream::{Acked, Sending, Stream};
 use crate::ticks::TICK;
+use negotiation::agree;
+use passing::{acknowledge, check, send};
 
-/// Result of the ECN negotiation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Negotiation {
-    /// The handshake is not in the capture.
-    #[default]
-    Unknown,
-    /// The SYN did not offer ECN.
-    NotOffered,
-    /// The SYN offered ECN; the capture has no SYN-ACK.
-    Unanswered,
-    /// The SYN offered ECN; the SYN-ACK declined.
-    Refused,
-    /// The SYN-ACK reflected the SYN's flags, which RFC 3168 §6.1.1 defines as a refusal.
-    Reflected,
-    /// The SYN offered ECN; its retransmission did not (RFC 3168 §6.1.1.1).
-    FellBack,
-    /// RFC 3168 ECN.
-    Accepted,
-    /// RFC 9768 (AccECN).
-    AccEcn,
-    /// The SYN offered AccECN, the SYN-ACK agreed to RFC 3168 ECN.
-    AccEcnToClassic,
-}
-
-impl Negotiation {
-    /// Name of the state in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Negotiation::Unknown => "unknown",
-            Negotiation::NotOffered => "not offered",
-            Negotiation::Unanswered => "unanswered",
-            Negotiation::Refused => "refused",
-            Negotiation::Reflected => "reflected",
-            Negotiation::FellBack => "fell back",
-            Negotiation::Accepted => "accepted",
-            Negotiation::AccEcn => "AccECN",
-            Negotiation::AccEcnToClassic => "AccECN to RFC 3168",
-        }
-    }
-    /// Returns whether ECE and CWR have the meaning of RFC 3168, which is assumed if the capture lacks the handshake.
-    pub const fn is_classic(self) -> bool {
-        matches!(self, Negotiation::Accepted | Negotiation::AccEcnToClassic | Negotiation::Unknown)
-    }
-    /// Returns whether the handshake shows that ECN is not in use.
-    pub const fn is_off(self) -> bool {
-        matches!(self, Negotiation::NotOffered | Negotiation::Refused | Negotiation::Reflected | Negotiation::FellBack)
-    }
-}
+pub use negotiation::Negotiation;
 
 /// Packet counts of one end of a connection.
 #[derive(Clone, Debug, Default)]
@@ -430,25 +385,6 @@ impl Connection {
     }
 }
 
-/// Returns the negotiation agreed by the flags of SYN and SYN-ACK: RFC 3168 §6.1.1, RFC 9768 §3.1.2 table 2.
-fn agree(offered: Flags, answered: Flags) -> Negotiation {
-    let accurate = offered.contains(ACCURATE);
-    if offered & ACCURATE == Flags::empty() {
-        return Negotiation::NotOffered;
-    }
-    if !offered.contains(ECHO) {
-        return Negotiation::Refused;
-    }
-    match (accurate, answered.contains(Flags::AE), answered.contains(Flags::CWR), answered.contains(Flags::ECE)) {
-        (_, false, false, false) => Negotiation::Refused,
-        (true, true, true, true) | (false, _, true, true) => Negotiation::Reflected,
-        (true, false, false, true) => Negotiation::AccEcnToClassic,
-        (true, ..) => Negotiation::AccEcn,
-        (false, _, false, true) => Negotiation::Accepted,
-        (false, ..) => Negotiation::Refused,
-    }
-}
-
 impl End {
     fn note_stamp(&mut self, time: u64, options: &TcpOptions) {
         options.timestamps.into_iter().for_each(|own| self.stream.note_stamp(time, own.value));
@@ -508,170 +444,4 @@ impl End {
     pub fn window(&self) -> u64 {
         self.last_window
     }
-}
-
-/// Processes an ACK by `me` of the data of `peer`.
-#[inline]
-fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &TcpOptions, classic: bool) -> Acked {
-    let control = Flags::SYN | Flags::FIN | Flags::RST;
-    let bare = segment.len == 0 && !segment.flags.intersects(control);
-    let flight = peer.stream.flight();
-    let acked = peer.stream.acknowledge(&Heard {
-        ack: segment.ack,
-        window: segment.window,
-        bare,
-        echo: classic && segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE,
-        options: segment.options,
-        blocks: options.sack(),
-        time: segment.time,
-    });
-    me.counts.duplicate_acks += u64::from(acked.duplicate);
-    if peer.fin_end.is_some_and(|end| peer.stream.una() >= end) {
-        peer.ecn.end();
-    }
-    if classic && !segment.flags.intersects(Flags::SYN | Flags::RST) {
-        let echo = Echo {
-            number: segment.number,
-            time: segment.time,
-            ece: segment.flags.contains(Flags::ECE),
-            old: acked.old,
-            una: peer.stream.una(),
-            next: peer.stream.next(),
-            flight,
-            answer: peer.stream.answer.unwrap_or(0),
-            near: peer.stream.answer.unwrap_or(0) <= me.stream.answer.unwrap_or(u64::MAX),
-            place: Place::of(me.stream.answer, peer.stream.answer, peer.stream.counts.missing_bytes > 0),
-        };
-        peer.ecn.echo(&echo, &mut me.violations);
-    }
-    acked
-}
-
-/// Processes data, SYN or FIN sent by `me`.
-#[inline]
-fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sending {
-    // RFC 9293 §3.8.6.1: a zero-window probe is one byte sent into a closed window.
-    let probe = segment.len == 1 && peer.window == Some(0) && peer.counts.packets > 0;
-    let asked = || peer.times.is_some_and(|times| me.stream.is_answer(times.1, segment.time));
-    let role = match () {
-        () if probe => Role::Probe,
-        () if segment.flags.contains(Flags::SYN | Flags::ACK) && peer.counts.syn > 1 && asked() => Role::Answer,
-        () => Role::Data,
-    };
-    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, role, segment.options);
-    let end = me.stream.offset(segment.seq) + u64::from(segment.seq_len());
-    let start = end - u64::from(segment.seq_len());
-    if segment.flags.contains(Flags::FIN) {
-        me.fin_end = Some(end);
-    }
-    me.count_data(segment, &sending);
-    if sending.again.is_some() {
-        me.ecn.resent(start, end);
-        if sending.timer || sending.again == Some(Cause::Fast) {
-            me.ecn.lost(sending.timer, me.stream.una(), me.stream.next(), me.stream.ack_time());
-        }
-    } else if sending.late || sending.gap {
-        me.ecn.unclear();
-    }
-    if segment.len > 0 && classic {
-        let data = Data {
-            number: segment.number,
-            time: segment.time,
-            start,
-            end,
-            len: segment.len,
-            ecn: segment.ecn,
-            cwr: segment.flags.contains(Flags::CWR) && !segment.flags.contains(Flags::SYN),
-            again: sending.again.is_some(),
-            dropped: segment.dropped,
-            flight: me.stream.flight(),
-            beyond: me.stream.is_inflated() || !me.stream.answers_an_ack(segment.time),
-            limited: me.options.and(peer.options).is_some()
-                && me.stream.flight() + u64::from(segment.len) > peer.window(),
-            una: me.stream.una(),
-            next: me.stream.next(),
-        };
-        me.ecn.send(&data, &mut me.violations);
-    }
-    sending
-}
-
-impl End {
-    #[inline]
-    fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending) {
-        let counts = &mut self.counts;
-        let again = sending.again.is_some();
-        if segment.len == 0 {
-            counts.control_retransmits += u64::from(again);
-            return;
-        }
-        let control = segment.seq_len() - segment.len;
-        let unique = sending.fresh.saturating_sub(control.into()).min(segment.len.into());
-        counts.data_packets += 1;
-        counts.bytes += u64::from(segment.len);
-        counts.unique_bytes += unique;
-        counts.retransmitted_bytes += u64::from(segment.len) - unique;
-        counts.retransmits += u64::from(again);
-        counts.out_of_order += u64::from(sending.late && !again);
-        counts.probes += u64::from(sending.probe);
-        counts.largest = counts.largest.max(segment.len);
-        let flight = self.stream.flight();
-        counts.flight_max = counts.flight_max.max(flight);
-        counts.flight_sum += flight;
-        let first = self.data_times.map_or(segment.time, |t| t.0);
-        self.data_times = Some((first, segment.time));
-    }
-}
-
-/// Checks the rules that a single packet can break.
-#[inline]
-fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool, accurate: bool) {
-    let echo = segment.flags.intersects(ECHO);
-    if segment.ecn == Ecn::NotEct && !echo {
-        return;
-    }
-    let (number, time) = (segment.number, segment.time);
-    let mut found = |rule: Rule| me.violations.add(rule, number, time);
-    let capable = segment.ecn != Ecn::NotEct;
-    if segment.flags.contains(Flags::SYN) {
-        if capable {
-            found(Rule::EctOnSyn);
-        }
-        // RFC 9768 §3.1.1: both flags reply to an AccECN SYN that arrived with ECT(1).
-        if is_odd(segment.flags) && !accurate {
-            found(Rule::SetupFlags);
-        }
-        return;
-    }
-    if echo && off {
-        found(Rule::EceNotNegotiated);
-    }
-    if !capable {
-        return;
-    }
-    let control = Flags::FIN | Flags::RST;
-    if classic && segment.ecn == Ecn::Ect1 && segment.len > 0 {
-        found(Rule::Ect1WithoutAccEcn);
-    }
-    if off {
-        found(Rule::EctNotNegotiated);
-    } else if !classic {
-        // RFC 9768 §3.2.2.5.1 permits more to an AccECN host.
-    } else if segment.len == 0 && !segment.flags.intersects(control) {
-        found(Rule::EctOnAck);
-    } else if seen.sending.again.is_some() {
-        found(Rule::EctOnRetransmission);
-    } else if seen.sending.probe {
-        found(Rule::EctOnProbe);
-    }
-}
-
-/// Returns whether the flags of a SYN or SYN-ACK without AE are undefined: only one of ECE and CWR in a SYN, both in a
-/// SYN-ACK.
-fn is_odd(flags: Flags) -> bool {
-    if flags.contains(Flags::AE) {
-        return false;
-    }
-    let both = flags.contains(ECHO);
-    if flags.contains(Flags::ACK) { both } else { flags.intersects(ECHO) && !both }
 }
