@@ -1,8 +1,9 @@
 //! The feedback of DCTCP (RFC 8257 §3.2): each ACK reports whether the packets that it acknowledges were marked, so that the
 //! sender can count them. The response is up to the window law.
 
-use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
+use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
+use crate::ecn_echo::Echo;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Flags, Segment};
 

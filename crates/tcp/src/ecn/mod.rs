@@ -3,7 +3,6 @@
 pub mod accecn;
 pub mod becn;
 pub mod dctcp;
-mod echo;
 pub mod rfc2481;
 pub mod rfc3168;
 
@@ -14,7 +13,6 @@ use crate::config::Config;
 pub use crate::ecn_flags::EcnFlags;
 use crate::hooks::{dispatch, law_trait};
 use crate::registry::{EcnKind, ecn_schemes};
-pub use echo::Echo;
 
 /// Kind of a packet, which determines its codepoint and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! ECN as RFC 2481 proposed it in January 1999. It differs from RFC 3168 in two rules: CWR goes on the
 //! first data packet after the reduction, be it a retransmission, and retransmissions are ECN-capable.
 
-use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
+use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
+use crate::ecn_echo::Echo;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
 

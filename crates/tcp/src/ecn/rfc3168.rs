@@ -1,7 +1,8 @@
 //! ECN as RFC 3168 standardised it in September 2001.
 
-use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
+use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
+use crate::ecn_echo::Echo;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
 

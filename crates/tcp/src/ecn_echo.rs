@@ -2,8 +2,8 @@
 
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-use super::{Agreed, EcnFlags, Heard, Marks, Stamp};
 use crate::config::Config;
+use crate::ecn::{Agreed, EcnFlags, Heard, Marks, Stamp};
 
 /// State of marks at one end. Both RFCs have the same section numbers.
 #[derive(Clone, Debug, Default)]
