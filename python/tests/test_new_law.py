@@ -5,70 +5,40 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from followed_pages import CHECKOUT, Add, Create, Page, Run, StaleError, check_rustfmt, newlaw, read
 
 from ecnlab import laws
 
-CHECKOUT = Path(__file__).parents[2]
-PAGE = (CHECKOUT / "docs" / "new-law.md").read_text()
-
-sys.path.insert(0, str(CHECKOUT / "tests" / "tools" / "newlaw"))
-import newlaw  # noqa: E402
-from steps import Add, Create, Run, StaleError, read  # noqa: E402
-
-STEPS = read(PAGE)
-CREATED = {step.path: step.text for step in STEPS if isinstance(step, Create)}
-ADDED = {step.path for step in STEPS if isinstance(step, Add)}
-COMMANDS = [step.command for step in STEPS if isinstance(step, Run)]
+PAGE = Page("new-law.md")
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The files that the page changes, as they are today, those that it creates, as far as they exist, and test modules."""
-    modules = CHECKOUT.glob("crates/*/tests/*/mod.rs")
-    for path in {*CREATED, *ADDED, *(str(module.relative_to(CHECKOUT)) for module in modules)}:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        if (CHECKOUT / path).exists():
-            shutil.copy2(CHECKOUT / path, tmp_path / path)
-    return tmp_path
-
-
-def applied(tree: Path) -> list[str]:
-    """What the page leaves in ``tree``: the paths that it changes or creates."""
-    before = {path: (tree / path).read_text() for path in ADDED if (tree / path).exists()}
-    for step in STEPS:
-        if not isinstance(step, Run):
-            step.apply(tree)
-    assert all((tree / path).read_text() != text for path, text in before.items() if path not in CREATED)
-    return [*CREATED, *before]
+    return PAGE.copy(tmp_path)
 
 
 def test_every_block_has_its_place_and_rust_is_as_rustfmt_has_it(tree: Path) -> None:
     # Only what holds one law or is a list: rustfmt would go on to the modules that a list names.
-    files = [path for path in applied(tree) if path.endswith(".rs") and not path.endswith(("mod.rs", "lib.rs"))]
+    files = [path for path in PAGE.apply(tree) if path.endswith(".rs") and not path.endswith(("mod.rs", "lib.rs"))]
     assert len(files) == 3
-    rustfmt = shutil.which("rustfmt")
-    assert rustfmt
-    format_ = [rustfmt, "--check", "--edition", "2024", "--config-path", CHECKOUT]
-    done = subprocess.run([*format_, *files], cwd=tree, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    check_rustfmt(tree, files)
 
 
 def test_modules_stand_in_the_order_of_rustfmt(tree: Path) -> None:
-    applied(tree)
-    for path in (path for path in ADDED if path.endswith(("mod.rs", "lib.rs"))):
+    PAGE.apply(tree)
+    for path in (path for path in PAGE.added if path.endswith(("mod.rs", "lib.rs"))):
         modules = re.findall(r"^(?:pub )?mod (\w+);$", (tree / path).read_text(), re.MULTILINE)
         assert modules == sorted(modules), path
 
 
 def test_the_python_file_has_what_its_family_has(tree: Path) -> None:
-    applied(tree)
+    PAGE.apply(tree)
     spec = importlib.util.spec_from_file_location("aimd", tree / "python/ecnlab/laws/congestion/aimd.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -78,10 +48,10 @@ def test_the_python_file_has_what_its_family_has(tree: Path) -> None:
 
 
 def test_python_is_as_ruff_and_mypy_want_it(tree: Path) -> None:
-    applied(tree)
+    PAGE.apply(tree)
     config = CHECKOUT / "pyproject.toml"
     here = os.environ | {"MYPYPATH": str(CHECKOUT / "python")}
-    sources = [tree / path for path in CREATED if path.startswith("python/")]
+    sources = [tree / path for path in PAGE.created if path.startswith("python/")]
     tools = [
         ["ruff", "check", "--config", config, *sources],
         ["ruff", "format", "--check", "--config", config, *sources],
@@ -95,26 +65,26 @@ def test_python_is_as_ruff_and_mypy_want_it(tree: Path) -> None:
 
 
 def test_its_scenario_is_toml_and_uses_both_laws() -> None:
-    (scenario,) = [tomllib.loads(text) for path, text in CREATED.items() if path.startswith("examples/")]
+    (scenario,) = [tomllib.loads(text) for path, text in PAGE.created.items() if path.startswith("examples/")]
     assert scenario["tcp"]["default"]["congestion"]["kind"] == "aimd"
     assert scenario["queue"]["cutoff"]["discipline"] == "cutoff"
 
 
 def test_every_verb_that_it_names_is_there() -> None:
     verbs = set(re.findall(r"^(\w+):.*##", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"`make (\w+)", PAGE)) | {c.split()[1] for c in COMMANDS if c.startswith("make ")}
+    named = set(re.findall(r"`make (\w+)", PAGE.text)) | {c.split()[1] for c in PAGE.commands if c.startswith("make ")}
     assert {"newlaw", "test", "laws", "schema", "lint"} <= named <= verbs
 
 
 def test_it_changes_no_more_than_a_law_may() -> None:
     """A law that needs a further place means that a trait, a test or a list is to be mended (docs/design.md, law 2)."""
     for law, crate in (("aimd", "tcp/src/cc"), ("cutoff", "aqm/src/laws")):
-        assert {f"crates/{crate}/{law}.rs", f"docs/laws/{law}.md"} <= CREATED.keys()
+        assert {f"crates/{crate}/{law}.rs", f"docs/laws/{law}.md"} <= PAGE.created.keys()
     lists = {
         "crates/tcp/src/cc/mod.rs",
         "crates/aqm/src/laws/mod.rs",
     }
-    assert lists | {"crates/aqm/tests/queue.rs"} == ADDED
+    assert lists | {"crates/aqm/tests/queue.rs"} == PAGE.added
 
 
 @pytest.mark.parametrize(
@@ -188,4 +158,4 @@ def test_a_command_must_end_as_the_page_says(tmp_path: Path, monkeypatch: pytest
 def test_no_command_of_the_page_changes_the_environment_of_the_checkout() -> None:
     with pytest.raises(StaleError, match="environment of this checkout"):
         newlaw.run(Run("make test", refused=False))
-    assert {command for command in COMMANDS if command.startswith("make ")} <= {newlaw.BUILD, newlaw.SCHEMA}
+    assert {command for command in PAGE.commands if command.startswith("make ")} <= {newlaw.BUILD, newlaw.SCHEMA}
