@@ -66,8 +66,8 @@ thorough: build ## crashes at every rename, every kind of death, more flipped bi
 laws: build ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/tools/laws/without.py
 
-newlaw: build ## follows docs/new-law.md in a copy of the sources, and compares what its commands print
-	$(BIN)/python tests/tools/newlaw/newlaw.py
+newlaw: build ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
+	$(BIN)/python tests/tools/newlaw/newlaw.py $(ARGS)
 
 BASE ?= HEAD
 unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
