@@ -352,7 +352,9 @@ impl Aqm for Cobalt {
 
     fn elapsed(&mut self, time: Dur) {
         self.clock += time;
-        self.average.elapsed(self.p(), time);
+        if self.p_drop > 0 {
+            self.average.elapsed(self.p(), time);
+        }
     }
 
     fn cut(&mut self) -> Vec<Integral> {
