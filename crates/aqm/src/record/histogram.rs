@@ -11,8 +11,14 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     /// Counts `n` equal values.
+    #[cfg(test)]
     pub fn count(&mut self, value: u64, n: u64) {
-        let bin = bin(value);
+        self.add(bin(value), n);
+    }
+
+    /// Counts `n` values of a [`bin`].
+    #[inline]
+    pub fn add(&mut self, bin: usize, n: u64) {
         match self.bins.get_mut(bin) {
             Some(count) => *count += n,
             None => self.begin(bin, n),
@@ -67,8 +73,9 @@ impl Histogram {
     }
 }
 
-/// Values below 2^7 have a bin each.
-fn bin(value: u64) -> usize {
+/// The bin of a value. Values below 2^7 have a bin each.
+#[inline]
+pub(crate) fn bin(value: u64) -> usize {
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
     ((u64::from(shift) << BITS) + (value >> shift)) as usize
 }

@@ -4,7 +4,7 @@ use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Time};
 
 use crate::record::columns::Integral;
-use crate::record::histogram::Histogram;
+use crate::record::histogram::{Histogram, bin};
 use crate::record::interval::Departures;
 
 /// Statistics of a queue over a time span: integrals, and the sojourn times of departed packets.
@@ -43,9 +43,10 @@ impl Spread {
     /// Kept out of line, because not every queue needs it.
     #[inline(never)]
     fn count(&mut self, sojourn: Dur, group: usize) {
-        self.all.count(sojourn.ps(), 1);
+        let bin = bin(sojourn.ps());
+        self.all.add(bin, 1);
         if let Some(own) = self.groups.get_mut(group) {
-            own.count(sojourn);
+            own.count(sojourn, bin);
         }
     }
 
@@ -65,11 +66,11 @@ pub struct Sojourns {
 }
 
 impl Sojourns {
-    fn count(&mut self, sojourn: Dur) {
+    fn count(&mut self, sojourn: Dur, bin: usize) {
         self.packets += 1;
         self.sum += u128::from(sojourn.ps());
         self.max = self.max.max(sojourn.ps());
-        self.histogram.count(sojourn.ps(), 1);
+        self.histogram.add(bin, 1);
     }
 
     fn plus(&self, later: &Sojourns) -> Sojourns {
