@@ -13,14 +13,6 @@ pub(super) struct Apart {
     hosts: [bool; 2],
 }
 
-/// The hashes of a packet's flow, source and destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hashes {
-    /// Hash that selects the queue; `None` if all packets share one.
-    pub queue: Option<u32>,
-    pub hosts: [u32; 2],
-}
-
 impl Apart {
     pub fn of(isolation: Isolation) -> Apart {
         let (flows, source, destination) = match isolation {
@@ -41,14 +33,25 @@ impl Apart {
         self.flows && self.hosts[side]
     }
 
-    /// The hashes of `header`.
-    pub fn hashes(self, header: &Header, salt: u64) -> Hashes {
-        let hash = |key: u64, of: u64| (mixed(mixed(key ^ salt).wrapping_add(of)) >> 32) as u32;
-        let hosts = [hash(header.hosts.0.into(), 1), hash(header.hosts.1.into(), 2)];
-        let own = |side: usize| if self.hosts[side] { hosts[side] } else { 0 };
-        let queue = if self.flows { hash(header.flow, 0) } else { own(0) ^ own(1) };
-        Hashes { queue: (self != Apart::of(Isolation::Flowblind)).then_some(queue), hosts }
+    /// Hash of `header` that selects the queue; `None` if all packets share one.
+    pub fn queue_hash(self, header: &Header, salt: u64) -> Option<u32> {
+        if self.flows {
+            return Some(hash(header.flow, 0, salt));
+        }
+        let own = |side: usize, hash: u32| if self.hosts[side] { hash } else { 0 };
+        let [source, destination] = host_hashes(header, salt);
+        (self.hosts != [false; 2]).then_some(own(0, source) ^ own(1, destination))
     }
+}
+
+/// Hashes of the source and the destination of `header`.
+pub(super) fn host_hashes(header: &Header, salt: u64) -> [u32; 2] {
+    [hash(header.hosts.0.into(), 1, salt), hash(header.hosts.1.into(), 2, salt)]
+}
+
+/// Hash of a key of the kind `of`.
+fn hash(key: u64, of: u64, salt: u64) -> u32 {
+    (mixed(mixed(key ^ salt).wrapping_add(of)) >> 32) as u32
 }
 
 /// The hosts of one side.
@@ -126,7 +129,7 @@ mod tests {
 
     fn queue(isolation: Isolation, flow: u64, hosts: (u32, u32)) -> Option<u32> {
         let header = Header { flow, hosts, dscp: Dscp::from_bits(0) };
-        Apart::of(isolation).hashes(&header, 99).queue
+        Apart::of(isolation).queue_hash(&header, 99)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use ecnlab_base::Rng;
 
 use super::QUEUES;
-use super::hosts::{Apart, Hashes, Hosts};
+use super::hosts::{Apart, Hosts};
 use super::ways::Place;
 
 /// No flow.
@@ -97,17 +97,18 @@ impl Rounds {
         self.bulk
     }
 
-    /// The queue of a packet with these hashes.
-    pub fn place(&self, hashes: &Hashes) -> Place {
+    /// The queue of a packet whose flow has this hash; `None` if all packets share one queue.
+    pub fn place(&self, hash: Option<u32>) -> Place {
         let is_used = |i: usize| self.flows[i].kind != Kind::Out;
-        hashes.queue.map_or(Place::Own(0), |queue| Place::of(queue, &self.keys, is_used))
+        hash.map_or(Place::Own(0), |hash| Place::of(hash, &self.keys, is_used))
     }
 
-    /// [`Rounds::place`] of an arriving packet: assigns the queue to its flow, and counts it for its hosts.
-    pub fn claim(&mut self, hashes: &Hashes) -> usize {
-        let place = self.place(hashes);
+    /// [`Rounds::place`] of an arriving packet: assigns the queue to its flow, and counts it for its hosts. Their hashes
+    /// are only computed for a flow without a queue.
+    pub fn claim(&mut self, hash: Option<u32>, hosts: impl FnOnce() -> [u32; 2]) -> usize {
+        let place = self.place(hash);
         let i = place.index();
-        let Some(key) = hashes.queue else { return i };
+        let Some(key) = hash else { return i };
         let kind = self.flows[i].kind;
         self.keys[i] = key;
         if matches!(place, Place::Own(_)) && kind != Kind::Out {
@@ -116,7 +117,7 @@ impl Rounds {
         if kind == Kind::Bulk {
             self.hosts.take(self.flows[i].hosts);
         }
-        self.flows[i].hosts = self.hosts.claim(hashes.hosts);
+        self.flows[i].hosts = self.hosts.claim(hosts());
         if kind == Kind::Bulk {
             self.hosts.add(self.flows[i].hosts);
         }

@@ -3,7 +3,7 @@
 use ecnlab_base::{Rate, Rng, Time};
 use ecnlab_wire::Dscp;
 
-use super::hosts::{Apart, Hashes};
+use super::hosts::{Apart, host_hashes};
 use super::pace::{Gate, Meter, Pace, Wire};
 use super::rounds::Rounds;
 use super::{Diffserv, Params, QUEUES};
@@ -55,11 +55,11 @@ impl Tin {
 
 impl Diffserv {
     /// Returns the index of the tin of packets with this DSCP.
-    fn tin(self, dscp: Dscp) -> usize {
+    fn tin(self, dscp: Dscp) -> u8 {
         let dscp = dscp.bits();
         match self {
             Diffserv::Besteffort => 0,
-            Diffserv::Precedence => usize::from(dscp >> 3),
+            Diffserv::Precedence => dscp >> 3,
             Diffserv::Diffserv3 => match dscp {
                 1 | 8 => 1,
                 4 | 44 | 46 | 48 | 56 => 2,
@@ -98,7 +98,8 @@ struct Active {
 /// All tins. The inner queues of a tin are consecutive, `QUEUES` of them.
 #[derive(Clone, Debug)]
 pub(super) struct Tins {
-    diffserv: Diffserv,
+    /// Index of the tin of each DSCP.
+    of_dscp: [u8; 64],
     apart: Apart,
     wire: Wire,
     ingress: bool,
@@ -129,7 +130,7 @@ impl Tins {
             packets: 0,
         };
         Tins {
-            diffserv: params.diffserv,
+            of_dscp: std::array::from_fn(|dscp| params.diffserv.tin(Dscp::from_bits(dscp as u8))),
             apart,
             wire: Wire::of(params),
             ingress: params.ingress,
@@ -146,8 +147,13 @@ impl Tins {
         }
     }
 
-    fn sort(&self, header: &Header) -> (usize, Hashes) {
-        (self.diffserv.tin(header.dscp), self.apart.hashes(header, self.salt.unwrap_or_default()))
+    /// The tin of a packet, and the hash of its flow.
+    fn sort(&self, header: &Header) -> (usize, Option<u32>) {
+        (usize::from(self.of_dscp[usize::from(header.dscp.bits())]), self.apart.queue_hash(header, self.salt()))
+    }
+
+    fn salt(&self) -> u64 {
+        self.salt.unwrap_or_default()
     }
 
     fn choose(&mut self, now: i64) -> Option<usize> {
@@ -194,7 +200,7 @@ impl Tins {
             if tin.deficit <= 0 {
                 tin.deficit += tin.quantum;
             }
-            self.turn = (self.turn + 1) % self.tins.len();
+            self.turn = if self.turn + 1 < self.tins.len() { self.turn + 1 } else { 0 };
         }
     }
 
@@ -232,13 +238,13 @@ impl Shape for Tins {
     }
 
     fn place(&self, header: &Header) -> Option<usize> {
-        let (tin, hashes) = self.sort(header);
-        Some(tin * QUEUES + self.tins[tin].rounds.place(&hashes).index())
+        let (tin, hash) = self.sort(header);
+        Some(tin * QUEUES + self.tins[tin].rounds.place(hash).index())
     }
 
     fn claim(&mut self, header: &Header) -> Option<usize> {
-        let (tin, hashes) = self.sort(header);
-        Some(tin * QUEUES + self.tins[tin].rounds.claim(&hashes))
+        let ((tin, hash), salt) = (self.sort(header), self.salt());
+        Some(tin * QUEUES + self.tins[tin].rounds.claim(hash, || host_hashes(header, salt)))
     }
 
     fn arrived(&mut self, i: usize, now: Time) {

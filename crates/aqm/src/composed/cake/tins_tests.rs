@@ -102,7 +102,7 @@ fn tins_have_parts_of_the_rate_and_of_the_round() {
 fn each_dscp_has_its_tin() {
     // The DSCPs of each tin but the one for all others, as the comments of sch_cake.c list them.
     let members = |diffserv: Diffserv, tin| -> Vec<u8> {
-        (0..64).filter(|bits| diffserv.tin(Dscp::from_bits(*bits)) == tin).collect()
+        (0..64).filter(|bits| usize::from(diffserv.tin(Dscp::from_bits(*bits))) == tin).collect()
     };
     assert_eq!(members(Diffserv::Besteffort, 0).len(), 64);
     assert_eq!(members(Diffserv::Precedence, 5), [40, 41, 42, 43, 44, 45, 46, 47]);
