@@ -128,6 +128,12 @@ impl<P: Item> Fifo<P> {
         }
     }
 
+    /// Like [`Fifo::dequeue`] of an empty FIFO.
+    pub fn found_empty(&mut self, now: Time, books: &Books) {
+        self.observe(now, books);
+        self.law.on_empty();
+    }
+
     /// Like [`Fifo::dequeue`], but the packet stays at the head because nothing can leave yet.
     pub fn peek<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Dequeued<u32> {
         match self.dequeue(now, books, watch) {

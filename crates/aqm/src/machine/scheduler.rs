@@ -42,6 +42,7 @@ pub(crate) enum Scheduler {
 
 impl Scheduler {
     /// Handles an arrival at queue `i`.
+    #[inline(always)]
     pub fn arrived(&mut self, i: usize, now: Time) {
         match self {
             Scheduler::Rounds(rounds) => rounds.arrived(i),
@@ -51,6 +52,7 @@ impl Scheduler {
     }
 
     /// Returns the queue to poll next; `None` if no queue can send now.
+    #[inline(always)]
     pub fn next(&mut self, queues: &[impl Backlog], now: Time) -> Option<usize> {
         match self {
             Scheduler::Fifo => {
@@ -69,6 +71,7 @@ impl Scheduler {
     }
 
     /// Handles a packet of `len` bytes sent by queue `i`.
+    #[inline(always)]
     pub fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog], now: Time) {
         match self {
             Scheduler::Fifo | Scheduler::Strict | Scheduler::TimeShifted(_) => {}
@@ -79,6 +82,7 @@ impl Scheduler {
     }
 
     /// Handles a poll of queue `i` without a packet; its law is at rest or not.
+    #[inline(always)]
     pub fn found_empty(&mut self, i: usize, at_rest: bool) {
         match self {
             Scheduler::Rounds(rounds) => rounds.found_empty(i),

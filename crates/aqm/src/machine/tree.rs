@@ -13,6 +13,7 @@ use std::sync::Arc;
 use ecnlab_base::Time;
 
 use crate::contract::layout::{Classifier, Inner};
+use crate::contract::shape::Shape;
 use crate::machine::books::Books;
 use crate::machine::coupling::Coupling;
 use crate::machine::fifo::Fifo;
@@ -52,6 +53,8 @@ pub(crate) struct Branch<P> {
     shaped: bool,
     /// Whether a queue within may.
     shaped_within: bool,
+    /// [`Shape::peeks`].
+    peeks: bool,
     /// Time of the next poll if the last returned nothing although packets are queued.
     ready: Time,
     /// The class whose head has been peeked and is next.
@@ -105,13 +108,12 @@ impl<P: Item> Tree<P> {
     }
 
     /// Returns the queue and creates it if needed; its random values are drawn from `books`.
+    #[inline]
     pub fn make(&mut self, books: &mut Books) -> &mut Branch<P> {
-        let made = match self {
-            Tree::Made(branch) => return branch,
-            Tree::Unmade(recipe) => Box::new(Branch::new(recipe, books)),
-        };
-        *self = Tree::Made(made);
-        self.make(books)
+        if let Tree::Unmade(recipe) = self {
+            *self = Tree::Made(Box::new(Branch::new(recipe, books)));
+        }
+        self.made_mut().expect("it is made")
     }
 }
 
@@ -225,6 +227,7 @@ impl<P: Item> Branch<P> {
         };
         let shaped_within = classes.iter().any(|class| class.node.is_shaped());
         let shaped = scheduler.shape().is_some() || shaped_within;
+        let peeks = scheduler.shape().is_some_and(Shape::peeks);
         Branch {
             full: config.common.full,
             room: Room::of(&config.common),
@@ -241,6 +244,7 @@ impl<P: Item> Branch<P> {
             gauge: Gauge::new(true),
             shaped,
             shaped_within,
+            peeks,
             ready: Time::ZERO,
             peeked: None,
             idles: 0,
@@ -261,7 +265,9 @@ impl<P: Item> Branch<P> {
         let result = act(node, counts, books);
         let now = node.held();
         self.held += now;
-        self.rows.changed(i, own, now);
+        if now != own {
+            self.rows.changed(i, own, now);
+        }
         if let Some(fattest) = &mut self.fattest {
             fattest.note(i);
         }

@@ -3,7 +3,6 @@
 use ecnlab_base::Time;
 
 use super::{Branch, Class, Counting, Node, Tree};
-use crate::contract::shape::Shape;
 use crate::machine::books::Books;
 use crate::machine::fifo::{Dequeued, Held};
 use crate::machine::scheduler::Backlog;
@@ -66,6 +65,9 @@ impl<P: Item> Branch<P> {
         loop {
             let i = self.choose(now, books, watch)?;
             self.peeked = None;
+            if self.passes_empty(i, now, books) {
+                continue;
+            }
             let answer = self.ask(i, books, watch, |node, books, watch| node.dequeue(now, books, watch));
             let Some(mut held) = self.heard(i, answer, now) else { continue };
             if !self.releases(&mut held, i, now, books, watch) {
@@ -80,6 +82,23 @@ impl<P: Item> Branch<P> {
             self.ready = Time::ZERO;
             return Some(held);
         }
+    }
+
+    /// Returns whether class `i` is an empty FIFO. If so, its law and the scheduler are notified, as by [`Branch::ask`].
+    fn passes_empty(&mut self, i: usize, now: Time, books: &mut Books) -> bool {
+        if !self.classes[i].is_empty_fifo() {
+            return false;
+        }
+        let flows = self.among(i);
+        let Node::Leaf(fifo) = &mut self.classes[i].node else { return false };
+        if let Some(flows) = flows {
+            fifo.among(flows);
+        }
+        let others = std::mem::replace(&mut books.flows, self.names.is_empty().then_some(self.held.bytes));
+        fifo.found_empty(now, books);
+        books.flows = others;
+        self.found_empty(i);
+        true
     }
 
     /// Polls class `i` for a packet or its head: once if the scheduler must be notified of each drop, otherwise again
@@ -155,11 +174,12 @@ impl<P: Item> Branch<P> {
     }
 
     /// Returns the class to poll. If there is none, it stores the time of the next poll.
+    #[inline(always)]
     fn choose(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<usize> {
         if self.peeked.is_some() {
             return self.peeked;
         }
-        if self.scheduler.shape().is_some_and(Shape::peeks) {
+        if self.peeks {
             self.look(now, books, watch);
         }
         let chosen = self.scheduler.next(&self.classes, now);
@@ -209,6 +229,13 @@ impl<P: Item> Branch<P> {
     /// The length of the next packet, if it has been peeked.
     fn peeked_len(&self) -> Option<u32> {
         self.peeked.and_then(|i| self.classes[i].head_len())
+    }
+}
+
+impl<P: Item> Class<P> {
+    #[inline]
+    fn is_empty_fifo(&self) -> bool {
+        matches!(&self.node, Node::Leaf(fifo) if fifo.is_empty())
     }
 }
 
