@@ -36,6 +36,12 @@ pub(crate) trait Shape: Debug + Send + Sync {
     /// The long-term rate at which queue `i` drains while all others have packets.
     fn rate(&self, i: usize) -> Rate;
 
+    /// Returns whether packets may wait although the link is free. If not, [`Shape::next`] returns none only when all
+    /// queues are empty.
+    fn delays(&self) -> bool {
+        true
+    }
+
     /// Returns whether it needs the length of the packet, so that the inner queue's law decides before the packet
     /// leaves.
     fn peeks(&self) -> bool {

@@ -226,7 +226,7 @@ impl<P: Item> Branch<P> {
             }
         };
         let shaped_within = classes.iter().any(|class| class.node.is_shaped());
-        let shaped = scheduler.shape().is_some() || shaped_within;
+        let shaped = scheduler.shape().is_some_and(Shape::delays) || shaped_within;
         let peeks = scheduler.shape().is_some_and(Shape::peeks);
         Branch {
             full: config.common.full,

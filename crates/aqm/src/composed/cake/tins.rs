@@ -267,6 +267,10 @@ impl Shape for Tins {
         chosen
     }
 
+    fn delays(&self) -> bool {
+        self.shaped
+    }
+
     fn among(&self, i: usize) -> Option<u32> {
         Some(if self.ingress { self.tins[i / QUEUES].rounds.bulk() } else { 0 })
     }
