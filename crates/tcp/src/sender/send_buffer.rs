@@ -19,8 +19,7 @@ const WRITE: u64 = 1 << 16;
 /// 320.
 const OVERHEAD: u64 = 832;
 
-/// tcp_wmem: initial and maximum size in bytes.
-const DEFAULT: u64 = 16 << 10;
+/// tcp_wmem: maximum size in bytes. The initial one, 16 KiB, is less than tcp_sndbuf_expand makes of it in the handshake.
 const GREATEST: u64 = 4 << 20;
 
 /// tcp_sndbuf_expand: MAX_TCP_HEADER and skb_shared_info, which are rounded up to a power of two together with the
@@ -74,14 +73,8 @@ impl SendBuffer {
     }
 
     fn new(o: &Outstanding) -> SendBuffer {
-        let mut buffer = SendBuffer {
-            size: DEFAULT,
-            written: o.una,
-            tail: o.una,
-            pushed: o.una,
-            ends: VecDeque::new(),
-            full: false,
-        };
+        let mut buffer =
+            SendBuffer { size: 0, written: o.una, tail: o.una, pushed: o.una, ends: VecDeque::new(), full: false };
         buffer.expand(o);
         buffer
     }
