@@ -407,3 +407,6 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         !self.not_ect
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,9 +40,8 @@ impl Told {
         let dependable = self.take_option(fields, newly.bytes);
         self.note_packets(newly.packets);
         let least = u64::from(ace).wrapping_sub(self.packets) % 8;
-        let marked = self.bytes[CE].wrapping_sub(before) & MASK;
-        // A counter that went back is that of an older ACK.
-        let marked = if marked > MASK / 2 { 0 } else { u64::from(marked) };
+        // If the counter went back, the bytes are not dependable, and not used.
+        let marked = u64::from(self.bytes[CE].wrapping_sub(before) & MASK);
         let packets = if newly.packets < 8 {
             least
         } else {
@@ -158,6 +157,53 @@ mod tests {
         // From 16 packets on in proportion: 7/16 is no 8, 8/16 is one step of 8 more than 0.
         assert_eq!([heard_with(6, 7_000, 16), heard_with(6, 8_000, 16)], [(0, 0), (8, 8_000)]);
         assert_eq!(heard_with(6, 16_000, 16), (16, 16_000));
+    }
+
+    #[test]
+    fn a_field_cannot_wrap_with_less_than_eight_packets() {
+        // Of eight packets none or all were marked; of seven none. More marks than packets are believed.
+        assert_eq!([heard(5, 8, 1), heard(5, 7, 1), heard(2, 3, 1)], [8, 0, 5]);
+    }
+
+    #[test]
+    fn acks_that_deliver_nothing_do_not_count_for_the_mean() {
+        // The mean stays 10, above 4.
+        let mut told = Told::default();
+        (0..100).for_each(|_| {
+            told.decode(5, None, packets(0), 1_000);
+        });
+        told.decode(5, None, packets(10), 1_000);
+        (0..100).for_each(|_| {
+            told.decode(5, None, packets(0), 1_000);
+        });
+        assert_eq!(told.decode(5, None, packets(10), 1_000).packets, 0);
+    }
+
+    /// Of an ACK of ten segments with the field as before, after an option that moved the counter of CE and one with `ce`
+    /// more bytes: marked packets, and the counter that moves.
+    fn after_a_step(ce: u32) -> (u64, Option<usize>) {
+        let mut told = Told::default();
+        let option = |ce: u32| Some(Fields::new(true, &[1, ce & MASK, 1]));
+        told.decode(6, option(1_000), packets(1), 1_000);
+        (told.decode(6, option(1_000_u32.wrapping_add(ce)), packets(10), 1_000).packets, told.moving)
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_is_of_no_use() {
+        // Half of the range is forward, all the bytes of eight packets; one more is back: the mean, 1 + 9/64, decides.
+        assert_eq!(after_a_step(MASK / 2), (8, Some(CE)));
+        assert_eq!(after_a_step(MASK / 2 + 1), (8, None));
+        // 1 back. Were it dependable, it would be more than any packets hold; were it 0, none would be marked.
+        assert_eq!(after_a_step(u32::MAX), (8, None));
+        assert_eq!(after_a_step(0), (0, Some(CE)));
+    }
+
+    #[test]
+    fn the_first_option_is_not_dependable() {
+        // By its bytes, 0, none of ten would be marked; the field may have wrapped.
+        let mut told = Told::default();
+        told.decode(5, None, packets(1), 1_000);
+        assert_eq!(told.decode(5, Some(Fields::new(true, &[1, 0, 10_001])), packets(10), 1_000).packets, 8);
     }
 
     #[test]
