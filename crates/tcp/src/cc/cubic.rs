@@ -413,6 +413,67 @@ mod tests {
         assert_eq!((law.cwnd(), law.state().ssthresh), (1_000, 49_000));
     }
 
+    /// Linux's CUBIC in congestion avoidance, with a window in segments.
+    fn linux(segments: u64) -> Cubic {
+        let mut law = Cubic::new(Params { profile: Profile::Linux, ..Params::default() }, start("linux-7", MSS));
+        law.set_cwnd(segments * 1_000);
+        law.set_ssthresh(segments * 1_000);
+        law
+    }
+
+    /// The window after an ACK of 20 segments, at which nothing is lost.
+    fn ack_of_20(law: &mut Cubic, ms: u64) -> u64 {
+        law.on_ack(&sample(ms, true));
+        law.grow(20_000);
+        law.cwnd()
+    }
+
+    #[test]
+    fn linux_s_epoch_begins_behind_slow_start() {
+        let mut law = linux(100);
+        law.set_ssthresh(101_000);
+        law.on_ack(&sample(1_000, true));
+        law.grow(1_000);
+        // 20 ACKs are a segment. Ten seconds on the curve would be far above: every second ACK.
+        assert_eq!(ack_of_20(&mut law, 11_000), 102_000);
+    }
+
+    #[test]
+    fn linux_s_curve_survives_a_loss_and_not_a_timeout() {
+        let after = |why| {
+            let mut law = linux(100);
+            // What is in flight does not matter.
+            law.on_congestion(&event(why, 50_000));
+            law.set_cwnd(70_000);
+            (law.state().ssthresh, ack_of_20(&mut law, 1_000))
+        };
+        // K is 4.2 s away, and Reno's window grows by 20 · 8 / 15 / 70. Without a curve 20 ACKs are a segment.
+        assert_eq!([after(Congestion::Loss), after(Congestion::Timeout)], [(70_000, 70_000), (70_000, 71_000)]);
+    }
+
+    #[test]
+    fn linux_counts_round_trips_and_no_pauses() {
+        let lost = || {
+            let mut law = linux(100);
+            lose(&mut law);
+            ack_of_20(&mut law, 1_000);
+            law.on_sent(&Sent { now: at(1_000), in_flight: 1_000, ..Sent::default() });
+            law
+        };
+        // Ten seconds after the epoch the curve is far above 70: every second ACK opens the window, and the 20 before do once.
+        let mut law = lost();
+        law.on_sent(&Sent { now: at(11_000), in_flight: 1_000, ..Sent::default() });
+        assert_eq!(ack_of_20(&mut law, 11_000), 81_000);
+        // With nothing in flight they do not count.
+        let mut law = lost();
+        law.on_sent(&Sent { now: at(11_000), in_flight: 0, ..Sent::default() });
+        assert_eq!(ack_of_20(&mut law, 11_000), 70_000);
+        // A round trip of ten seconds does: the window is to be where the curve is then.
+        let mut law = lost();
+        law.on_feedback(&AckSample { last_rtt: Some(Dur::from_ms(10_000)), ..sample(2_000, true) });
+        assert_eq!(ack_of_20(&mut law, 2_000), 81_000);
+    }
+
     #[test]
     fn what_linux_has_fixed_is_refused() {
         let key = |set: fn(&mut Params)| {
@@ -424,6 +485,13 @@ mod tests {
         assert_eq!(key(|p| p.beta = 0.5), Err("congestion.beta".to_owned()));
         assert_eq!(key(|p| p.beta_ecn = Some(0.85)), Err("congestion.beta_ecn".to_owned()));
         assert_eq!(key(|p| p.c = 1.0), Err("congestion.c".to_owned()));
+    }
+
+    #[test]
+    fn a_profile_other_than_the_default_is_stored() {
+        let stored = |params| serde_json::to_value::<Params>(params).unwrap().get("profile").cloned();
+        assert_eq!(stored(Params { profile: Profile::Linux, ..Params::default() }), Some("linux".into()));
+        assert_eq!(stored(Params::default()), None);
     }
 
     #[test]

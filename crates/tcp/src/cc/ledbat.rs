@@ -151,7 +151,7 @@ impl CongestionControl for Ledbat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::{Params as _, event};
+    use crate::cc::{Amount, Params as _, event};
     use crate::slow_start::sample;
     use ecnlab_base::coverage::must_reach;
 
@@ -169,8 +169,12 @@ mod tests {
     #[test]
     fn the_window_grows_below_the_target_and_shrinks_above_it() {
         let mut law = ledbat(10);
-        // Nothing waits: 10 + 1/10.
+        // Nothing waits: 10 + 1/10. An ACK of two segments opens it twice as far.
         assert_eq!(ack(&mut law, 1, 50), 10_100);
+        let mut twice = ledbat(10);
+        let acked = Amount { bytes: 2_000, packets: 2 };
+        twice.on_ack(&AckSample { in_flight: 1_000_000, acked, ..sample(1_000.0, 50_000, 0) });
+        assert_eq!(twice.cwnd(), 10_200);
         let after = |rtt| {
             let mut law = law.clone();
             (0..3).for_each(|_| _ = ack(&mut law, 1, rtt));

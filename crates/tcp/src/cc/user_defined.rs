@@ -104,6 +104,7 @@ mod tests {
     fn the_law_is_the_object_supplied_which_begins_with_the_initial_window() {
         let mut params = Params(UserLaw::named("x.py:Law"));
         params.user_law_mut().unwrap().supply(Arc::new(Maker), "12".to_owned()).unwrap();
+        assert!(params.user_law().is_some_and(|law| law.law().is_some()));
         let mut law = params.law(Window::new(10, 1_000));
         assert_eq!(law.cwnd(), 10_000);
         law.grow(7);

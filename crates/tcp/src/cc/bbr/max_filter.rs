@@ -112,4 +112,20 @@ mod tests {
         filter.update(10, 14, second(10));
         assert_eq!((filter.get(), filter.best[1].bw), (second(80), second(10)));
     }
+
+    #[test]
+    fn a_sample_as_old_as_the_window_counts_and_the_second_waits_a_quarter_of_it() {
+        let filter = |window, rounds: &[(u64, u64)]| {
+            let mut filter = MaxFilter::default();
+            rounds.iter().for_each(|&(round, bw)| filter.update(window, round, second(bw)));
+            filter
+        };
+        // The third is ten rounds old, the others are past; then the second is.
+        assert_eq!(filter(10, &[(0, 100), (3, 90), (6, 80), (16, 10)]).get(), second(80));
+        assert_eq!(filter(10, &[(0, 100), (3, 90), (6, 80), (13, 10)]).get(), second(90));
+        // A quarter of eight rounds is two: more than those must pass.
+        let second_best = |rounds: &[(u64, u64)]| filter(8, rounds).best[1].bw;
+        assert_eq!(second_best(&[(0, 100), (1, 99), (2, 98)]), second(100));
+        assert_eq!(second_best(&[(0, 100), (1, 99), (2, 98), (3, 97)]), second(97));
+    }
 }

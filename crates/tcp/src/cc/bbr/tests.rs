@@ -420,6 +420,18 @@ fn losses_and_marks_leave_the_window_and_a_timeout_leaves_four_segments() {
 }
 
 #[test]
+fn a_loss_after_a_timeout_is_another_timeout() {
+    let mut bench = Bench::new(1);
+    [10, 20, 20].iter().for_each(|n| bench.round(*n));
+    let pipe = bench.law.0.pipe;
+    let mut expected = bench.law.0.clone();
+    expected.on_timeout();
+    bench.law.on_further_loss();
+    assert_ne!(bench.law.0.pipe, pipe);
+    assert_eq!((bench.law.0.pipe, bench.law.0.rounds.start), (expected.pipe, true));
+}
+
+#[test]
 fn the_window_to_return_to_is_the_last_one_that_was_not_cut() {
     let mut bench = Bench::new(1);
     bench.round(20);

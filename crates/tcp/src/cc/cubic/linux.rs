@@ -180,8 +180,23 @@ mod tests {
         assert_eq!((curve.reduce(100, true), curve.last_max), (70, 100));
         assert_eq!((curve.reduce(80, true), curve.last_max), (56, 68));
         assert_eq!((curve.reduce(60, false), curve.last_max), (42, 60));
+        // As much as the last time is not less.
+        assert_eq!((curve.reduce(60, true), curve.last_max), (42, 60));
+    }
+
+    #[test]
+    fn a_reset_leaves_the_time_of_the_last_segment() {
+        let mut curve = Bictcp { last_max: 100, sent: 1_000, ..Bictcp::default() };
         curve.reset();
-        assert_eq!(curve.last_max, 0);
+        assert_eq!((curve.last_max, curve.sent), (0, 1_000));
+    }
+
+    #[test]
+    fn a_window_above_the_last_plateau_is_a_plateau() {
+        let mut curve = Bictcp::default();
+        curve.reduce(50, true);
+        curve.growth(100, 1, at(1_000));
+        assert_eq!((curve.k, curve.origin), (0, 100));
     }
 
     #[test]
@@ -237,6 +252,17 @@ mod tests {
         assert_eq!(curve.tcp_cwnd, 7);
         curve.growth(7, 1, at(1_040));
         assert_eq!((curve.tcp_cwnd, curve.cnt), (8, 7));
+    }
+
+    #[test]
+    fn acks_beyond_those_of_a_segment_are_counted_for_reno_s_next_one() {
+        let after = |ack_cnt| {
+            let mut curve = Bictcp { ack_cnt, tcp_cwnd: 7, cnt: 1_000, ..Bictcp::default() };
+            curve.be_friendly(7);
+            (curve.ack_cnt, curve.tcp_cwnd, curve.cnt)
+        };
+        // 13 ACKs for a segment: the last of 26 shows the first; 38 are two and 12. Reno's window then is 1 or 2 above 7.
+        assert_eq!([after(13), after(26), after(38)], [(13, 7, 1_000), (13, 8, 7), (12, 9, 3)]);
     }
 
     #[test]
