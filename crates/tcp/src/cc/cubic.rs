@@ -207,7 +207,6 @@ impl Cubic {
 
     /// Congestion, in whole segments of the window (cubictcp_recalc_ssthresh); a timeout leaves nothing of the curve.
     fn reduce_as_linux(&mut self, event: &CongestionEvent) {
-        let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
         let mss = self.mss as u64;
         let cwnd = self.cwnd() / mss;
         let Some(curve) = &mut self.linux else { return };
@@ -216,7 +215,7 @@ impl Cubic {
             coverage_mark!("cubic.linux_timeout");
             curve.reset();
         }
-        self.reno.reduce(&event, |_| (kept * mss) << FRACTION);
+        self.reno.reduce(event, |_| (kept * mss) << FRACTION);
     }
 }
 
