@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -64,20 +66,27 @@ def test_the_summary_counts_the_sources_of_each_crate() -> None:
     ]
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git on this machine")
 def test_changed_created_and_deleted_files_differ_and_ignored_files_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newlaw, "COPY", tmp_path)
+    checkout, copy = tmp_path / "checkout", tmp_path / "copy"
     names = [".gitignore", "Cargo.toml", "Makefile", "README.md"]
-    for name in names:
-        (tmp_path / name).write_bytes((CHECKOUT / name).read_bytes())
+    for folder in (checkout, copy):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_bytes((CHECKOUT / name).read_bytes())
+    for command in (["init", "--quiet"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=checkout, check=True)
+    monkeypatch.setattr(newlaw, "ROOT", checkout)
+    monkeypatch.setattr(newlaw, "COPY", copy)
     copied = newlaw.hashes(names)
     assert newlaw.differing(copied) == set()
-    (tmp_path / "Cargo.toml").write_text("[workspace]\n")
-    (tmp_path / "README.md").unlink()
-    (tmp_path / "new.rs").touch()
-    (tmp_path / "build").mkdir()
-    (tmp_path / "build" / "ignored.svg").touch()
+    (copy / "Cargo.toml").write_text("[workspace]\n")
+    (copy / "README.md").unlink()
+    (copy / "new.rs").touch()
+    (copy / "build").mkdir()
+    (copy / "build" / "ignored.svg").touch()
     assert newlaw.differing(copied) == {"Cargo.toml", "README.md", "new.rs"}
 
 
