@@ -82,7 +82,7 @@ fn prove(case: &Case) -> Result<()> {
 /// ECN(alpha, beta) keeps 7/8 of its window, where Reno keeps half, and that once a round trip: seen on the packets that
 /// the kernel's TCP receives.
 ///
-/// On a busy machine segments leave late, and a window looks smaller than it was: one of three transfers must show it.
+/// One of three transfers must show it: in some the measured windows are smaller after a mark, for a reason not known.
 fn a_mark_costs_an_eighth() -> Result<()> {
     let mut kept = Vec::new();
     for _ in 0..3 {

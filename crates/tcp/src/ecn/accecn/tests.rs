@@ -91,7 +91,7 @@ fn only_old_data_show_that_acks_with_the_option_are_lost() {
         goes_on(end)
     };
     assert!(!goes_on_after(&data(), None));
-    assert!(!goes_on_after(&data(), Some(&bare)), "an ACK does not show that the peer heard the last one");
+    assert!(!goes_on_after(&data(), Some(&bare)), "an ACK does not show that the last one arrived");
     assert!(goes_on_after(&data(), Some(&data())));
     assert!(goes_on_after(&bare, None));
 }
