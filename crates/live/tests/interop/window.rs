@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::net::Ipv4Addr;
 
 use ecnlab_trace::{Input, Reader};
-use ecnlab_wire::{Flags, Ipv4Header, Seq, TcpHeader, protocol};
+use ecnlab_wire::{Flags, Ipv4Header, Seq, TcpHeader, TcpOptions, protocol};
 
 use crate::transfer::Result;
 
@@ -31,7 +31,8 @@ pub struct Reduction {
 pub struct Windows {
     /// Round trips in which it was told, in each of which RFC 3168 §6.1.2 wants one reduction.
     pub told: u64,
-    /// The reductions after which the window limited the sender: it sent new data at a later ACK, too.
+    /// The reductions after which the congestion window limited the sender: it sent new data at a later ACK, too, and
+    /// the window that its receiver advertised had room for another segment.
     pub reductions: Vec<Reduction>,
     /// Source quenches that came.
     pub quenches: u64,
@@ -39,6 +40,12 @@ pub struct Windows {
     pub cwr: u64,
     una: u64,
     next: u64,
+    /// Right edge of the receiver's window.
+    edge: u64,
+    /// Shift of that window.
+    scale: u8,
+    /// Bytes in the largest segment sent.
+    mss: u64,
     /// All before it had been sent at the last reduction.
     recover: u64,
     first: Option<Seq>,
@@ -95,6 +102,7 @@ impl Windows {
             return;
         }
         self.next = end;
+        self.mss = self.mss.max(len);
         self.cwr += u64::from(tcp.flags.contains(Flags::CWR));
         match (self.phase, self.flight()) {
             (Phase::Told(before), after) => {
@@ -111,9 +119,22 @@ impl Windows {
         self.una = self.una.max(self.offset(tcp.ack).min(self.next));
         if self.phase == Phase::Sending {
             self.phase = Phase::Steady;
+            // The receiver stopped the sender, not the congestion window.
+            self.last = self.last.filter(|_| self.next + self.mss <= self.edge);
         }
+        self.advertised(tcp);
         let echo = tcp.flags.contains(Flags::ECE) && !tcp.flags.contains(Flags::SYN);
         self.told(before, echo && teller == Teller::Echo);
+    }
+
+    /// RFC 7323 §2.2: the window of a SYN is not scaled.
+    fn advertised(&mut self, tcp: &TcpHeader<'_>) {
+        let of_syn = tcp.flags.contains(Flags::SYN);
+        if of_syn {
+            self.scale = TcpOptions::parse(tcp.options).window_scale.unwrap_or(0);
+        }
+        let window = u64::from(tcp.window) << if of_syn { 0 } else { self.scale };
+        self.edge = self.edge.max(self.una + window);
     }
 
     /// A round trip is over when data sent after the reduction is acknowledged.
