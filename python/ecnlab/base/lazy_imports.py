@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["futures", "np", "pl"]
+__all__ = ["np", "pl"]
 
 
 class _Later:
@@ -26,11 +26,8 @@ class _Later:
 
 
 if TYPE_CHECKING:
-    from concurrent import futures
-
     import numpy as np
     import polars as pl
 else:
-    futures = _Later("concurrent.futures")  # loads `logging`
     np = _Later("numpy")
     pl = _Later("polars")

@@ -2,56 +2,93 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeVar
-
-from ecnlab.base.lazy_imports import futures
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 
 LOOK_SECONDS: Final = 0.1
-"""Maximum delay until an interrupt is handled, in seconds."""
+"""Maximum delay until an interrupt is handled, in seconds.
+
+Polars installs a signal handler that restarts system calls, so that an unlimited wait would not receive KeyboardInterrupt
+before its end.
+"""
 
 
-def as_finished(these: Iterable[futures.Future[T]]) -> Iterator[T]:
-    """Yield the results of ``these`` as they finish; raise the exception of any of them.
+class Threads(Generic[T]):
+    """Threads that produce values for the thread which has begun them. Leaving the block waits for their ends.
 
-    Polars installs a signal handler that restarts system calls, so that an unlimited wait would not receive
-    KeyboardInterrupt before its end.
+    An exception that leaves the block, such as KeyboardInterrupt, calls ``stop`` first, which must end their work. The
+    block takes no lock that is written in Python, neither to begin a thread nor to wait: `threading.Thread.start` and
+    `concurrent.futures.wait` do, and an interrupt in between their steps would leave a thread's lock taken, so that it
+    would never end.
     """
-    pending = set(these)
-    while pending:
-        done, pending = futures.wait(pending, LOOK_SECONDS, futures.FIRST_COMPLETED)
-        for future in done:
-            yield future.result()
+
+    def __init__(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        self._begun, self._ended = 0, list[None]()
+        self._answers: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
+
+    def __enter__(self) -> Threads[T]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is not None:
+            self._stop()
+        while self._running():
+            self._next()
+
+    def begin(self, values: Iterable[T]) -> None:
+        """Produce ``values``, usually a generator's, in a thread of their own, which does not outlive the process."""
+        start_new_thread(self._produce, (values,))
+        self._begun += 1
+
+    def values(self) -> Iterator[T]:
+        """Yield the values of all threads as they are produced, until all have ended; raise the exception of any."""
+        while self._running() or not self._answers.empty():
+            answer = self._next()
+            if isinstance(answer, BaseException):
+                raise answer
+            if answer is not None:
+                yield answer[0]
+
+    def _running(self) -> bool:
+        return len(self._ended) < self._begun
+
+    def _next(self) -> tuple[T] | BaseException | None:
+        """Return the next value or exception; None if there is none for a moment, or a thread has ended."""
+        with suppress(Empty):
+            return self._answers.get(timeout=LOOK_SECONDS)
+        return None
+
+    def _produce(self, values: Iterable[T]) -> None:
+        try:
+            for value in values:
+                self._answers.put((value,))
+        except BaseException as error:
+            self._answers.put(error)
+        finally:
+            # An interrupt may lose an answer, but not this.
+            self._ended.append(None)
+            self._answers.put(None)
 
 
-def ticks(these: Iterable[futures.Future[None]]) -> Iterator[None]:
-    """Yield periodically until all ``these`` are done, and once more then; raise the exception of any of them."""
-    pending = set(these)
-    while pending:
-        done, pending = futures.wait(pending, LOOK_SECONDS, futures.FIRST_COMPLETED)
-        yield
-        for future in done:
-            future.result()
-    yield
+def returned(work: Callable[[], T]) -> Iterator[T]:
+    """Yield what ``work`` returns; it is called by the thread that asks for it."""
+    yield work()
 
 
-def heard(work: Callable[[], T]) -> T:
+def interruptible(work: Callable[[], T]) -> T:
     """Return the result of ``work``, or raise its exception; an interrupt ends the wait for it.
 
     For system calls that may wait without end, such as opening a FIFO without a writer. After an interrupt the thread
     continues and ends with the process.
     """
-    future: futures.Future[T] = futures.Future()
-
-    def do() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=do, daemon=True).start()
-    (result,) = as_finished([future])
+    threads = Threads[T](lambda: None)
+    threads.begin(returned(work))
+    (result,) = threads.values()
     return result

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.threads import heard
+from ecnlab.base.threads import interruptible
 from ecnlab.base.types import Standard
 from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT
@@ -104,9 +104,9 @@ def trace(
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their use of ECN."""
     rows = ALL if every else rows
     _spare_inputs([file, *([against] if against else [])], html, parquet)
-    whole = heard(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
+    whole = interruptible(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
     result = whole if connection is None else whole.only(connection)
-    changed = heard(lambda: changes(file, against)) if against else None
+    changed = interruptible(lambda: changes(file, against)) if against else None
     if parquet:
         result.save(parquet)
     if html:

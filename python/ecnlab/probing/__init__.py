@@ -11,9 +11,9 @@ from ecnlab import _core
 from ecnlab._core import Cancel, Scenario
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lawcode import guarded
-from ecnlab.base.lazy_imports import futures, pl
+from ecnlab.base.lazy_imports import pl
 from ecnlab.base.systems import require_linux
-from ecnlab.base.threads import as_finished
+from ecnlab.base.threads import Threads, returned
 from ecnlab.scenario.files import read_scenario
 
 Answers: TypeAlias = dict[str, Any]
@@ -60,17 +60,16 @@ def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
     address = _address(host)
     text = request.replace("{host}", host or NEAR).encode()
     cancel = Cancel()
-    with futures.ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(_core.probe_host, address, port, text, DEVICE, NEAR, OWN, cancel)
-        try:
-            return next(as_finished([asked]))
-        except PermissionError as error:
-            message = f"{DEVICE}: {error.strerror or error}: a TUN device needs root (CAP_NET_ADMIN)"
-            raise EcnlabError(message) from None
-        except ValueError as error:
-            raise EcnlabError(str(error)) from None
-        finally:
-            cancel.cancel()
+    try:
+        with Threads[Answers](cancel.cancel) as threads:
+            threads.begin(returned(lambda: _core.probe_host(address, port, text, DEVICE, NEAR, OWN, cancel)))
+            (answers,) = threads.values()
+    except PermissionError as error:
+        message = f"{DEVICE}: {error.strerror or error}: a TUN device needs root (CAP_NET_ADMIN)"
+        raise EcnlabError(message) from None
+    except ValueError as error:
+        raise EcnlabError(str(error)) from None
+    return answers
 
 
 def _address(host: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError, LawError, RunError
-from ecnlab.base.threads import LOOK_SECONDS, heard
+from ecnlab.base.threads import LOOK_SECONDS, interruptible
 from ecnlab.folder.finished_runs import Parts, receive_part
 from ecnlab.runs import cluster_task
 from ecnlab.runs.captures import Taps
@@ -176,7 +176,7 @@ class ClusterPool:
             return self._most
         if monotonic() - self._counted > COUNT_SECONDS:
             with self._connection():
-                self._threads = sum(heard(self._cluster.client.nthreads).values())
+                self._threads = sum(interruptible(self._cluster.client.nthreads).values())
             self._counted = monotonic()
         return max(LEAST_AHEAD, 2 * self._threads)
 
@@ -202,7 +202,7 @@ class ClusterPool:
             raise self._lost()
         try:
             with self._connection():
-                answer: dict[str, Any] = heard(future.result)
+                answer: dict[str, Any] = interruptible(future.result)
         except KilledWorker as error:
             times = f"{error.allowed_failures + 1} times " if error.allowed_failures else ""
             return RunError(f"{times}its worker died, the last time {error.last_worker.address}")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from queue import SimpleQueue
 from threading import Lock
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import RunError
-from ecnlab.base.lazy_imports import futures
-from ecnlab.base.threads import ticks
+from ecnlab.base.threads import Threads
 from ecnlab.engines.protocol import PACKETS, Answerer
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs.captures import Taps
@@ -26,35 +24,33 @@ class LocalPool:
 
     def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
         """Do ``runs``, of which there are ``number``; yield each as it ends."""
-        taken, results = Lock(), SimpleQueue[Outcome]()
+        taken = Lock()
         busy: list[Worker] = []
 
         def next_run() -> ExperimentRun | None:
             with taken:
                 return next(runs, None)
 
-        def work() -> None:
+        def stop() -> None:
+            nonlocal runs
+            with taken:
+                runs = iter(())
+            self._answerer.stop()
+            for one in busy:
+                one.stop()
+
+        def work() -> Iterator[Outcome]:
             with ExitStack() as stack:
                 one = stack.enter_context(worker()) if self._answerer.engine == PACKETS else None
                 if one:
                     busy.append(one)
                 while run := next_run():
-                    results.put((run, self._do_one(run, one)))
+                    yield run, self._do_one(run, one)
 
-        with futures.ThreadPoolExecutor(self._workers) as pool:
-            try:
-                working = [pool.submit(work) for _ in range(min(self._workers, number))]
-                for _ in ticks(working):
-                    while not results.empty():
-                        yield results.get()
-            except BaseException:
-                with taken:
-                    runs = iter(())
-                self._answerer.stop()
-                for one in busy:
-                    one.stop()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with Threads[Outcome](stop) as threads:
+            for _ in range(min(self._workers, number)):
+                threads.begin(work())
+            yield from threads.values()
 
     def _do_one(self, run: ExperimentRun, one: Worker | None) -> RunError | None:
         """Do ``run``, by the worker ``one`` if there is one. Return the error that it ended with, if that is its own."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab._core import Scenario
 from ecnlab.base.errors import EcnlabError, SpecError
-from ecnlab.base.lazy_imports import futures, pl
+from ecnlab.base.lazy_imports import pl
 from ecnlab.base.provenance import maker
-from ecnlab.base.threads import as_finished
+from ecnlab.base.threads import Threads, returned
 from ecnlab.base.types import Engine
 from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for, signature
@@ -330,23 +330,23 @@ def _simulated(
     """Return the tables of a run in another thread; of those in ``growing``, the last rows."""
     # Other engines return complete tables.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
-    with futures.ThreadPoolExecutor(2) as pool:
-        try:
-            # Inside, as the pool waits for its threads: a signal between the two would wait for the whole run.
-            future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
-            if isinstance(answerer, Packets):  # it would disturb a kernel in real time
-                _prepare_tables(pool)
-            (tables,) = as_finished([future])
-        except BaseException:
-            answerer.stop()
-            raise
+    with Threads[Mapping[str, "pl.DataFrame"]](answerer.stop) as threads:
+        threads.begin(returned(lambda: answerer.tables(scenario, seed, events=events, captures=captures, **blocks)))
+        if isinstance(answerer, Packets):  # it would disturb a kernel in real time
+            _prepare_tables(threads)
+        (tables,) = threads.values()
     return tables
 
 
-def _prepare_tables(pool: futures.ThreadPoolExecutor) -> None:
+def _prepare_tables(threads: Threads[Any]) -> None:
     """Load Polars, hash the binary and call git during the simulation, which needs no Python, instead of after it."""
-    pool.submit(getattr, pl, "DataFrame")
+    threads.begin(_load_polars())
     maker()
+
+
+def _load_polars() -> Iterator[Any]:
+    _ = pl.DataFrame
+    yield from ()
 
 
 def _isolated(
@@ -361,14 +361,10 @@ def _isolated(
         "most": size_limits.limit(),
     }
     scratch.mkdir(exist_ok=True)
-    with worker() as one, futures.ThreadPoolExecutor(2) as pool:
-        try:
-            future = pool.submit(one.do, scenario, task)
-            _prepare_tables(pool)
-            (said,) = as_finished([future])
-        except BaseException:
-            one.stop()
-            raise
+    with worker() as one, Threads[Mapping[str, Any]](one.stop) as threads:
+        threads.begin(returned(lambda: one.do(scenario, task)))
+        _prepare_tables(threads)
+        (said,) = threads.values()
     held, stored = read(said, scratch)
     return _Parted(held, stored, said["order"]) if stored else held
 

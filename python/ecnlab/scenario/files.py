@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ecnlab._core import Experiment, Scenario, schema
 from ecnlab.base.errors import EcnlabError, SpecError
-from ecnlab.base.threads import heard
+from ecnlab.base.threads import interruptible
 from ecnlab.folder.size_limits import Expected, expected, refuse_any_too_large, refuse_too_large
 from ecnlab.scenario import advice, metrics
 from ecnlab.scenario.advice import Advice
@@ -133,7 +133,7 @@ def _refusal(path: str | os.PathLike[str], message: str) -> SpecError:
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a TOML file. Raises OSError, or EcnlabError if it is not text."""
-    data = heard(lambda: _read_bytes(Path(path)))
+    data = interruptible(lambda: _read_bytes(Path(path)))
     if len(data) > LARGEST:
         raise EcnlabError(f"{path}: not an ecnlab TOML file: it has more than {LARGEST // 2**20} MiB")
     try:
