@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from followed_pages import CHECKOUT, Add, Page, Run, StaleError, check_rustfmt, newlaw
+from followed_pages import CHECKOUT, Add, Create, Page, Run, StaleError, check_rustfmt, newlaw
 
 PAGE = Page("new-hook.md")
 SOURCES = {path for path in {*PAGE.added, *PAGE.created} if re.match(r"crates/\w+/src/", path)}
@@ -55,6 +55,42 @@ def test_files_that_no_block_names_are_refused() -> None:
     newlaw.check_stated(stated | {"docs/generated/rules.md"}, PAGE.steps, {"docs/generated/rules.md"})
     with pytest.raises(StaleError, match=r"no block names: crates/tcp/src/law\.rs$"):
         newlaw.check_stated(stated | {"crates/tcp/src/law.rs"}, PAGE.steps, set())
+
+
+def test_all_blocks_are_taken_back_in_reverse_order(tmp_path: Path) -> None:
+    PAGE.copy(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    PAGE.apply(tmp_path)
+    blocks = [step for step in PAGE.steps if not isinstance(step, Run)]
+    for step in reversed(blocks):
+        step.take_back(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "block",
+    [Add("law.rs", "one();\n", "above", "fn"), Add("law.rs", "one();\n", "below", "fn"), Add("law.rs", "one();\n")],
+)
+def test_lines_that_are_not_at_their_place_are_not_taken_back(tmp_path: Path, block: Add) -> None:
+    file = tmp_path / "law.rs"
+    file.write_text("  fn grow() {\n  }\n")
+    block.apply(tmp_path)
+    added = file.read_text()
+    block.take_back(tmp_path)
+    assert file.read_text() == "  fn grow() {\n  }\n"
+    for other in (added.replace("one", "two"), "  fn grow() {\n  }\n"):
+        file.write_text(other)
+        with pytest.raises(StaleError, match=r"take the lines in law\.rs back: they are not at their place"):
+            block.take_back(tmp_path)
+    file.unlink()
+    with pytest.raises(StaleError, match=r"take law\.rs back: there is no such file"):
+        Create("law.rs", "").take_back(tmp_path)
+
+
+def test_what_is_left_after_all_blocks_were_taken_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newlaw, "differing", lambda _copied: {"docs/generated/laws.md"})
+    with pytest.raises(StaleError, match=r"after all blocks were taken back: docs/generated/laws\.md$"):
+        newlaw.take_back([], {})
 
 
 def test_the_summary_counts_the_sources_of_each_crate() -> None:

@@ -3,7 +3,7 @@
 The output of a command is compared with the output on the page. The one stand-in is for ``make build``, which
 here builds without optimisation: a minute or two instead of many, and the same results. Compiled dependencies are those of
 this checkout (``target``). At the end of a page, a file of the copy that has changed since it was made must be one that the
-page creates or adds to, or that ``make schema`` writes.
+page creates or adds to, or that ``make schema`` writes. Then the blocks are removed, and no file may differ.
 """
 
 from __future__ import annotations
@@ -67,7 +67,20 @@ def follow(page: Path) -> list[str]:
     took = f"{len(steps) - commands} blocks applied, {commands} commands run: {time.monotonic() - begun:.0f} s"
     changed = differing(copied)
     check_stated(changed, steps, generated)
-    return [took, *summary(changed - generated), *([f"{len(generated)} files generated"] if generated else [])]
+    lines = [took, *summary(changed - generated), *([f"{len(generated)} files generated"] if generated else [])]
+    take_back(steps, copied)
+    return [*lines, "taken back: no file differs from this checkout"]
+
+
+def take_back(steps: list[Step], copied: dict[str, str]) -> None:
+    """Removes all blocks, the last first, and generates again. Raises StaleError if a file of the copy differs from ``copied``."""
+    for step in reversed(steps):
+        if not isinstance(step, Run):
+            step.take_back(COPY)
+    if any(isinstance(step, Run) and step.command == SCHEMA for step in steps):
+        run(Run(SCHEMA, refused=False))
+    if left := differing(copied):
+        raise StaleError(f"files that differ after all blocks were taken back: {', '.join(sorted(left))}")
 
 
 def check_stated(changed: set[str], steps: list[Step], generated: set[str]) -> None:

@@ -43,6 +43,13 @@ class Create:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.text)
 
+    def take_back(self, root: Path) -> None:
+        """Deletes it. Raises StaleError if there is none."""
+        try:
+            (root / self.path).unlink()
+        except FileNotFoundError:
+            raise StaleError(f"take {self.path} back: there is no such file") from None
+
 
 @dataclass(frozen=True, slots=True)
 class Add:
@@ -55,20 +62,32 @@ class Add:
 
     def apply(self, root: Path) -> None:
         """Adds them, indented as the anchor is. Raises StaleError unless one line is the anchor."""
+        lines, at, added = self._place(root)
+        (root / self.path).write_text("".join([*lines[:at], *added, *lines[at:]]))
+
+    def take_back(self, root: Path) -> None:
+        """Deletes them. Raises StaleError unless one line is the anchor and they are at their place."""
+        lines, at, added = self._place(root)
+        begin = at if self.anchor and self.where == "below" else at - len(added)
+        if begin < 0 or lines[begin : begin + len(added)] != added:
+            raise StaleError(f"take the lines in {self.path} back: they are not at their place")
+        (root / self.path).write_text("".join([*lines[:begin], *lines[begin + len(added) :]]))
+
+    def _place(self, root: Path) -> tuple[list[str], int, list[str]]:
+        """The lines of the file, the place among them, and the lines for it. Raises StaleError unless one line is the anchor."""
         file = root / self.path
         if not file.is_file():
             raise StaleError(f"add to {self.path}: there is no such file")
         lines = file.read_text().splitlines(keepends=True)
         if not self.anchor:
-            file.write_text("".join([*lines, "\n", self.text]))
-            return
+            return lines, len(lines), ["\n", *self.text.splitlines(keepends=True)]
         found = [at for at, line in enumerate(lines) if line.lstrip().startswith(self.anchor)]
         if len(found) != 1:
             raise StaleError(f"add to {self.path}: {len(found)} lines begin with `{self.anchor}`; one must")
         line = lines[found[0]]
         indent = line[: len(line) - len(line.lstrip())]
-        at = found[0] + (self.where == "below")
-        file.write_text("".join([*lines[:at], textwrap.indent(self.text, indent), *lines[at:]]))
+        added = textwrap.indent(self.text, indent).splitlines(keepends=True)
+        return lines, found[0] + (self.where == "below"), added
 
 
 @dataclass(frozen=True, slots=True)
