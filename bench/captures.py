@@ -1,8 +1,8 @@
 """Analysis of a capture of 970,000 packets, relative to tcptrace, and to tshark for the ECN fields.
 
 Timed are whole processes, start and reading included: `ecnlab-bench trace`, `tcptrace -n -l -r` and `tshark -T fields`, on one
-core in turn. With two cores a second thread reads. What two cores of the machine give at that time is measured by the same
-analysis as two processes of one thread, which share nothing: 2 if the second core is as good as the first.
+core in turn. With two cores a second thread reads, and packets go from one core to the other. How fast that is depends on the
+cores: `ecnlab-bench exchange` measures a round trip of a number directly after the analysis with two.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from measuring import HERE, Options, Row, alternate, execute, medians, missing
@@ -23,7 +21,7 @@ SCENARIO = HERE / "trace.toml"
 ECN_FIELDS = ("frame.time_epoch", "tcp.stream", "ip.dsfield.ecn", "tcp.flags.ece", "tcp.flags.cwr")
 
 THREADS = "capture analysis: two threads relative to one"
-PROCESSES = "capture analysis: two processes at once relative to in turn"
+ROUND_TRIP = "round trip of a number between these cores"
 
 
 def rows(options: Options) -> list[Row]:
@@ -45,7 +43,7 @@ def rows(options: Options) -> list[Row]:
             found.append(Row(measure, middle[peer] / middle[cores], target, "x", False, details=details))
     if "two cores" in middle:
         found.append(Row(THREADS, middle["one core"] / middle["two cores"], None, "x", False))
-        found.append(Row(PROCESSES, middle["at once"], None, "x", False, details={"gains": times["at once"]}))
+        found.append(Row(ROUND_TRIP, middle["round trip"], None, "ns", details={"ns": times["round trip"]}))
     return found
 
 
@@ -63,10 +61,9 @@ def _times(options: Options, capture: Path) -> dict[str, list[float]]:
     cores = sorted(os.sched_getaffinity(0))[-2:]
     if len(cores) == 2:
         # Elapsed time with either clock: processor time does not show a gain from a second core.
-        sides["two cores"] = _timed(["taskset", "--cpu-list", ",".join(map(str, cores)), *ours], "wall")
-        sides["at once"] = lambda: _gain_of_two_processes(
-            [["taskset", "--cpu-list", str(core), *ours] for core in cores]
-        )
+        pair = ["taskset", "--cpu-list", ",".join(map(str, cores))]
+        sides["two cores"] = _timed([*pair, *ours], "wall")
+        sides["round trip"] = lambda: execute([*pair, str(options.binary), "exchange"]).result()["round_trip_ns"]
     if shutil.which("tcptrace"):
         sides["tcptrace"] = _timed(options.pinned(["tcptrace", "-n", "-l", "-r", str(capture)]), options.clock)
     times = alternate(sides, options.repeat)
@@ -75,17 +72,6 @@ def _times(options: Options, capture: Path) -> dict[str, list[float]]:
         tshark = _timed(options.pinned(["tshark", "-n", "-r", str(capture), "-T", "fields", *fields]), options.clock)
         times["tshark"] = [tshark()]
     return times
-
-
-def _gain_of_two_processes(commands: list[list[str]]) -> float:
-    """Return the elapsed time of the commands one after another, relative to all at once."""
-    began = time.perf_counter()
-    for command in commands:
-        execute(command)
-    between = time.perf_counter()
-    with ThreadPoolExecutor(len(commands)) as pool:
-        list(pool.map(execute, commands))
-    return (between - began) / (time.perf_counter() - between)
 
 
 def _timed(command: list[str], clock: str) -> Callable[[], float]:

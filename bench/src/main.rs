@@ -1,5 +1,5 @@
 //! Times one run of a scenario: `ecnlab-bench SCENARIO [SEED]` prints one JSON object; `ecnlab-bench trace CAPTURE` does
-//! the same for the analysis of a capture, reading it included.
+//! the same for the analysis of a capture, reading it included. `ecnlab-bench exchange` measures how fast two cores exchange a value.
 //!
 //! `wall_s` covers the engine's run and nothing of reading the scenario; `packets` are the segments of `mss` bytes that
 //! reached their application in order, over the whole run, as ns-2's `ack_` counts them. `peak_bytes` is the peak resident set
@@ -7,12 +7,14 @@
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ecnlab_engine::{Column, Output};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
+        [verb] if verb == "exchange" => report(Ok(serde_json::json!({ "round_trip_ns": exchange() }))),
         [verb, path] if verb == "trace" => report(trace(path)),
         [path] => report(time(path, 1)),
         [path, seed] => match seed.parse() {
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: ecnlab-bench SCENARIO [SEED], or ecnlab-bench trace CAPTURE");
+    eprintln!("usage: ecnlab-bench SCENARIO [SEED], ecnlab-bench trace CAPTURE, or ecnlab-bench exchange");
     ExitCode::from(2)
 }
 
@@ -70,6 +72,35 @@ fn trace(path: &str) -> Result<serde_json::Value, Box<dyn Error>> {
         "packets": analysis.totals.packets,
         "connections": analysis.tracker.len(),
     }))
+}
+
+/// Nanoseconds for a number from one thread to another and back, which is the next number. The median of parts: at first both
+/// threads may be on one core.
+#[allow(clippy::disallowed_methods)]
+fn exchange() -> f64 {
+    const PARTS: u32 = 101;
+    const ROUND_TRIPS: u32 = 1_000;
+    let number = AtomicU32::new(0);
+    let wait_for = |value| {
+        while number.load(Ordering::Acquire) != value {
+            std::hint::spin_loop();
+        }
+    };
+    let answer = |value| {
+        wait_for(value);
+        number.store(value + 1, Ordering::Release);
+    };
+    let mut parts: Vec<f64> = std::thread::scope(|scope| {
+        scope.spawn(|| (0..PARTS * ROUND_TRIPS).for_each(|round_trip| answer(2 * round_trip + 1)));
+        let part = |part| {
+            let begun = std::time::Instant::now();
+            (part * ROUND_TRIPS..(part + 1) * ROUND_TRIPS).for_each(|round_trip| answer(2 * round_trip));
+            begun.elapsed().as_nanos() as f64 / f64::from(ROUND_TRIPS)
+        };
+        (0..PARTS).map(part).collect()
+    });
+    parts.sort_by(f64::total_cmp);
+    parts[parts.len() / 2]
 }
 
 /// Peak resident set of this program in bytes (`VmHWM` of Linux). Unlike `ru_maxrss`, it leaves out the parent's memory.

@@ -109,21 +109,14 @@ def test_the_peer_in_ns3_has_the_settings_of_c() -> None:
 
 
 def test_captures_are_compared_with_the_peers_that_are_there(monkeypatch) -> None:
-    times = {"one core": [2.0], "two cores": [1.0], "at once": [1.5, 2.0, 1.75], "tcptrace": [9.0, 8.0, 1.0]}
+    times = {"one core": [2.0], "two cores": [1.0], "round trip": [51.0, 300.0, 53.0], "tcptrace": [9.0, 8.0, 1.0]}
     monkeypatch.setattr(captures, "_capture", lambda folder: folder / "c")
     monkeypatch.setattr(captures, "_times", lambda *_: times)
-    one, two, tshark, threads, processes = captures.rows(OPTIONS)
-    assert (one.value, two.value, tshark.value, threads.value, processes.value) == (4, 8, None, 2, 1.75)
+    one, two, tshark, threads, round_trip = captures.rows(OPTIONS)
+    assert (one.value, two.value, tshark.value, threads.value, round_trip.value) == (4, 8, None, 2, 53)
     assert "tshark is not installed" in tshark.note
-    del times["two cores"], times["at once"]
+    del times["two cores"], times["round trip"]
     assert [row.value for row in captures.rows(OPTIONS)] == [4, None, None]
-
-
-def test_two_processes_are_run_in_turn_and_at_once(tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    commands = [[sys.executable, "-c", f"open({str(runs)!r}, 'a').write('{name}')"] for name in "ab"]
-    assert captures._gain_of_two_processes(commands) > 0
-    assert runs.read_text()[:2] == "ab" and sorted(runs.read_text()[2:]) == ["a", "b"]
 
 
 def test_a_process_has_its_output_and_times_and_a_failure_its_errors() -> None:
