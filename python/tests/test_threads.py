@@ -6,6 +6,7 @@ import dis
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from ecnlab._core import Cancelled
 from ecnlab.base import threads
-from ecnlab.base.threads import Threads, interruptible, returned
+from ecnlab.base.threads import Threads, are_left, interruptible, returned
 
 ENDS = 10
 """Seconds after which a thread that was to end has not."""
@@ -48,6 +49,24 @@ def test_what_is_waited_for_is_returned_or_raised() -> None:
     assert interruptible(lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
         interruptible(lambda: 1 // 0)
+
+
+def test_a_thread_that_an_interrupt_has_left_behind_is_known() -> None:
+    over, ended = threading.Event(), threading.Event()
+
+    def blocked() -> None:
+        over.wait()
+        ended.set()
+
+    interrupt = Interrupt(60)
+    assert interrupted(interrupt, lambda: interruptible(blocked)) == "KeyboardInterrupt"
+    assert are_left()
+    over.set()
+    assert ended.wait(ENDS)
+    until = time.monotonic() + ENDS
+    while are_left() and time.monotonic() < until:
+        time.sleep(0.001)
+    assert not are_left()
 
 
 # Python handles a signal after these instructions (CHECK_EVAL_BREAKER in ceval.c), and nowhere else.

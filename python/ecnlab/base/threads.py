@@ -19,6 +19,15 @@ before its end.
 """
 
 
+_producing: list[None] = []
+"""An entry for each thread of `Threads` that has not ended: `threading.active_count` does not know them."""
+
+
+def are_left() -> bool:
+    """Return whether a thread of `Threads` has not ended, such as one that an interrupt has left behind."""
+    return bool(_producing)
+
+
 class Threads(Generic[T]):
     """Threads that produce values for the thread which has begun them. Leaving the block waits for their ends.
 
@@ -44,6 +53,7 @@ class Threads(Generic[T]):
 
     def begin(self, values: Iterable[T]) -> None:
         """Produce ``values``, usually a generator's, in a thread of their own, which does not outlive the process."""
+        _producing.append(None)
         start_new_thread(self._produce, (values,))
         self._begun += 1
 
@@ -75,6 +85,7 @@ class Threads(Generic[T]):
             # An interrupt may lose an answer, but not this.
             self._ended.append(None)
             self._answers.put(None)
+            _producing.pop()
 
 
 def returned(work: Callable[[], T]) -> Iterator[T]:

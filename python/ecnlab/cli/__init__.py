@@ -22,6 +22,7 @@ from ecnlab import _core
 from ecnlab.base import early_interrupt
 from ecnlab.base.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.base.lazy_imports import pl
+from ecnlab.base.threads import are_left
 from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
 from ecnlab.cli.lazy_commands import LazyCommands
@@ -153,7 +154,7 @@ def _answer_in_json(error: BaseException, code: int, said: str) -> int:
 
 def _leave(code: int) -> NoReturn:
     """End the process. Threads that a law has begun, or that an interrupt has left behind, are not waited for."""
-    if early_interrupt.is_command() and threading.active_count() > 1:
+    if early_interrupt.is_command() and (threading.active_count() > 1 or are_left()):
         atexit._run_exitfuncs()  # the processes and folders of this one
         sys.stderr.flush()
         os._exit(code)
