@@ -58,7 +58,7 @@ def test_a_thread_that_an_interrupt_has_left_behind_is_known() -> None:
         over.wait()
         ended.set()
 
-    interrupt = Interrupt(60)
+    interrupt = Interrupt(60)  # in the wait, which has no end
     assert interrupted(interrupt, lambda: interruptible(blocked)) == "KeyboardInterrupt"
     assert are_left()
     over.set()

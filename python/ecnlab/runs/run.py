@@ -345,6 +345,7 @@ def _prepare_tables(threads: Threads[Any]) -> None:
 
 
 def _load_polars() -> Iterator[Any]:
+    """Load Polars in the thread that iterates; there are no values."""
     _ = pl.DataFrame
     yield from ()
 

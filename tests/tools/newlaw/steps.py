@@ -77,13 +77,13 @@ class Add:
         """The lines of the file, the place among them, and the lines for it. Raises StaleError unless one line is the anchor."""
         file = root / self.path
         if not file.is_file():
-            raise StaleError(f"add to {self.path}: there is no such file")
+            raise StaleError(f"{self.path}: there is no such file")
         lines = file.read_text().splitlines(keepends=True)
         if not self.anchor:
             return lines, len(lines), ["\n", *self.text.splitlines(keepends=True)]
         found = [at for at, line in enumerate(lines) if line.lstrip().startswith(self.anchor)]
         if len(found) != 1:
-            raise StaleError(f"add to {self.path}: {len(found)} lines begin with `{self.anchor}`; one must")
+            raise StaleError(f"{self.path}: {len(found)} lines begin with `{self.anchor}`; one must")
         line = lines[found[0]]
         indent = line[: len(line) - len(line.lstrip())]
         added = textwrap.indent(self.text, indent).splitlines(keepends=True)
