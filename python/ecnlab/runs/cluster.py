@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError, LawError, RunError
+from ecnlab.base.interpreter import safe_environment
 from ecnlab.base.threads import LOOK_SECONDS, interruptible
 from ecnlab.folder.finished_runs import Parts, receive_part
 from ecnlab.runs import cluster_task
@@ -85,6 +86,7 @@ def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
                 yield Cluster(client, address, _dashboard(client), workers, local=False)
             return
         with (
+            safe_environment(),
             distributed.LocalCluster(
                 n_workers=workers or cores(),
                 threads_per_worker=1,

@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from typing import IO, Any, Final
 
 from ecnlab._core import Cancelled, LawError, RunError, Scenario
+from ecnlab.base import interpreter
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import Answerer
@@ -122,7 +123,7 @@ class Worker:
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
         self._shown = 0
         return subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
+            interpreter.command("-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
