@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from conftest import assert_same_bytes
 from test_userlaws import WINDOW
 from test_userlaws import scenario as law_scenario
 
@@ -79,3 +83,128 @@ def test_no_file_of_the_working_folder_is_imported(experiment, tmp_path, argumen
     ended = done(tmp_path, *arguments, ECNLAB_LAWS="on" if "law.toml" in arguments else "off")
     assert ended.returncode == 0, ended.stderr
     assert not executed.exists(), executed.read_text()
+
+
+# Processes that are killed.
+
+
+def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def workers_of(command: subprocess.Popen[str]) -> list[int]:
+    """The workers that ``command`` has started and that have not ended, whichever of its threads has started them."""
+    found = []
+    for children in Path(f"/proc/{command.pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for pid in children.read_text().split():
+                found += [int(pid)] if b"ecnlab.runs.workers" in Path(f"/proc/{pid}/cmdline").read_bytes() else []
+    return found
+
+
+def killed(command: subprocess.Popen[str], number: int, used_s: float = 0) -> tuple[int, str]:
+    """Kill the first ``number`` workers of ``command``, each after ``used_s`` of CPU time; its exit code and standard error."""
+    found = set[int]()
+    try:
+        while len(found) < number and command.poll() is None:
+            for pid in workers_of(command):
+                if pid not in found and cpu_s(pid) >= used_s and len(found) < number:
+                    os.kill(pid, signal.SIGKILL)
+                    found.add(pid)
+            time.sleep(0.001)
+        _, said = command.communicate(timeout=SECONDS)
+    finally:
+        command.kill()
+    assert len(found) == number, said
+    return command.returncode, said
+
+
+IN_A_RUN_S = 1.0
+"""CPU time after which a worker has loaded its libraries and does a run of ``slow_experiment``, which takes longer."""
+
+
+def cpu_s(pid: int) -> float:
+    with suppress(OSError):
+        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_worker_that_is_killed_before_its_run_is_replaced(experiment, tmp_path, number):
+    whole = done(tmp_path, "sweep", "gain.toml", "--out", "whole", "--replicates", 1)
+    command = started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1, "--workers", 2)
+    code, said = killed(command, number)
+    assert code == whole.returncode == 0, said
+    assert said == whole.stderr
+    assert_same_bytes(tmp_path / "whole" / "tables", tmp_path / "out" / "tables")
+
+
+def test_workers_that_are_always_killed_are_reported_with_their_runs(experiment, tmp_path):
+    code, said = killed(
+        started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1, "--workers", 1), 4 * 3
+    )
+    assert code == 4, said
+    assert said.count("its process died, ended by SIGKILL; `ecnlab sweep gain.toml --only ") == 4
+    assert done(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1).returncode == 0
+
+
+def test_a_worker_that_is_killed_in_its_run_loses_only_this_run(slow_experiment, tmp_path):
+    pipe = tmp_path / "pipe.toml"
+    pipe.write_text(pipe.read_text().replace('"2000 s"', '"10000 s"'))
+    code, said = killed(
+        started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1), 1, used_s=IN_A_RUN_S
+    )
+    assert code == 4, said
+    assert said.count("its process died, ended by SIGKILL; `ecnlab sweep gain.toml --only ") == 1
+    assert len(list((tmp_path / "out" / "parts").glob("[!.]*.arrows"))) == 3
+
+
+# Output that no one reads.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["schema"], ["--help"], ["laws"], ["run", "pipe.toml"], ["check", "pipe.toml"], ["show", "none", "--json"]],
+)
+def test_output_that_no_one_reads_ends_the_command_with_no_word(scenario, tmp_path, arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(
+        [*COMMAND, *arguments], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=SECONDS
+    )
+    os.close(writing)
+    assert (ended.returncode, ended.stderr.replace("none does not exist\n", "")) == (-signal.SIGPIPE, "")
+
+
+def test_messages_that_no_one_reads_end_the_command(tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run([*COMMAND, "show", "none"], cwd=tmp_path, stderr=writing, timeout=SECONDS)
+    os.close(writing)
+    assert ended.returncode == -signal.SIGPIPE
+
+
+def test_messages_that_cannot_be_written_change_no_exit_code(tmp_path):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*COMMAND, "show", "none"], cwd=tmp_path, stderr=full, timeout=SECONDS)
+    assert ended.returncode == 2
+
+
+# Exceptions of laws that Python gives a meaning of its own.
+
+ENDS = ["KeyboardInterrupt", "SystemExit(0)", "GeneratorExit", "MemoryError", "BaseException('no')", "RecursionError"]
+
+
+@pytest.mark.parametrize("raised", ENDS)
+@pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]], ids=["run", "sweep"])
+def test_any_exception_of_a_law_names_its_line(cli, tmp_path, command, raised):
+    line = "return self.grow(window, acked)" if raised == "RecursionError" else f"raise {raised}"
+    law_scenario(tmp_path, window=WINDOW.replace("window.cwnd += acked", line))
+    (tmp_path / "e.toml").write_text('format = 1\nscenario = "x.toml"\nreplicates = 1\n')
+    ended = cli(*command)
+    assert ended.returncode == 7, ended.stderr
+    assert "law.py:3, in Law.grow: " + raised.partition("(")[0] in ended.stderr
+    assert "ecnlab/engines" not in ended.stderr

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -74,6 +75,27 @@ def guarded() -> Iterator[None]:
         leave()
 
 
+def place(error: BaseException) -> str | None:
+    """Return file, line and method of the innermost frame of a law in the traceback of ``error``, or None without one."""
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _is_law(frame):
+            found = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_qualname}"
+    return found
+
+
+def lines(error: BaseException) -> str:
+    """Return the traceback of ``error`` from the first frame of a law on, in Python's format."""
+    at = error.__traceback__
+    while at and not _is_law(at.tb_frame):
+        at = at.tb_next
+    return "".join(traceback.format_tb(at))
+
+
+def _is_law(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(LAWS)
+
+
 def wrong_parameters(law: object, name: str, parameters: str) -> str | None:
     """Return why the method ``name`` of ``law``, if it exists, cannot be called with ``parameters``, or None.
 
@@ -113,7 +135,7 @@ def _exit_unless_law(status: int) -> NoReturn:
     frame: FrameType | None = sys._getframe(1)
     # A process forked by a law may end in any way.
     while frame and os.getpid() == _process:
-        if str(frame.f_globals.get("__name__", "")).startswith(LAWS):
+        if _is_law(frame):
             raise SystemExit(f"os._exit({status}) in a law")
         frame = frame.f_back
     _exit(status)
