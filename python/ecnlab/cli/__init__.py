@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import io
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -19,7 +18,7 @@ from typing import NoReturn
 import click
 
 from ecnlab import _core
-from ecnlab.base import early_interrupt
+from ecnlab.base import early_interrupt, interrupts
 from ecnlab.base.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import are_left
@@ -56,8 +55,7 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
     asked = sys.argv[1:] if arguments is None else arguments
-    early_interrupt.listen()
-    signal.signal(signal.SIGTERM, _terminate)
+    interrupts.listen()
     _prepare_streams()
     try:
         with unread.noticed():
@@ -73,11 +71,14 @@ def _called(arguments: list[str] | None, *, in_json: bool) -> int:
     """Do the command, report an error, and return its exit code. Raises Unread."""
     try:
         code = cli.main(arguments, prog_name="ecnlab", standalone_mode=False) or OK
+        if lost := interrupts.settle():
+            raise lost
     except unread.Unread:
         raise
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else OK
     except BaseException as error:
+        interrupts.settle()
         code, said = _explain(error)
         console.complain(_usage(error) if isinstance(error, click.ClickException) else said)
         if in_json:
@@ -94,10 +95,6 @@ def _prepare_streams() -> None:
         sys.exit(IO_FAILED)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _terminate(_signal: int, _frame: object) -> None:
-    raise Terminated
 
 
 def _explain(error: BaseException) -> tuple[int, str]:
