@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import assert_same_bytes
-from test_userlaws import WINDOW
+from test_userlaws import QUEUE, WINDOW
 from test_userlaws import scenario as law_scenario
 
 SECONDS = 120
@@ -208,3 +208,46 @@ def test_any_exception_of_a_law_names_its_line(cli, tmp_path, command, raised):
     assert ended.returncode == 7, ended.stderr
     assert "law.py:3, in Law.grow: " + raised.partition("(")[0] in ended.stderr
     assert "ecnlab/engines" not in ended.stderr
+
+
+@pytest.mark.parametrize("line", ["sys.setrecursionlimit(60)", "os._exit(0)"])
+@pytest.mark.parametrize("place", ["file", "method"])
+def test_what_a_law_may_not_call_is_an_error_with_its_line(tmp_path, place, line):
+    law = "import os, sys\n" + WINDOW.replace("window.cwnd += acked", line if place == "method" else "pass")
+    law_scenario(tmp_path, window=law + (f"{line}\n" if place == "file" else ""))
+    ended = done(tmp_path, "run", "x.toml")
+    assert ended.returncode == (7 if place == "method" else 2), ended.stderr
+    number = 4 if place == "method" else law.count("\n") + 1
+    assert f"law.py:{number}" in ended.stderr and f"{line} in a law" in ended.stderr
+
+
+@pytest.mark.parametrize("law", [WINDOW, QUEUE], ids=["window", "queue"])
+def test_methods_that_would_have_to_be_awaited_are_refused(cli, tmp_path, law):
+    law_scenario(tmp_path, **{"window" if law is WINDOW else "queue": law.replace("    def ", "    async def ", 1)})
+    ended = cli("check", "x.toml")
+    name = "grow" if law is WINDOW else "on_enqueue"
+    assert ended.returncode == 1, ended.stderr
+    assert f".py:2, in Law: `{name}` is an `async def`" in ended.stderr and f"write `def {name}`" in ended.stderr
+
+
+# Less memory than the libraries need.
+
+
+@pytest.mark.parametrize("megabytes", [400, 800])
+@pytest.mark.parametrize(
+    "arguments", [["run", "pipe.toml"], ["sweep", "gain.toml"], ["show", "stored"], ["report", "stored"]]
+)
+def test_too_little_address_space_is_one_sentence(experiment, cli, tmp_path, arguments, megabytes):
+    assert cli("run", "pipe.toml", "--out", "stored").returncode == 0
+    limit = f'ulimit -v {megabytes * 1000}; exec "$@"'
+    ended = subprocess.run(
+        ["/bin/sh", "-c", limit, "sh", *COMMAND, *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert ended.returncode == 2, ended.stderr
+    last = ended.stderr.splitlines()[-1]
+    assert f"the memory of this process is limited to {megabytes * 1.024:.0f} MB" in last and "ulimit -v" in last
+    assert "Traceback" not in ended.stderr and "interrupted" not in ended.stderr
