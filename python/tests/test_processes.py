@@ -251,3 +251,20 @@ def test_too_little_address_space_is_one_sentence(experiment, cli, tmp_path, arg
     last = ended.stderr.splitlines()[-1]
     assert f"the memory of this process is limited to {megabytes * 1.024:.0f} MB" in last and "ulimit -v" in last
     assert "Traceback" not in ended.stderr and "interrupted" not in ended.stderr
+
+
+# Devices in the place of files.
+
+
+def test_a_device_is_no_log_and_standard_input_may_be(tmp_path):
+    ended = done(tmp_path, "vectors", "check", "/dev/zero")
+    assert (ended.returncode, "/dev/zero is a device, not the log of a vector" in ended.stderr) == (2, True)
+    ended = subprocess.run(
+        [*COMMAND, "vectors", "check", "-"], cwd=tmp_path, input="{", capture_output=True, text=True, timeout=SECONDS
+    )
+    assert (ended.returncode, ended.stderr.startswith("-:1: not JSON")) == (2, True)
+
+
+def test_a_device_to_which_nothing_can_be_written_is_named(tmp_path):
+    ended = done(tmp_path, "new", "--out", "/dev/full")
+    assert (ended.returncode, ended.stderr) == (3, "/dev/full: No space left on device\n")
