@@ -204,8 +204,15 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
             Diagnostic::new(node.key_of(fault), &path.key(key), message, example(key, &path))
         }
         Problem::Type { found, wanted } => {
-            let found = node.get(fault).map_or(found.as_str(), |n| n.kind());
-            let message = format!("`{path}` is {found}, not {}", plain(wanted));
+            let message = match (node.get(fault).map(|n| &n.value), greatest(wanted)) {
+                (Some(Value::Integer(number)), Some(most)) => {
+                    format!("`{path}` is {number}, not a whole number from 0 to {most}")
+                }
+                _ => {
+                    let found = node.get(fault).map_or(found.as_str(), |n| n.kind());
+                    format!("`{path}` is {found}, not {}", plain(wanted))
+                }
+            };
             let switch = matches!(node.get(fault).map(|n| &n.value), Some(Value::Bool(_)));
             let help = if switch { synonyms::of_switch(&path) } else { "" };
             Diagnostic::new(node.place_of(fault), &path, message, help)
@@ -215,6 +222,17 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
             let (message, help) = text.split_once("; ").unwrap_or((text, ""));
             Diagnostic::new(node.place_of(fault), &path, format!("`{path}`: {message}"), help)
         }
+    }
+}
+
+/// Returns the largest value of an unsigned type in TOML, whose integers are signed.
+fn greatest(wanted: &str) -> Option<u64> {
+    match wanted {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX.into()),
+        "u64" | "usize" => Some(i64::MAX.unsigned_abs()),
+        _ => None,
     }
 }
 

@@ -208,7 +208,7 @@ const CASES: &[Case] = &[
     (
         "to = \"b\"\nrate",
         "to = \"b\"\ndrop = [1, -2]\nrate",
-        &["x.toml:6:12: `link.pipe.drop[1]` is an integer, not a whole number"],
+        &["x.toml:6:12: `link.pipe.drop[1]` is -2, not a whole number from 0 to 9223372036854775807"],
     ),
     (
         "[tcp.mine]\necn = \"off\"",

@@ -1,6 +1,6 @@
 """Ctrl-C before the command line listens: it ends the process, as the shell's 130 tells, and Python prints no traceback.
 
-Imports take a tenth of a second. Imported first of all; :func:`listen` is called when they are done.
+Imports take a tenth of a second. Imported first of all; `interrupts.listen` is called when they are done.
 """
 
 from __future__ import annotations
@@ -13,12 +13,6 @@ from pathlib import Path
 def is_command() -> bool:
     """Return whether this process is ``ecnlab`` or ``python -m ecnlab``."""
     return Path(sys.argv[0]).name == "ecnlab" or sys.orig_argv[1:3] == ["-m", "ecnlab"]
-
-
-def listen() -> None:
-    """Make Ctrl-C a KeyboardInterrupt from now on, which cleans up work in progress."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if sys.argv and is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:

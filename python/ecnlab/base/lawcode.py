@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -14,7 +15,7 @@ from typing import Any, Final, NoReturn, TextIO
 LAWS: Final = "ecnlab_law_"
 """Prefix of the names of modules with laws; `Source::class` in ``crates/py/src/userlaws/file.rs``."""
 
-_exit = os._exit
+_exit, _setrecursionlimit = os._exit, sys.setrecursionlimit
 _process = os.getpid()
 _lock = threading.Lock()
 _depth = 0
@@ -30,7 +31,7 @@ def enter() -> None:
     global _depth, _output, _descriptor
     with _lock:
         if not _depth:
-            _forbid_exit()
+            _forbid_changes()
             _output, sys.stdout = sys.stdout, sys.stderr
             _descriptor = _divert()
         _depth += 1
@@ -74,12 +75,37 @@ def guarded() -> Iterator[None]:
         leave()
 
 
+def place(error: BaseException) -> str | None:
+    """Return file, line and method of the innermost frame of a law in the traceback of ``error``, or None without one."""
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _is_law(frame):
+            found = f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_qualname}"
+    return found
+
+
+def lines(error: BaseException) -> str:
+    """Return the traceback of ``error`` from the first frame of a law on, in Python's format."""
+    at = error.__traceback__
+    while at and not _is_law(at.tb_frame):
+        at = at.tb_next
+    return "".join(traceback.format_tb(at))
+
+
+def _is_law(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(LAWS)
+
+
 def wrong_parameters(law: object, name: str, parameters: str) -> str | None:
     """Return why the method ``name`` of ``law``, if it exists, cannot be called with ``parameters``, or None.
 
     A parameter may start with an underscore if the method does not use it.
     """
     method = getattr(law, name, None)
+    if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+        return (
+            f"{_place(method, law)}`{name}` is an `async def`, which the simulator does not await; write `def {name}`"
+        )
     try:
         signature = inspect.signature(method)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -103,17 +129,33 @@ def _place(method: Any, law: object) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}, in {type(law).__name__}: " if code else f"{type(law).__name__}: "
 
 
-def _forbid_exit() -> None:
-    """Make ``os._exit``, called by a law, an error of the law: it would end the process with no word, and as if all were done."""
+def _forbid_changes() -> None:
+    """Make two functions, called by a law, an error of the law.
+
+    ``os._exit`` would end the process with no word, and as if all were done; ``sys.setrecursionlimit`` would be that of ecnlab.
+    """
     if os._exit is _exit:
         os._exit = _exit_unless_law
+        sys.setrecursionlimit = _limit_unless_law
+
+
+def _limit_unless_law(limit: int, /) -> None:
+    if _called_by_law():
+        raise RuntimeError(f"sys.setrecursionlimit({limit}) in a law: it would change the limit of ecnlab, too")
+    _setrecursionlimit(limit)
 
 
 def _exit_unless_law(status: int) -> NoReturn:
-    frame: FrameType | None = sys._getframe(1)
     # A process forked by a law may end in any way.
-    while frame and os.getpid() == _process:
-        if str(frame.f_globals.get("__name__", "")).startswith(LAWS):
-            raise SystemExit(f"os._exit({status}) in a law")
-        frame = frame.f_back
+    if os.getpid() == _process and _called_by_law():
+        raise SystemExit(f"os._exit({status}) in a law")
     _exit(status)
+
+
+def _called_by_law() -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame:
+        if _is_law(frame):
+            return True
+        frame = frame.f_back
+    return False

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ecnlab.base import address_space
+
 __all__ = ["np", "pl"]
 
 
@@ -19,6 +21,8 @@ class _Later:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if self._name == "polars":
+            address_space.refuse_too_little()
         # Not from `sys.modules`: another thread may be loading it, and only an import waits for that.
         value = getattr(import_module(self._name), attribute)
         setattr(self, attribute, value)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib import import_module
 from queue import Empty, SimpleQueue
+from time import monotonic
 from types import TracebackType
 from typing import Final, Generic, TypeVar
 
@@ -66,6 +69,13 @@ class Threads(Generic[T]):
             if answer is not None:
                 yield answer[0]
 
+    def end(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` for the ends of all threads, and return whether they have ended."""
+        until = monotonic() + seconds
+        while self._running() and monotonic() < until:
+            self._next()
+        return not self._running()
+
     def _running(self) -> bool:
         return len(self._ended) < self._begun
 
@@ -103,3 +113,38 @@ def interruptible(work: Callable[[], T]) -> T:
     threads.begin(returned(work))
     (result,) = threads.values()
     return result
+
+
+@contextmanager
+def in_another_thread(context: AbstractContextManager[T], seconds: float, give_up: Callable[[], object]) -> Iterator[T]:
+    """Enter and leave ``context`` in a thread, so that an interrupt reaches none of its code.
+
+    The threads and processes that it starts do not receive SIGINT either. After an interrupt while it is entered, it is left as
+    soon as it can be. `give_up` is called if leaving it takes longer than ``seconds``: the thread then ends with the process.
+    """
+    over: SimpleQueue[None] = SimpleQueue()
+
+    def held() -> Iterator[T]:
+        if hasattr(signal, "pthread_sigmask"):  # Windows has none
+            # Otherwise `multiprocessing` starts it with its first process, and unblocks SIGINT afterwards.
+            import_module("multiprocessing.resource_tracker").ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        with context as value:
+            yield value
+            over.get()
+
+    threads = Threads[T](lambda: None)
+    threads.begin(held())
+    values = threads.values()
+    try:
+        yield next(values)
+    finally:
+        over.put(None)
+        try:
+            threads.end(seconds)
+        except BaseException:
+            threads.end(seconds)
+            raise
+        finally:
+            if not threads.end(0):
+                give_up()

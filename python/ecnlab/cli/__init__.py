@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import io
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -19,17 +18,19 @@ from typing import NoReturn
 import click
 
 from ecnlab import _core
-from ecnlab.base import early_interrupt
+from ecnlab.base import early_interrupt, interrupts
 from ecnlab.base.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import are_left
-from ecnlab.cli import console
+from ecnlab.cli import console, unread
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
 from ecnlab.cli.lazy_commands import LazyCommands
 
 
 @click.group(
-    commands=LazyCommands(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=unread.Commands,
+    commands=LazyCommands(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(_core.__version__, prog_name="ecnlab")
 def cli() -> None:
@@ -46,6 +47,7 @@ def cli() -> None:
       6    an unexpected defect of ecnlab: please report it, with the file that the message names
       7    a user-defined law (of the scenario) failed in a run: its error is shown
       130  interrupted
+      141  the reader of the output has closed it
       143  terminated
     """
 
@@ -53,22 +55,35 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
     asked = sys.argv[1:] if arguments is None else arguments
-    early_interrupt.listen()
+    interrupts.listen()
     _prepare_streams()
-    # When the reader of our output, such as `head`, has seen enough, end as other programs do.
-    if hasattr(signal, "SIGPIPE"):  # Windows has none
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        with unread.noticed():
+            code = _finish(_called(arguments, in_json="--json" in asked))
+    except unread.Unread:
+        atexit._run_exitfuncs()  # the processes and folders of this one
+        unread.end()
+        os._exit(IO_FAILED)
+    _leave(code)
+
+
+def _called(arguments: list[str] | None, *, in_json: bool) -> int:
+    """Do the command, report an error, and return its exit code. Raises Unread."""
     try:
         code = cli.main(arguments, prog_name="ecnlab", standalone_mode=False) or OK
+        if lost := interrupts.settle():
+            raise lost
+    except unread.Unread:
+        raise
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else OK
     except BaseException as error:
+        interrupts.settle()
         code, said = _explain(error)
         console.complain(_usage(error) if isinstance(error, click.ClickException) else said)
-        if "--json" in asked:
+        if in_json:
             code = _answer_in_json(error, code, said)
-    _leave(_finish(code))
+    return code
 
 
 def _prepare_streams() -> None:
@@ -80,10 +95,6 @@ def _prepare_streams() -> None:
         sys.exit(IO_FAILED)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _terminate(_signal: int, _frame: object) -> None:
-    raise Terminated
 
 
 def _explain(error: BaseException) -> tuple[int, str]:
@@ -147,6 +158,8 @@ def _answer_in_json(error: BaseException, code: int, said: str) -> int:
     found = list(getattr(error, "diagnostics", []))
     try:
         console.write_json({"error": {"code": code, "message": said, "findings": found}})
+    except BrokenPipeError:
+        raise
     except OSError:
         _give_up_output()
     return code
@@ -156,7 +169,8 @@ def _leave(code: int) -> NoReturn:
     """End the process. Threads that a law has begun, or that an interrupt has left behind, are not waited for."""
     if early_interrupt.is_command() and (threading.active_count() > 1 or are_left()):
         atexit._run_exitfuncs()  # the processes and folders of this one
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
@@ -165,6 +179,8 @@ def _finish(code: int) -> int:
     """Flush the output; a failure is one of the command."""
     try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except (OSError, ValueError) as error:
         _give_up_output()
         if code == OK:

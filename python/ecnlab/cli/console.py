@@ -45,8 +45,13 @@ def say_filled(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Write a line about the work: a warning, an error, a hint."""
-    print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
+    """Write a line about the work: a warning, an error, a hint. If standard error cannot be written, the work continues."""
+    try:
+        print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
+    except BrokenPipeError:
+        raise
+    except OSError:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
 
 
 def warn(lines: Iterable[str]) -> None:

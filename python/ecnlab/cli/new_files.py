@@ -16,9 +16,16 @@ def write_new(files: Mapping[Path, bytes], other: str) -> None:
     choose with ``--out`` instead, "file" or "folder".
     """
     for path, content in files.items():
-        if path.exists() and path.read_bytes() != content:
+        if path.is_file() and not _is(path, content):
             raise EcnlabError(f"{path} exists with another content: choose another {other} with --out")
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         console.say(str(path))
+
+
+def _is(path: Path, content: bytes) -> bool:
+    return path.stat().st_size == len(content) and path.read_bytes() == content

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from ecnlab.base.errors import Terminated
 from ecnlab.cli import console
 
 
@@ -14,6 +15,6 @@ def resumable(folder: Path) -> Iterator[None]:
     """After an interruption, report that no finished run is lost."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         console.complain(f"finished runs are in {folder}: the same command continues")
         raise

@@ -122,7 +122,7 @@ def export(names: tuple[str, ...], out: Path, formats: tuple[str, ...], override
       ecnlab vectors check mine.jsonl --bytes 1 --time 1ms
 """)
 def check(file: Path, size: int, time: int, as_json: bool) -> None:
-    """Compare FILE, the log of another implementation, with its vector, and show the first departure."""
+    """Compare FILE, the log of another implementation (- is standard input), with its vector, and show the first departure."""
     checked = compare(file, Tolerance(size, time))
     if as_json:
         console.write_json(_as_json(checked))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import Queue
+from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -24,7 +24,10 @@ class WrittenParquet:
     def __init__(self, path: Path, schema: pl.Schema, row_group: int) -> None:
         self.path, self.schema = path, schema
         self._row_group = row_group
-        self._coming: Queue[pl.DataFrame | None] = Queue(1)
+        # No `Queue`: its lock is written in Python, and an interrupt between two of its steps would leave it taken.
+        self._coming: SimpleQueue[pl.DataFrame | None] = SimpleQueue()
+        self._accepted: SimpleQueue[None] = SimpleQueue()
+        self._accepted.put(None)
         self._ended = False
         self._size: int | None = None
         self._failure: BaseException | None = None
@@ -40,6 +43,7 @@ class WrittenParquet:
 
     def put(self, rows: pl.DataFrame) -> None:
         """Add ``rows``; waits while earlier ones have not been accepted. Raises OSError if writing has failed."""
+        self._accepted.get()
         self._coming.put(rows)
         self._check()
 
@@ -75,6 +79,7 @@ class WrittenParquet:
     def _arriving(self) -> Iterator[pl.DataFrame]:
         while not self._ended:
             rows = self._coming.get()
+            self._accepted.put(None)
             if rows is None:
                 self._ended = True
             else:

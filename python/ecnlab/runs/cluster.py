@@ -6,6 +6,7 @@ as a task, stores the answer as a local run is stored, and releases the task, so
 
 from __future__ import annotations
 
+import atexit
 import logging
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ from typing import Any, Final, TypeAlias
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError, LawError, RunError
-from ecnlab.base.threads import LOOK_SECONDS, interruptible
+from ecnlab.base.interpreter import safe_environment
+from ecnlab.base.threads import LOOK_SECONDS, in_another_thread, interruptible
 from ecnlab.folder.finished_runs import Parts, receive_part
 from ecnlab.runs import cluster_task
 from ecnlab.runs.captures import Taps
@@ -34,7 +36,7 @@ LOCAL: Final = "local"
 """Address that stands for a cluster of processes on this machine, which is started and closed."""
 
 CONNECT_SECONDS: Final = 10
-"""Time to find the scheduler, and to stop a local cluster."""
+"""Time to find the scheduler, and to stop a local cluster; one that takes longer ends with this process."""
 
 LEAST_AHEAD: Final = 100
 """Minimum number of runs that wait at the scheduler or are in progress: an adaptive cluster grows by them."""
@@ -59,7 +61,7 @@ class Cluster:
     @property
     def workers(self) -> int:
         """Number of workers that the scheduler has at the moment."""
-        return len(self.client.nthreads())
+        return len(interruptible(self.client.nthreads))
 
 
 @contextmanager
@@ -78,49 +80,61 @@ def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
             f"{address!r} is not the address of a Dask scheduler: write {LOCAL!r}, or an address such as "
             f"tcp://10.0.0.1:8786, which the scheduler prints when it starts"
         )
-    distributed: Any = import_module("distributed")
-    with _quiet():
-        if address != LOCAL:
-            with _client(distributed, address) as client:
-                yield Cluster(client, address, _dashboard(client), workers, local=False)
-            return
-        with (
-            distributed.LocalCluster(
-                n_workers=workers or cores(),
-                threads_per_worker=1,
-                processes=True,
-                preload=["ecnlab.runs.cluster_preload"],
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as started,
-            _client(distributed, started.scheduler_address) as client,
-        ):
-            yield Cluster(client, started.scheduler_address, _dashboard(client), workers, local=True)
+    opened = _local(workers or cores()) if address == LOCAL else _client(address)
+    with in_another_thread(opened, CONNECT_SECONDS, _give_up) as client:
+        yield Cluster(client, client.scheduler.address, _dashboard(client), workers, local=address == LOCAL)
+
+
+def _give_up() -> None:
+    """Do not wait for clusters when the process ends, as Dask does: its workers end with it."""
+    atexit.unregister(import_module("distributed.deploy.spec").close_clusters)
 
 
 @contextmanager
-def _client(distributed: Any, address: str) -> Iterator[Client]:
-    try:
-        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise EcnlabError(
-            f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, and workers with "
-            f"`dask worker {address}`; then run the same command again"
-        ) from error
-    try:
+def _local(workers: int) -> Iterator[Client]:
+    """Start a scheduler and ``workers`` processes on this machine; yield their client."""
+    distributed: Any = import_module("distributed")
+    with (
+        _quiet(),
+        safe_environment(),
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            preload=["ecnlab.runs.cluster_preload"],
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as started,
+        _client(started.scheduler_address) as client,
+    ):
         yield client
-    finally:
-        client.close(timeout=CONNECT_SECONDS)
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Client]:
+    distributed: Any = import_module("distributed")
+    with _quiet():
+        try:
+            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise EcnlabError(
+                f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, and workers with "
+                f"`dask worker {address}`; then run the same command again"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close(timeout=CONNECT_SECONDS)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep the log of distributed from standard error: `ClusterPool` reports what matters."""
-    loggers = [logging.getLogger(name) for name in ("distributed", *_children())]
+    loggers = [logging.getLogger(name) for name in ("asyncio", "tornado.application", "distributed", *_children())]
     levels = [one.level for one in loggers]
     for one in loggers:
-        one.setLevel(logging.CRITICAL)
+        one.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
@@ -135,7 +149,8 @@ def _children() -> list[str]:
 def _dashboard(client: Client) -> str | None:
     """The address of the dashboard, which exists if the scheduler has Bokeh."""
     try:
-        return str(client.dashboard_link) if client.run_on_scheduler(find_spec, "bokeh") else None
+        bokeh = interruptible(lambda: client.run_on_scheduler(find_spec, "bokeh"))
+        return str(client.dashboard_link) if bokeh else None
     except Exception:  # a scheduler may have neither an HTTP server nor this Python
         return None
 

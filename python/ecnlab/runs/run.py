@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab._core import Scenario
+from ecnlab.base import address_space
 from ecnlab.base.errors import EcnlabError, SpecError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.provenance import maker
@@ -240,6 +241,7 @@ def run(
     is asked, or no Linux kernel has been built; FolderError and OSError as ``Run.save`` does; RunError if the simulator
     finds its own books not balanced, or the kernel fails.
     """
+    address_space.refuse_too_little()
     seed = seed_for(engine, seed, events=events, captures=captures is not None)
     question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     if overrides:

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from ecnlab._core import Experiment
+from ecnlab.base import address_space
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.lazy_imports import np
 from ecnlab.base.types import Engine, Instead
@@ -66,6 +67,7 @@ def sweep(
     if a run gave no result: the simulator found its own books not balanced, its process died, or a kernel failed. The
     others are done and stored all the same.
     """
+    address_space.refuse_too_little()
     refuse_unless_random(engine, "a sweep")
     if cluster is not None:
         refuse_on_cluster(engine)

@@ -10,15 +10,17 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NoReturn
 
 from ecnlab._core import Cancelled, LawError, RunError, Scenario
+from ecnlab.base import interpreter, lawcode
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import Answerer
@@ -31,6 +33,12 @@ _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from e
 
 DIED: Final = "died"
 """Start of the message for a run whose process ended."""
+
+STARTS: Final = 3
+"""How many times a process is started for a run, if it dies before the run begins."""
+
+_BEGUN: Final = "begun\n"
+"""What a process writes when it has received a task, before its answer."""
 
 
 def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
@@ -70,25 +78,18 @@ class Worker:
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the result of `do`, or of `isolated.write` for a task with a folder ``scratch``, by the simulator.
 
-        Raises RunError also if the process dies: LawError if a user-defined law may have ended it.
+        Raises RunError also if the process dies in the run: LawError if a user-defined law may have ended it.
         """
-        process = self._running()
         laws = scenario_files.from_here(scenario, scenario_files.laws(scenario))
         files = laws | scenario_files.from_here(scenario, scenario_files.traces(scenario))
         asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
-        line = json.dumps({**task, **asked, "files": files})
-        answer = ""
-        try:
-            assert process.stdin and process.stdout
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            pass
+        process = self._told(json.dumps({**task, **asked, "files": files}) + "\n")
+        assert process.stdout
+        answer = process.stdout.readline()
         if laws:
             self._show_printed()
         if not answer:
-            self._died(process, laws)
+            raise self._died(process, laws)
         said: dict[str, Any] = json.loads(answer)
         if "errno" in said:
             raise OSError(said["errno"], said["message"], said["file"])
@@ -96,18 +97,34 @@ class Worker:
             raise _error(said)
         return said
 
+    def _told(self, line: str) -> subprocess.Popen[str]:
+        """Return the process that has begun the task ``line``. One that was killed before, without a task, is replaced."""
+        for tries_left in reversed(range(STARTS)):
+            process = self._running()
+            assert process.stdin and process.stdout
+            with suppress(BrokenPipeError):
+                process.stdin.write(line)
+                process.stdin.flush()
+                if process.stdout.readline() == _BEGUN:
+                    return process
+            died = self._died(process, ())
+            if not tries_left:
+                raise died
+        raise AssertionError
+
     def stop(self) -> None:
         """End the process immediately; threads that wait for it raise Cancelled."""
         with self._begins:
             self.stopped = True
-            if self._process and self._process.poll() is None:
-                self._process.kill()
+            if (process := self._process) and process.poll() is None:
+                process.kill()
 
     def close(self) -> None:
         """End the process, which does nothing."""
-        if self._process:
-            self._process.kill()
-            self._process.communicate()
+        process, self._process = self._process, None
+        if process:
+            process.kill()
+            process.communicate()
         if self._errors:
             self._errors.close()
 
@@ -122,7 +139,7 @@ class Worker:
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
         self._shown = 0
         return subprocess.Popen(
-            [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
+            interpreter.command("-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -139,26 +156,30 @@ class Worker:
             sys.stderr.write(text.decode(errors="replace"))
         sys.stderr.flush()
 
-    def _died(self, process: subprocess.Popen[str], laws: Iterable[str]) -> None:
+    def _died(self, process: subprocess.Popen[str], laws: Iterable[str]) -> RunError | Cancelled:
+        """Return the error about ``process``, which has ended: LawError if one of ``laws`` may have ended it."""
         code = process.wait()
         if self.stopped:
-            raise Cancelled("the run was cancelled")
-        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            return Cancelled("the run was cancelled")
+        how = f"by {_signal(-code)}" if code < 0 else f"with exit code {code}"
         assert self._errors
         self._errors.seek(0)
         last = self._errors.read()[-400:].strip().splitlines()
         self.close()
-        self._process = self._errors = None
+        self._errors = None
         said = f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else "")
         if laws:
             said += f"; it executes the law in {', '.join(laws)}, which may have ended it"
-        raise (LawError if laws and code >= 0 else RunError)(said)
+        return (LawError if laws and code >= 0 else RunError)(said)
 
 
-def _error(said: Mapping[str, Any]) -> BaseException:
+def _signal(number: int) -> str:
+    known = {one.value: one.name for one in signal.Signals}
+    return known.get(number, f"signal {number}")
+
+
+def _error(said: Mapping[str, Any]) -> Exception:
     """The error that a process has answered with."""
-    if said["error"] == "KeyboardInterrupt":
-        return KeyboardInterrupt()
     if said["error"] == "LawError":
         failed = LawError(said["message"])
         failed.traceback = said["traceback"]
@@ -215,10 +236,23 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     tasks: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(asked, tasks), daemon=True).start()
-    import_module("polars")
+    try:
+        import_module("polars")
+        _serve(tasks, answers)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        # Threads that a law has begun are not waited for: the parent process would wait for this one.
+        os._exit(1)
+
+
+def _serve(tasks: SimpleQueue[str], answers: IO[str]) -> NoReturn:
     answerer = Packets()
     while True:
-        answers.write(json.dumps(_answer(answerer, json.loads(tasks.get()))) + "\n")
+        task = json.loads(tasks.get())
+        answers.write(_BEGUN)
+        answers.flush()
+        answers.write(json.dumps(_answer(answerer, task)) + "\n")
         answers.flush()
 
 
@@ -233,6 +267,11 @@ def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
 def _without_files(path: str, text: str) -> Scenario:
     """The scenario of ``text``, which names no files: replicates have the same. The module of a law would keep its state."""
     return Scenario(path, text)
+
+
+def _line(error: BaseException) -> str:
+    """Return ``error`` as the last line of a traceback has it, if it says nothing else."""
+    return str(error) or type(error).__name__
 
 
 def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,8 +293,11 @@ def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
         return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
     except LawError as error:
         return {"error": "LawError", "message": str(error), "traceback": getattr(error, "traceback", "")}
-    except (Exception, KeyboardInterrupt) as error:
-        return {"error": type(error).__name__, "message": str(error)}
+    except BaseException as error:
+        if place := lawcode.place(error):
+            said = f"{task['path']}: {place}: {_line(error)}"
+            return {"error": "LawError", "message": said, "traceback": lawcode.lines(error)}
+        return {"error": type(error).__name__, "message": _line(error)}
     finally:
         with suppress(OSError, ValueError):  # a law may have closed it
             sys.stdout.flush()

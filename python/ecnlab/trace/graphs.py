@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
-import polars as pl
 from markupsafe import Markup
 
+from ecnlab.base.lazy_imports import pl
 from ecnlab.report import Chart, Line
 from ecnlab.report.scale import Scale, padded, span
 from ecnlab.report.svg import RUG, UNITS, Area, stretched, strokes

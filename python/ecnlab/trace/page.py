@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import polars as pl
-
+from ecnlab.base.lazy_imports import pl
 from ecnlab.report import Finding, Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone

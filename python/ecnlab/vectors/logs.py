@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.threads import interruptible
 from ecnlab.vectors.vector import Vector, names, vector
 
 MOST: Final = 64 * 2**20
@@ -40,10 +42,11 @@ class Log:
 
 def read(path: Path) -> Log:
     """Return the log in ``path``. Raises EcnlabError with file, line and remedy if its form is wrong; OSError."""
-    if path.stat().st_size > MOST:
+    data = interruptible(lambda: _content(path))
+    if len(data) > MOST:
         raise EcnlabError(f"{path} has more than {MOST} bytes: it is not the log of a vector")
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise EcnlabError(f"{path} is not UTF-8 at byte {error.start}: write JSON lines in UTF-8") from None
     objects = [(at, _object(path, at, line)) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -54,6 +57,16 @@ def read(path: Path) -> Log:
     if not rest:
         raise EcnlabError(f"{path} has a header and no events: write an object for each event behind it")
     return Log(path, chosen, [Line(number, event) for number, event in rest])
+
+
+def _content(path: Path) -> bytes:
+    """The first bytes of ``path``, at most one more than `MOST`; ``-`` is standard input."""
+    if str(path) == "-":
+        return sys.stdin.buffer.read(MOST + 1)
+    if path.is_char_device() or path.is_block_device():
+        raise EcnlabError(f"{path} is a device, not the log of a vector: name a file, or `-` for standard input")
+    with path.open("rb") as file:
+        return file.read(MOST + 1)
 
 
 def _object(path: Path, at: int, line: str) -> Event:
