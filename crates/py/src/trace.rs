@@ -391,12 +391,16 @@ fn retransmission_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("out_of_order", count(|e| e.counts.out_of_order));
     t.u64("duplicate_acks", rows.iter().map(|r| peer(r).counts.duplicate_acks));
     t.u64("probes", count(|e| e.counts.probes));
+    t.u64("keep_alives", count(|e| e.counts.keep_alives));
 }
 
 fn window_columns(t: &mut Table, rows: &[Direction<'_>]) {
     let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
-    t.u64("window_max", count(|e| e.counts.window_max));
-    t.f64("window_min", rows.iter().map(|r| end(r).counts.window_min.map_or(f64::NAN, |w| w as f64)));
+    let windows = |f: fn((u64, u64)) -> u64| {
+        rows.iter().map(move |r| end(r).counts.windows.map_or(f64::NAN, |windows| f(windows) as f64))
+    };
+    t.f64("window_max", windows(|windows| windows.1));
+    t.f64("window_min", windows(|windows| windows.0));
     t.u64("window_zero", count(|e| e.counts.window_zero));
     t.u64("outstanding_max", count(|e| e.counts.flight_max));
     let mean = |e: &End| e.counts.flight_sum as f64 / e.counts.data_packets as f64;
