@@ -166,7 +166,7 @@ pub fn trace_series<'py>(
 /// Index after those of the codepoints, for undecided codepoints.
 const CANNOT_TELL: u8 = 4;
 
-/// Comparison of two captures of the same packets: {"changes": table, "only_first": count, "only_second": count}.
+/// Comparison of two captures of the same packets: {"changes": table, "paths": table}.
 #[pyfunction]
 pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let open = |path: &Path| py.detach(|| Input::open(path)).map_err(|error| failure(path, error));
@@ -188,9 +188,33 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     t.u64("packets", rows.iter().map(|row| row.5));
     let result = PyDict::new(py);
     result.set_item("changes", tables::to_python(py, vec![t])?.get_item("changes")?)?;
-    result.set_item("only_first", found.only_first)?;
-    result.set_item("only_second", found.only_second)?;
+    result.set_item("paths", tables::to_python(py, vec![paths(&found)])?.get_item("paths")?)?;
     Ok(result)
+}
+
+/// Returns a row for each direction between the two places.
+fn paths(found: &ecnlab_trace::Comparison) -> Table {
+    let rows: Vec<_> = found.paths.iter().collect();
+    let ends = |low: bool| {
+        rows.iter().map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)])).collect()
+    };
+    let mut t = Table::new("paths");
+    texts(&mut t, "from", ends(true));
+    texts(&mut t, "to", ends(false));
+    t.u64("paired", rows.iter().map(|row| row.1.paired));
+    let names =
+        [["only_first", "only_first_bytes", "only_first_ce"], ["only_second", "only_second_bytes", "only_second_ce"]];
+    for (side, [packets, bytes, marked]) in names.into_iter().enumerate() {
+        t.u64(packets, rows.iter().map(|row| row.1.only[side]));
+        t.u64(bytes, rows.iter().map(|row| row.1.only_bytes[side]));
+        t.u64(marked, rows.iter().map(|row| row.1.only_ce[side]));
+    }
+    let delay =
+        |f: fn((i64, i64)) -> i64| rows.iter().map(move |row| row.1.delays.map_or(f64::NAN, |d| f(d) as f64 / 1e9));
+    t.f64("delay_min_s", delay(|delays| delays.0));
+    t.f64("delay_mean_s", rows.iter().map(|row| row.1.delay_mean().map_or(f64::NAN, |ns| ns / 1e9)));
+    t.f64("delay_max_s", delay(|delays| delays.1));
+    t
 }
 
 fn parse(path: &Path, filter: Option<&str>) -> PyResult<Option<Filter>> {
