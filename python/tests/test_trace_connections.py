@@ -206,6 +206,27 @@ def test_a_syn_or_syn_ack_captured_late_joins_its_connection(cli, tmp_path, late
         assert len({stream for (stream,) in tshark(path, "tcp.stream")}) == 1
 
 
+@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("place", range(9))
+def test_a_late_syn_of_accecn_breaks_no_rule(cli, tmp_path, late, place):
+    hosts = Hosts()
+    hosts.say(0, 0, 0, 0, "SECN", options=PLAIN)
+    hosts.say(20, 1, 0, 1, "SAC", options=PLAIN)
+    hosts.say(20.1, 0, 1, 1, "AC")
+    hosts.say(30, 0, 1, 1, "AEN", 900, ECT0)
+    hosts.say(50, 1, 1, 901, "AEN")
+    hosts.say(60, 0, 901, 1, "AEN", 900, CE)
+    hosts.say(80, 1, 1, 1801, "ACN")
+    hosts.say(90, 0, 1801, 1, "AEN", 900, ECT0)
+    hosts.say(110, 1, 1, 2701, "ACN")
+    order = [i for i in range(9) if i != late]
+    order.insert(place, late)
+    found = read(cli, hosts.save(tmp_path / "accurate.pcap", order))
+    assert [connection["ecn"] for connection in found["connections"]] == ["AccECN"]
+    assert found["violations"] == []
+    assert [row["ecn_reductions"] for row in found["directions"]] == [0, 0]
+
+
 def test_a_late_syn_that_reuses_the_port_opens_a_connection(cli, tmp_path):
     hosts = exchange()
     hosts.isn = (5_000_000, 6_000_000)

@@ -6,7 +6,7 @@ use super::negotiation::{agree, agree_by_syns};
 use super::{ACCURATE, Answered, Connection, End, Negotiation, SYN_TICKS};
 use crate::counted::{Counted, Scheme};
 use crate::packet::Segment;
-use crate::rules::{Rule, Standard};
+use crate::rules::{Rule, Standard, Violations};
 use crate::ticks::TICK;
 
 impl Connection {
@@ -51,6 +51,9 @@ impl Connection {
             (true, false) if self.negotiation == Negotiation::Unknown => Negotiation::Unanswered,
             _ => self.negotiation,
         };
+        if !self.negotiation.is_classic() {
+            self.ends.iter_mut().for_each(End::forget_classic);
+        }
         if self.negotiation == Negotiation::AccEcn {
             self.counted.get_or_insert_with(Counted::joined);
         } else if self.negotiation.is_off() {
@@ -243,6 +246,12 @@ impl End {
                 known.map(|first| Seq(first.0.wrapping_sub(1))).any(near)
             }
         }
+    }
+
+    /// Drops what was found by the rules of RFC 3168, which do not apply to the connection.
+    fn forget_classic(&mut self) {
+        self.violations = Violations::of(self.violations.standard());
+        (self.ecn.counts.episodes, self.ecn.counts.reductions) = (0, 0);
     }
 
     /// The window scale that its SYN announces.
