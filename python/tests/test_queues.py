@@ -229,3 +229,43 @@ def test_bins_of_classes_are_those_of_the_classes(tree):
     found = dict(bins.group_by("class").agg(pl.col("packets").sum()).iter_rows())
     rows = tree.table("classes").filter(link="bottleneck")
     assert found == {row["class"]: row["departed"] for row in rows.to_dicts() if row["departed"]}
+
+
+def test_a_second_queue_does_not_count_the_marks_of_the_first(cli, tmp_path):
+    """Two queues in series mark: some packets arrive at the second with CE."""
+    red = 'discipline = "red"\nlimit = "200 packets"\nmin_th = "1 packets"\nmax_th = "150 packets"\nmax_p = 1.0\necn = true'
+    (tmp_path / "two.toml").write_text(f"""
+format = 1
+duration = "5 s"
+[link.first]
+from = "a"
+to = "r"
+rate = "4 Mbps"
+delay = "5 ms"
+queue = "q"
+[link.second]
+from = "r"
+to = "b"
+rate = "2 Mbps"
+delay = "5 ms"
+queue = "q"
+[queue.q]
+{red}
+[flow.bulk]
+count = 4
+from = "a"
+to = "b"
+traffic = "ftp"
+tcp = "tcp"
+[tcp.tcp]
+ecn = "rfc3168"
+""")
+    done = cli("run", "two.toml", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    run = ecnlab.load(tmp_path / "out")
+    queues = {row["link"]: row for row in run.table("queues").filter(group="all").to_dicts()}
+    first, second = queues["first"], queues["second"]
+    assert first["marks"] > 0 and first["marks_on_ce"] == 0 and second["marks_on_ce"] > 0
+    # Each packet is counted as marked once. Those in the second queue and on its link have not been received.
+    received = run.table("flows_run")["ce_received"].sum()
+    assert received <= first["marks"] + second["marks"] <= received + 8

@@ -111,6 +111,8 @@ pub trait Watch<P> {
     fn enqueued(&mut self, _packet: &P) {}
     /// `packet` was marked CE.
     fn marked(&mut self, _packet: &P, _why: MarkReason) {}
+    /// A packet that arrived with CE is signalled by the law; it is not marked again.
+    fn signalled_ce(&mut self, _packet: &P) {}
     /// `packet` was dropped.
     fn dropped(&mut self, _packet: &P, _why: DropReason) {}
     /// `packet` left the queue for the wire.

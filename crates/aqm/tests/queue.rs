@@ -36,6 +36,9 @@ impl Watch<Packet> for Diary {
     fn marked(&mut self, packet: &Packet, _: MarkReason) {
         self.0.push(("mark", packet.id));
     }
+    fn signalled_ce(&mut self, packet: &Packet) {
+        self.0.push(("on ce", packet.id));
+    }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
         let what = match why {
             DropReason::Early => "early",
@@ -216,8 +219,11 @@ fn a_signal_is_ce_for_the_capable_and_a_drop_for_others() {
         bench.put(0, 125, ecn);
     }
     // The first finds an empty queue.
-    assert_eq!(bench.befell("mark"), [2, 4]);
+    assert_eq!(bench.befell("mark"), [2]);
+    assert_eq!(bench.befell("on ce"), [4]);
     assert_eq!(bench.befell("early"), [3]);
+    let counts = bench.queue.counters().total().ect;
+    assert_eq!((counts.marks.packets, counts.on_ce.packets), (1, 1));
     let codepoints: Vec<Ecn> = bench.drain().iter().map(|p| p.ecn).collect();
     assert_eq!(codepoints, [Ecn::Ect0, Ecn::Ce, Ecn::Ce]);
 }
@@ -291,13 +297,13 @@ fn the_router_speaks_back_by_the_papers_branches() {
         (45, Ecn::NotEct, "forced", None),
         // From min_th to becnthresh: mark and be silent.
         (19, Ecn::Ect0, "mark", None),
-        (19, Ecn::Ce, "mark", None),
+        (19, Ecn::Ce, "on ce", None),
         // The gap in the pseudo-code: a packet that cannot be marked is dropped, as RED does.
         (19, Ecn::NotEct, "early", None),
         // From becnthresh to max_th: mark and tell, unless the packet was marked before.
         (20, Ecn::Ect0, "mark", Some(Marked)),
         (44, Ecn::Ect1, "mark", Some(Marked)),
-        (30, Ecn::Ce, "mark", None),
+        (30, Ecn::Ce, "on ce", None),
         (30, Ecn::NotEct, "early", None),
     ];
     for (held, ecn, what, told) in branches {

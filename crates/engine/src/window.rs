@@ -225,6 +225,7 @@ impl Window {
         t.u64("departed", all(|k| k.departed.packets));
         t.u64("departed_bytes", all(|k| k.departed.bytes));
         t.u64("marks", all(|k| k.marks.packets));
+        t.u64("marks_on_ce", all(|k| k.on_ce.packets));
         t.u64("dropped", all(|k| k.dropped().packets));
         t.u64("early_drops", all(|k| k.early.packets));
         t.u64("early_drops_ect", ect(|k| k.early.packets));
@@ -286,6 +287,7 @@ impl Window {
         t.u64("departed", all(|k| k.departed.packets));
         t.u64("departed_bytes", all(|k| k.departed.bytes));
         t.u64("marks", all(|k| k.marks.packets));
+        t.u64("marks_on_ce", all(|k| k.on_ce.packets));
         t.u64("marks_threshold", all(|k| k.threshold.packets));
         t.u64("marks_coupled", all(|k| k.coupled.packets));
         t.u64("dropped", all(|k| k.dropped().packets));

@@ -166,7 +166,7 @@ pub fn trace_series<'py>(
 /// Index after those of the codepoints, for undecided codepoints.
 const CANNOT_TELL: u8 = 4;
 
-/// Comparison of two captures of the same packets: {"changes": table, "only_first": count, "only_second": count}.
+/// Comparison of two captures of the same packets: {"changes": table, "paths": table}.
 #[pyfunction]
 pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let open = |path: &Path| py.detach(|| Input::open(path)).map_err(|error| failure(path, error));
@@ -188,9 +188,33 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     t.u64("packets", rows.iter().map(|row| row.5));
     let result = PyDict::new(py);
     result.set_item("changes", tables::to_python(py, vec![t])?.get_item("changes")?)?;
-    result.set_item("only_first", found.only_first)?;
-    result.set_item("only_second", found.only_second)?;
+    result.set_item("paths", tables::to_python(py, vec![paths(&found)])?.get_item("paths")?)?;
     Ok(result)
+}
+
+/// Returns a row for each direction between the two places.
+fn paths(found: &ecnlab_trace::Comparison) -> Table {
+    let rows: Vec<_> = found.paths.iter().collect();
+    let ends = |low: bool| {
+        rows.iter().map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)])).collect()
+    };
+    let mut t = Table::new("paths");
+    texts(&mut t, "from", ends(true));
+    texts(&mut t, "to", ends(false));
+    t.u64("paired", rows.iter().map(|row| row.1.paired));
+    let names =
+        [["only_first", "only_first_bytes", "only_first_ce"], ["only_second", "only_second_bytes", "only_second_ce"]];
+    for (side, [packets, bytes, marked]) in names.into_iter().enumerate() {
+        t.u64(packets, rows.iter().map(|row| row.1.only[side]));
+        t.u64(bytes, rows.iter().map(|row| row.1.only_bytes[side]));
+        t.u64(marked, rows.iter().map(|row| row.1.only_ce[side]));
+    }
+    let delay =
+        |f: fn((i64, i64)) -> i64| rows.iter().map(move |row| row.1.delays.map_or(f64::NAN, |d| f(d) as f64 / 1e9));
+    t.f64("delay_min_s", delay(|delays| delays.0));
+    t.f64("delay_mean_s", rows.iter().map(|row| row.1.delay_mean().map_or(f64::NAN, |ns| ns / 1e9)));
+    t.f64("delay_max_s", delay(|delays| delays.1));
+    t
 }
 
 fn parse(path: &Path, filter: Option<&str>) -> PyResult<Option<Filter>> {
@@ -391,12 +415,16 @@ fn retransmission_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("out_of_order", count(|e| e.counts.out_of_order));
     t.u64("duplicate_acks", rows.iter().map(|r| peer(r).counts.duplicate_acks));
     t.u64("probes", count(|e| e.counts.probes));
+    t.u64("keep_alives", count(|e| e.counts.keep_alives));
 }
 
 fn window_columns(t: &mut Table, rows: &[Direction<'_>]) {
     let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
-    t.u64("window_max", count(|e| e.counts.window_max));
-    t.f64("window_min", rows.iter().map(|r| end(r).counts.window_min.map_or(f64::NAN, |w| w as f64)));
+    let windows = |f: fn((u64, u64)) -> u64| {
+        rows.iter().map(move |r| end(r).counts.windows.map_or(f64::NAN, |windows| f(windows) as f64))
+    };
+    t.f64("window_max", windows(|windows| windows.1));
+    t.f64("window_min", windows(|windows| windows.0));
     t.u64("window_zero", count(|e| e.counts.window_zero));
     t.u64("outstanding_max", count(|e| e.counts.flight_max));
     let mean = |e: &End| e.counts.flight_sum as f64 / e.counts.data_packets as f64;

@@ -1,18 +1,17 @@
 //! A connection: its two directions and its ECN negotiation.
 
 mod negotiation;
+mod opening;
 mod passing;
 
 use ecnlab_wire::{Flags, Seq, TcpOptions};
 
-use crate::counted::{ACE as ACCURATE, Counted, Marks, Passing, Scheme};
+use crate::counted::{ACE as ACCURATE, Counted, Marks, Passing};
 use crate::ecn::EcnState;
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
-use crate::rules::{Rule, Standard, Violations};
+use crate::rules::{Standard, Violations};
 use crate::stream::{Acked, Sending, Stream};
-use crate::ticks::TICK;
-use negotiation::agree;
 use passing::{acknowledge, check, send};
 
 pub use negotiation::Negotiation;
@@ -36,8 +35,10 @@ pub struct Counts {
     pub control_retransmits: u64,
     /// Packets with data that fills a hole and was not captured before.
     pub out_of_order: u64,
-    /// Zero-window probes.
+    /// Zero-window probes, with or without a byte.
     pub probes: u64,
+    /// Keep-alives, with or without a byte.
+    pub keep_alives: u64,
     /// Packets with an ACK and no data, SYN, FIN or RST.
     pub pure_acks: u64,
     /// Duplicate ACKs.
@@ -53,10 +54,8 @@ pub struct Counts {
     pub ece_unheard: u64,
     /// Packets marked as dropped in the capture.
     pub dropped: u64,
-    /// Maximum advertised window in bytes, scaled.
-    pub window_max: u64,
-    /// Minimum advertised window in bytes, scaled; SYN and RST packets excluded.
-    pub window_min: Option<u64>,
+    /// Minimum and maximum advertised window in bytes, scaled; SYN and RST packets excluded.
+    pub windows: Option<(u64, u64)>,
     /// Advertisements of a zero window.
     pub window_zero: u64,
     /// Maximum bytes outstanding after a data packet.
@@ -86,6 +85,14 @@ pub struct End {
     pub options: Option<TcpOptions>,
     syn_seq: Option<Seq>,
     syn_flags: Flags,
+    /// Initial sequence number according to the peer's SYN-ACK, plus the bytes of data in the SYN that it acknowledges.
+    isn: Option<Seq>,
+    /// Sequence number of its first packet.
+    first_seq: Option<Seq>,
+    /// Both ends have sent a SYN before they received one: a simultaneous open (RFC 9293 §3.5).
+    crossed: bool,
+    /// Number of SYN-ACKs.
+    syn_acks: u32,
     fin_end: Option<u64>,
     window: Option<u16>,
     last_window: u64,
@@ -170,9 +177,10 @@ impl Connection {
     pub fn is_reopened_by(&self, segment: &Segment<'_>) -> bool {
         let end = &self.ends[usize::from(!segment.from_low)];
         let ended = self.reset || self.ends.iter().all(|end| end.fin_end.is_some());
-        match end.syn_seq {
-            Some(seq) => seq != segment.seq,
-            None => ended || end.counts.packets > 0,
+        match (end.syn_seq, end.isn) {
+            (Some(seq), _) => seq != segment.seq,
+            (None, Some(_)) => !end.lacks_syn(segment),
+            (None, None) => !end.lacks_syn(segment) && (ended || end.counts.packets > 0),
         }
     }
 
@@ -246,142 +254,12 @@ impl Connection {
             let passing = Passing { segment, options: &options, sending, acked, arrived, own, peers };
             counted.take(i, &passing, self.opener, &mut me.violations);
         }
-        me.counts.ece_unheard += u64::from(echoes && (over || seen.sending.needless));
+        me.counts.ece_unheard += u64::from(echoes && (over || seen.sending.needless || seen.sending.keep_alive));
         if segment.flags.contains(Flags::RST) {
             self.reset = true;
             self.ends.iter_mut().for_each(|end| end.ecn.end());
         }
         seen
-    }
-
-    #[cold]
-    fn handshake(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
-        let answers = segment.flags.contains(Flags::ACK);
-        let asked = segment.flags & ACCURATE;
-        if answers {
-            self.has_syn_ack = true;
-            self.opener = 1 - i;
-            let offered = self.ends[1 - i].syn_flags;
-            self.negotiation = match (self.has_syn, self.negotiation) {
-                (false, _) => Negotiation::Unknown,
-                (_, Negotiation::FellBack) if self.counted.is_none() => Negotiation::FellBack,
-                (_, before) => self.agreed(before, offered, asked),
-            };
-            if let Some(asked_at) = self.handshake[1 - i] {
-                self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
-                self.note_round_trip(1 - i, asked_at, segment.time, options);
-            }
-        } else {
-            let before = self.ends[i].syn_seq.map(|_| self.ends[i].syn_flags & ACCURATE);
-            self.has_syn = true;
-            self.opener = i;
-            self.negotiation = match (before, asked.is_empty()) {
-                (Some(before), true) if !before.is_empty() => Negotiation::FellBack,
-                (Some(_), true) if self.negotiation == Negotiation::FellBack => Negotiation::FellBack,
-                (_, true) => Negotiation::NotOffered,
-                (_, false) => Negotiation::Unanswered,
-            };
-        }
-        self.note_setup(i, segment, options);
-        self.handshake[i] = Some(segment.time);
-        let end = &mut self.ends[i];
-        end.syn_seq = Some(segment.seq);
-        end.syn_flags = segment.flags;
-        end.options = Some(*options);
-        end.note_stamp(segment.time, options);
-        let sack = self.ends.iter().all(|end| end.options.is_some_and(|o| o.sack_permitted));
-        self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
-    }
-
-    /// Returns the negotiation agreed by a SYN-ACK with the flags `asked`. An end that has agreed to AccECN keeps it
-    /// (RFC 9768 §3.1.5).
-    fn agreed(&self, before: Negotiation, offered: Flags, asked: Flags) -> Negotiation {
-        if self.counted.is_none() {
-            return agree(offered, asked);
-        }
-        match (before, agree(ACCURATE, asked)) {
-            (Negotiation::AccEcn, Negotiation::Refused) => Negotiation::AccEcn,
-            (Negotiation::FellBack, Negotiation::Refused) => Negotiation::FellBack,
-            (_, agreed) => agreed,
-        }
-    }
-
-    /// Processes a SYN or SYN-ACK of end `i` on a connection with, or possibly with, counting feedback.
-    fn note_setup(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
-        let (answers, asked) = (segment.flags.contains(Flags::ACK), segment.flags & ACCURATE);
-        let found = &mut self.ends[i].violations;
-        // RFC 9768 §3.1.1, §3.1.3: flags allowed together with AE in a SYN, and those of the reply.
-        let odd = match (answers, self.counted.is_some()) {
-            (false, _) => asked.contains(Flags::AE) && asked != ACCURATE,
-            (true, true) => asked == ACCURATE || asked == Flags::AE | Flags::ECE,
-            (true, false) => self.has_syn && asked.contains(Flags::AE),
-        };
-        if odd {
-            found.add(Rule::AccEcnSetup, segment.number, segment.time);
-        }
-        if !answers && asked == ACCURATE && self.counted.is_none() {
-            self.counted = Some(Counted::new(Scheme::AccEcn));
-        }
-        if self.negotiation == Negotiation::Accepted && answers && found.standard() == Standard::Rfc8257 {
-            self.counted.get_or_insert_with(|| Counted::new(Scheme::Dctcp));
-        }
-        if let Some(counted) = &mut self.counted {
-            counted.set_up(i, segment, options, found);
-        }
-    }
-
-    /// Handles a packet with AE on a connection whose handshake is not captured: the AccECN counter is in use (RFC 9768
-    /// §3.2.2).
-    #[cold]
-    fn join(&mut self, segment: &Segment<'_>) {
-        if !segment.flags.contains(Flags::SYN) && !self.has_syn_ack {
-            self.negotiation = Negotiation::AccEcn;
-            self.counted = Some(Counted::joined());
-        }
-    }
-
-    /// The opener's first packet after the SYN-ACK shows its response time.
-    fn third(&mut self, i: usize, segment: &Segment<'_>) {
-        let Some(asked_at) = self.handshake[1 - i].take() else { return };
-        self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
-        let options = TcpOptions::parse(segment.options);
-        self.note_round_trip(1 - i, asked_at, segment.time, &options);
-        self.read_clock(i, segment.time, &options);
-        self.ends[i].note_stamp(segment.time, &options);
-        let declined = self.counted.as_ref().is_some_and(|counted| counted.is_declined());
-        if declined && i == self.opener && !segment.flags.intersects(ACCURATE) {
-            // The client took the SYN-ACK without AccECN as the first one.
-            self.negotiation = Negotiation::Refused;
-        }
-        if !matches!(self.negotiation, Negotiation::AccEcn | Negotiation::Accepted) {
-            self.counted = None;
-        }
-    }
-
-    /// Handles the reply to the SYN of end `i`, last sent at `asked_at`. If the SYN was sent more than once, the echoed
-    /// timestamp identifies the copy, by a millisecond clock (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
-    fn note_round_trip(&mut self, i: usize, asked_at: u64, time: u64, answer: &TcpOptions) {
-        let End { options, counts, stream, .. } = &mut self.ends[i];
-        let Some((last, answer)) = options.and_then(|o| o.timestamps).zip(answer.timestamps) else { return };
-        let before = last.value.wrapping_sub(answer.echo);
-        if before >= SYN_TICKS {
-            return;
-        }
-        let rtt = time.saturating_sub(asked_at).saturating_add(u64::from(before) * TICK);
-        if counts.syn > 1 {
-            self.answered[i] = Some(Answered { at: time, echo: answer.echo, rtt });
-        } else {
-            stream.least_round_trip(rtt);
-        }
-    }
-
-    /// Handles the first packet of end `i` after the reply to a SYN sent more than once. If it is sent immediately, it
-    /// has the timestamp with which the sender compares the echo (Linux: tcp_rtt_tsopt_us).
-    fn read_clock(&mut self, i: usize, time: u64, options: &TcpOptions) {
-        let Some(Answered { at, echo, rtt }) = self.answered[i].take() else { return };
-        let clock = options.timestamps.filter(|_| time.saturating_sub(at) < TICK);
-        let ticks = clock.map(|clock| clock.value.wrapping_sub(echo)).filter(|&ticks| ticks < SYN_TICKS);
-        self.ends[i].stream.least_round_trip(ticks.map_or(rtt, |ticks| u64::from(ticks.max(1)) * TICK));
     }
 }
 
@@ -396,8 +274,10 @@ impl End {
         counts.packets += 1;
         counts.dropped += u64::from(segment.dropped);
         self.ecn.counts.codepoints[usize::from(segment.ecn.bits())] += 1;
-        let first = self.times.map_or(segment.time, |t| t.0);
-        self.times = Some((first, segment.time));
+        match &mut self.times {
+            Some(times) => times.1 = segment.time,
+            None => (self.times, self.first_seq) = (Some((segment.time, segment.time)), Some(segment.seq)),
+        }
         let control = Flags::SYN | Flags::FIN | Flags::RST;
         if flags.intersects(control | ECHO) {
             counts.syn += u64::from(flags.contains(Flags::SYN));
@@ -427,10 +307,9 @@ impl End {
         let shift = if syn { 0 } else { both.unwrap_or(0).min(14) };
         let window = u64::from(segment.window) << shift;
         self.last_window = window;
-        self.counts.window_max = self.counts.window_max.max(window);
         if !syn {
-            let least = self.counts.window_min.map_or(window, |least| least.min(window));
-            self.counts.window_min = Some(least);
+            let (least, most) = self.counts.windows.unwrap_or((window, window));
+            self.counts.windows = Some((least.min(window), most.max(window)));
         }
     }
 
@@ -438,7 +317,12 @@ impl End {
     pub fn in_order_bytes(&self) -> u64 {
         let end = self.stream.in_order();
         let control = u64::from(self.syn_seq.is_some()) + u64::from(self.fin_end.is_some_and(|fin| fin <= end));
-        u64::try_from(self.stream.relative(end)).unwrap_or(0).saturating_sub(control)
+        let below = self.stream.below_start();
+        (u64::try_from(self.stream.relative(end)).unwrap_or(0) + below).saturating_sub(control)
+    }
+    /// Returns whether the last window announced is zero.
+    fn has_closed_window(&self) -> bool {
+        self.last_window == 0 && self.counts.packets > self.counts.rst
     }
     /// The last advertised window in bytes, scaled.
     pub fn window(&self) -> u64 {

@@ -46,7 +46,7 @@ pub use filter::Filter;
 pub use input::Input;
 pub use outstanding::Cause;
 pub use packet::{Key, Segment, endpoint};
-pub use pairing::{Change, Comparison};
+pub use pairing::{Change, Comparison, Path};
 pub use rules::{RULES, Rule, Standard, Violation, Violations};
 pub use series::{KINDS, Kind, Row, Series};
 pub use stats::{Distribution, Summary};

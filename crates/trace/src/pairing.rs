@@ -1,11 +1,14 @@
 //! Pairs the packets of two captures: by all fields that routers do not change, by the IPv4 identification and, if
 //! these are equal, by order and time. Ambiguous packets are reported as such.
 
+mod pieces;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use ecnlab_wire::{Ecn, Flags};
 
 use crate::packet::{Key, Segment};
+use pieces::Pieces;
 
 /// Maximum time in flight plus clock offset.
 const WINDOW_NS: u64 = 120_000_000_000;
@@ -37,10 +40,42 @@ pub struct Comparison {
     /// Packets per direction that were captured at both points but cannot be paired: original and retransmission differ
     /// only in their ECN bits, and one of them was lost.
     pub cannot_tell: BTreeMap<(Key, bool), u64>,
-    /// Packets captured only at the first point.
-    pub only_first: u64,
-    /// Packets captured only at the second point.
-    pub only_second: u64,
+    /// Counts of each direction.
+    pub paths: BTreeMap<(Key, bool), Path>,
+}
+
+/// One direction between the two points.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path {
+    /// Packets found at both points; if a host merges or splits segments, pairs of segments that share bytes.
+    pub paired: u64,
+    /// Packets found only at the first and only at the second point.
+    pub only: [u64; 2],
+    /// Their payload bytes, and those of segments found in part.
+    pub only_bytes: [u64; 2],
+    /// Packets with CE among the packets found only at one point.
+    pub only_ce: [u64; 2],
+    /// Minimum and maximum delay from the first to the second point, by their clocks, in nanoseconds.
+    pub delays: Option<(i64, i64)>,
+    /// Sum and number of the delays.
+    pub delay_sum: (i128, u64),
+}
+
+impl Path {
+    fn took(&mut self, delay: i64) {
+        let (least, most) = self.delays.unwrap_or((delay, delay));
+        self.delays = Some((least.min(delay), most.max(delay)));
+        self.delay_sum = (self.delay_sum.0 + i128::from(delay), self.delay_sum.1 + 1);
+    }
+    fn lack(&mut self, side: usize, packet: &Packet, packets: u64, bytes: u64) {
+        self.only[side] += packets;
+        self.only_bytes[side] += bytes;
+        self.only_ce[side] += u64::from(packet.ecn == Ecn::Ce);
+    }
+    /// Mean delay, in nanoseconds.
+    pub fn delay_mean(&self) -> Option<f64> {
+        (self.delay_sum.1 > 0).then(|| self.delay_sum.0 as f64 / self.delay_sum.1 as f64)
+    }
 }
 
 /// Identity of a packet at both points: all fields that routers do not change.
@@ -145,6 +180,7 @@ pub(crate) struct Pairing {
     waiting: HashMap<Print, Alike>,
     order: VecDeque<(u64, Print)>,
     known: HashMap<(Key, bool), Known>,
+    pieces: HashMap<(Key, bool), Pieces>,
 }
 
 impl Pairing {
@@ -198,6 +234,8 @@ impl Pairing {
         let mut rest: Vec<Print> = self.order.drain(..).map(|(_, print)| print).collect();
         rest.retain(|print| !self.resolve_if(*print, false));
         rest.into_iter().for_each(|print| self.resolve(print, true));
+        let directions: Vec<(Key, bool)> = self.pieces.keys().copied().collect();
+        directions.into_iter().for_each(|direction| self.settle(direction, true));
         self.found
     }
 
@@ -213,43 +251,76 @@ impl Pairing {
         if known.ids && !known.same_for_all {
             // A packet that had passed both points would have a counterpart.
             let ids = [0, 1].map(|side: usize| alike.sides[side].iter().map(|packet| packet.id).collect::<Vec<_>>());
-            let [a, b] = [0, 1].map(|side| {
-                let before = alike.sides[side].len();
-                alike.sides[side].retain(|packet| packet.id == 0 || ids[1 - side].contains(&packet.id));
-                (before - alike.sides[side].len()) as u64
-            });
-            self.found.only_first += a;
-            self.found.only_second += b;
+            let gone = |side: usize, packet: &Packet| packet.id != 0 && !ids[1 - side].contains(&packet.id);
+            let mut lone = Vec::new();
+            for side in [0, 1] {
+                lone.extend(alike.sides[side].extract_if(.., |packet| gone(side, packet)).map(|packet| (packet, side)));
+            }
+            lone.into_iter().for_each(|(packet, side)| self.lack(print, packet, side));
         }
+        let Some(alike) = self.waiting.get(&print) else { return true };
         if alike.sides[0].len() != alike.sides[1].len() && !choose {
             return false;
         }
         let Some(Alike { sides: [a, b], .. }) = self.waiting.remove(&print) else { return true };
-        self.found.only_first += a.len().saturating_sub(b.len()) as u64;
-        self.found.only_second += b.len().saturating_sub(a.len()) as u64;
         if let ([one], [other]) = (&a[..], &b[..]) {
             self.known.entry(direction).or_default().took(delay(one, other));
         }
-        let pairs: Option<Vec<(Packet, Packet)>> = if a.len() <= b.len() {
-            let places = assign(&a, &b, |a, b| known.admits(delay(a, b)));
-            places.map(|places| a.iter().zip(places).map(|(a, i)| (*a, b[i])).collect())
-        } else {
-            let places = assign(&b, &a, |b, a| known.admits(delay(a, b)));
-            places.map(|places| b.iter().zip(places).map(|(b, i)| (a[i], *b)).collect())
+        let (few, many, longer) = if a.len() <= b.len() { (&a, &b, 1) } else { (&b, &a, 0) };
+        let fit = |x: &Packet, y: &Packet| known.admits(if longer == 1 { delay(x, y) } else { delay(y, x) });
+        let Some(places) = assign(few, many, fit) else {
+            *self.found.cannot_tell.entry(direction).or_default() += few.len() as u64;
+            let path = self.found.paths.entry(direction).or_default();
+            path.only[longer] += (many.len() - few.len()) as u64;
+            path.only_bytes[longer] += u64::from(print.len) * (many.len() - few.len()) as u64;
+            return true;
         };
-        match pairs {
-            Some(pairs) => pairs.into_iter().for_each(|(a, b)| self.pair(print, a, b)),
-            None => *self.found.cannot_tell.entry(direction).or_default() += a.len().min(b.len()) as u64,
+        for (one, &i) in few.iter().zip(&places) {
+            let (first, second) = if longer == 1 { (*one, many[i]) } else { (many[i], *one) };
+            self.pair(print, first, second);
+        }
+        for (_, packet) in many.iter().enumerate().filter(|(i, _)| !places.contains(i)) {
+            self.lack(print, *packet, longer);
         }
         true
     }
 
-    fn pair(&mut self, print: Print, a: Packet, b: Packet) {
-        let flags = ((a.flags ^ b.flags) & ECN_FLAGS).bits();
-        let (before, after) = (a.ecn.bits(), b.ecn.bits());
-        let change = Change { key: print.key, from_low: print.from_low, before, after, flags };
-        *self.found.changes.entry(change).or_default() += 1;
+    /// Records a packet that has no counterpart of the same size.
+    fn lack(&mut self, print: Print, packet: Packet, side: usize) {
+        let direction = (print.key, print.from_low);
+        if print.len == 0 {
+            self.found.paths.entry(direction).or_default().lack(side, &packet, 1, 0);
+        } else if self.pieces.entry(direction).or_default().add(print.seq, print.len, packet, side) {
+            self.settle(direction, false);
+        }
     }
+
+    /// Pairs segments of different size.
+    fn settle(&mut self, direction: (Key, bool), all: bool) {
+        let Some(pieces) = self.pieces.get_mut(&direction) else { return };
+        let known = self.known.get(&direction).copied().unwrap_or_default();
+        let path = self.found.paths.entry(direction).or_default();
+        let (changes, mut paired) = (&mut self.found.changes, 0);
+        pieces.settle(&known, path, all, |a, b, ignored| {
+            paired += 1;
+            *changes.entry(change(direction, a, b, ignored)).or_default() += 1;
+        });
+        path.paired += paired;
+    }
+
+    fn pair(&mut self, print: Print, a: Packet, b: Packet) {
+        let direction = (print.key, print.from_low);
+        *self.found.changes.entry(change(direction, a, b, Flags::empty())).or_default() += 1;
+        let path = self.found.paths.entry(direction).or_default();
+        path.paired += 1;
+        path.took(delay(&a, &b));
+    }
+}
+
+/// Returns the change between a packet at the first and at the second point, without the flags `ignored`.
+fn change((key, from_low): (Key, bool), a: Packet, b: Packet, ignored: Flags) -> Change {
+    let flags = ((a.flags ^ b.flags) & ECN_FLAGS).difference(ignored).bits();
+    Change { key, from_low, before: a.ecn.bits(), after: b.ecn.bits(), flags }
 }
 
 /// Returns for each of `few` its counterpart in `many`, in order, such that all `fit`: positions that every valid

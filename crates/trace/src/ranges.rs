@@ -21,6 +21,10 @@ impl Ranges {
     pub fn bottom(&self) -> Option<u64> {
         self.0.first().map(|r| r.0)
     }
+    /// The first range.
+    pub fn first(&self) -> Option<(u64, u64)> {
+        self.0.first().copied()
+    }
     /// End of the last range.
     pub fn top(&self) -> Option<u64> {
         self.0.last().map(|r| r.1)

@@ -1,14 +1,16 @@
 //! Data of one direction: transmissions, acknowledgements, and retransmissions with their causes.
 
 mod causes;
+mod model;
+mod special;
 
 use std::collections::VecDeque;
 
-use ecnlab_wire::{SackBlock, Seq, TcpOptions};
+use ecnlab_wire::{SackBlock, Seq};
 
 use crate::arrivals::Arrivals;
 use crate::outstanding::{Cause, MOST_SEGMENTS, Sent};
-use crate::rack::{Evidence, Rack, Tally, View};
+use crate::rack::{Evidence, Rack};
 use crate::ranges::Ranges;
 use crate::stats::Distribution;
 use crate::ticks::Ticks;
@@ -38,6 +40,12 @@ pub enum Role {
     Probe,
     /// A reply to a repeated SYN.
     Answer,
+    /// A keep-alive with a byte.
+    KeepAlive,
+    /// Data of a SYN, sent again because the SYN-ACK did not acknowledge it.
+    SynData,
+    /// A SYN captured after later packets of its end, or the SYN of a simultaneous open, sent again with an ACK.
+    Syn,
 }
 
 /// Classification of a transmission.
@@ -53,6 +61,10 @@ pub struct Sending {
     pub late: bool,
     /// It is a zero-window probe.
     pub probe: bool,
+    /// It is a keep-alive.
+    pub keep_alive: bool,
+    /// Its ACK was captured before it.
+    pub after_ack: bool,
     /// Data is missing before it.
     pub gap: bool,
     /// A timer started this retransmission.
@@ -133,6 +145,20 @@ pub struct Stream {
     point: u64,
     /// Offset up to which a timeout retransmits everything in order.
     stepped_back: u64,
+    /// Start and time of the newest segment.
+    newest: (u64, u64),
+    /// End of the byte of a zero-window probe above `next`; 0 if there is none.
+    probed: u64,
+    /// End of the byte of the last keep-alive, or probe with an old byte: D-SACKs of it report no retransmission.
+    stale: u64,
+    /// Sequence numbers of a SYN, with its data, below the first ones known.
+    below: u64,
+    /// Bytes acknowledged before they were captured, and the time of the last such ACK.
+    early: Ranges,
+    early_time: u64,
+    /// End of the data of the SYN, and of the part of it sent again; 0 if there is none.
+    syn_data: u64,
+    syn_data_again: u64,
     /// The most recently sent transmission that has arrived.
     arrivals: Arrivals,
     /// The RACK model, started at the first loss signal.
@@ -174,7 +200,7 @@ impl Stream {
     }
     /// Bytes allocated on the heap.
     pub(crate) fn heap(&self) -> usize {
-        let lists = self.holes.heap() + self.sacked.heap() + self.rtt.heap();
+        let lists = self.holes.heap() + self.sacked.heap() + self.early.heap() + self.rtt.heap();
         self.segments.capacity() * size_of::<Sent>() + lists + self.rack.as_ref().map_or(0, |rack| rack.heap())
     }
     /// Time of the last ACK.
@@ -222,7 +248,13 @@ impl Stream {
         }
         let start = self.offset(seq);
         let end = start + u64::from(len);
+        match role {
+            Role::Probe => return self.send_probe(start, end),
+            Role::KeepAlive => return self.send_keep_alive(end),
+            _ => {}
+        }
         if start >= self.next {
+            let known = if self.probed > 0 { self.take_probed(start) } else { 0 };
             if start > self.next {
                 self.holes.insert(self.next, start);
             }
@@ -231,8 +263,7 @@ impl Stream {
             }
             self.push(start, end, time);
             self.next = end;
-            let (gap, probe) = (!self.holes.is_empty(), role == Role::Probe);
-            return Sending { fresh: u64::from(len), gap, probe, ..Sending::default() };
+            return Sending { fresh: u64::from(len) - known, gap: !self.holes.is_empty(), ..Sending::default() };
         }
         self.send_known(start, end, time, role, options)
     }
@@ -243,20 +274,32 @@ impl Stream {
             self.give_up_rack();
         }
         self.segments.push_back(Sent { start, end, time, ..Sent::default() });
+        self.newest = (start, time);
     }
 
     /// Handles a segment that starts below the data already sent.
     #[inline(never)]
     fn send_known(&mut self, start: u64, end: u64, time: u64, role: Role, options: &[u8]) -> Sending {
+        if role == Role::Syn {
+            return self.send_late_syn(start, end);
+        }
         let beyond = end.saturating_sub(self.next);
         let filled = self.holes.remove(start, end);
-        let fresh = beyond + filled;
-        let seen = end - start - fresh;
-        let mut sending = Sending { fresh, late: filled > 0, probe: role == Role::Probe, ..Sending::default() };
-        if seen > 0 && role != Role::Probe {
+        let early = self.take_early(start, end, time);
+        let seen = end - start - beyond - filled - early;
+        let known = if beyond > 0 { self.take_probed(self.next) } else { 0 };
+        let fresh = beyond + filled + early - known;
+        let mut sending = Sending { fresh, late: filled > 0, after_ack: early > 0, ..Sending::default() };
+        if seen > 0 {
             sending.needless = end <= self.una;
-            let (cause, timer) =
-                if role == Role::Answer { self.answer_again() } else { self.why(start, end, time, options) };
+            let (cause, timer) = match role {
+                Role::Answer => self.answer_again(),
+                Role::SynData => {
+                    self.syn_data_again = end;
+                    self.answer_again()
+                }
+                _ => self.why(start, end, time, options),
+            };
             self.counts.needless += u64::from(sending.needless);
             (sending.again, sending.timer) = (Some(cause), timer);
         }
@@ -313,7 +356,7 @@ impl Stream {
         self.ack_time = Some(time);
         if offset > self.una {
             acked.advanced = true;
-            self.advance(offset, ack, time);
+            self.advance(offset, time);
         } else if offset < self.una {
             acked.old = true;
         } else if bare && self.next > self.una && (same_window || !blocks.is_empty()) {
@@ -330,9 +373,9 @@ impl Stream {
     }
 
     #[inline]
-    fn advance(&mut self, offset: u64, ack: Seq, time: u64) {
+    fn advance(&mut self, offset: u64, time: u64) {
         if offset > self.next {
-            self.jump(offset, ack);
+            self.jump(offset, time);
         }
         let mut newest = self.latest_acked;
         let mut last = None;
@@ -353,8 +396,8 @@ impl Stream {
             if sent.end == offset {
                 if sent.spoilt || newest > sent.time {
                     self.counts.ambiguous += 1;
-                } else {
-                    self.sample(time.saturating_sub(sent.time));
+                } else if time >= sent.time {
+                    self.sample(time - sent.time);
                 }
             }
             newest = newest.max(sent.time);
@@ -367,18 +410,12 @@ impl Stream {
         self.una = offset;
         self.duplicates = 0;
         self.sacked.trim_below(offset);
-        self.holes.trim_below(offset);
+        if !self.holes.is_empty() {
+            self.close_holes(offset, time);
+        }
         if self.mode != Mode::Open && offset >= self.point {
             self.mode = Mode::Open;
         }
-    }
-
-    /// Handles an ACK of data missing from the capture.
-    #[cold]
-    fn jump(&mut self, offset: u64, ack: Seq) {
-        self.counts.missing_bytes += offset - self.next;
-        self.base = ack.0.wrapping_sub(offset as u32);
-        self.next = offset;
     }
 
     fn sample(&mut self, rtt: u64) {
@@ -395,6 +432,7 @@ impl Stream {
         let dsack = ends[0].is_some_and(|(start, end)| {
             end <= self.una || ends[1].is_some_and(|(low, high)| low <= start && end <= high)
         });
+        let dsack = dsack && ends[0] != Some((self.stale.wrapping_sub(1), self.stale));
         self.counts.dsacks += u64::from(dsack);
         for (start, end) in ends.into_iter().flatten() {
             if start >= self.una && end <= self.next {
@@ -402,103 +440,5 @@ impl Stream {
             }
         }
         dsack
-    }
-
-    // ---- the RACK model ----
-
-    /// Evidence for and against RACK.
-    pub(crate) fn evidence(&self) -> Evidence {
-        self.no_rack.or(self.rack.as_ref().map(|rack| rack.evidence)).unwrap_or_default()
-    }
-
-    /// Returns whether the RACK model is or was used.
-    pub(crate) fn has_second_reading(&self) -> bool {
-        self.rack.is_some() || self.no_rack.is_some()
-    }
-
-    /// Records a timestamp sent by this end.
-    pub(crate) fn note_stamp(&mut self, time: u64, stamp: u32) {
-        match &mut self.clock {
-            Some(clock) => clock.note(time, stamp),
-            None => self.clock = Some(Ticks::new(time, stamp)),
-        }
-    }
-
-    /// Adds an RTT sample to the minimum.
-    pub(crate) fn least_round_trip(&mut self, time: u64) {
-        self.arrivals.least(time);
-    }
-
-    /// Adopts the classification of the RACK model; returns its number of reductions by ECN.
-    pub(crate) fn settle_for_rack(&mut self) -> Option<u64> {
-        let Tally { causes, timeouts, recoveries, reductions } = self.rack.as_ref()?.tally;
-        let counts = &mut self.counts;
-        (counts.causes, counts.timeouts, counts.recoveries) = (causes, timeouts, recoveries);
-        Some(reductions)
-    }
-
-    /// Starts the RACK model, unless it was dropped; returns whether it is active.
-    fn watch(&mut self) -> bool {
-        // Before the handshake ends only the SYN is sent.
-        if self.no_rack.is_some() || !self.has_sack || self.una == ORIGIN {
-            return false;
-        }
-        if self.rack.is_none() {
-            let Counts { causes, timeouts, recoveries, .. } = self.counts;
-            let tally = Tally { causes, timeouts, recoveries, reductions: 0 };
-            self.rack = Some(Rack::begin(&self.segments, tally));
-        }
-        true
-    }
-
-    fn give_up_rack(&mut self) {
-        self.no_rack = Some(self.evidence());
-        self.rack = None;
-    }
-
-    fn with_rack<T>(&mut self, time: u64, f: impl FnOnce(&mut Rack, &mut View) -> T) -> Option<T> {
-        let rack = self.rack.as_mut()?;
-        let (segments, arrivals) = (&mut self.segments, &mut self.arrivals);
-        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, clock: self.clock }))
-    }
-
-    /// Returns whether a transmission at `time` was triggered by a timer: no packet in either direction for two RTTs.
-    fn is_quiet(&self, time: u64) -> bool {
-        let last = self.ack_time.max(self.segments.back().map(|s| s.time)).unwrap_or(time);
-        let wait = if self.answer == Some(0) { 1 } else { self.last_rtt.saturating_mul(2) };
-        time.saturating_sub(last) >= wait
-    }
-
-    /// Processes new data above all data sent before.
-    #[inline(never)]
-    fn watch_new(&mut self, start: u64, end: u64, time: u64, options: &[u8]) {
-        let quiet = self.una < self.next && self.is_quiet(time);
-        if (self.rack.is_none() && !quiet) || !self.watch() {
-            return;
-        }
-        if self.rack.as_ref().is_some_and(|rack| rack.waits_for_stamp(time)) {
-            let stamps = TcpOptions::parse(options).timestamps;
-            stamps.into_iter().for_each(|own| self.note_stamp(time, own.value));
-        }
-        let first = self.segments.is_empty();
-        self.with_rack(time, |rack, view| rack.send(view, (start, end), quiet, first));
-    }
-
-    /// Passes an ACK of `offset` to the RACK model before other processing; returns whether the model is active.
-    #[inline(never)]
-    fn watch_ack(&mut self, heard: &Heard<'_>, offset: u64, same_window: bool) -> bool {
-        if !self.watch() {
-            return false;
-        }
-        let duplicate = heard.bare && same_window;
-        let echoed = TcpOptions::parse(heard.options).timestamps.map(|stamps| stamps.echo);
-        let mut ends: [(u64, u64); 4] =
-            std::array::from_fn(|i| heard.blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end))));
-        ends.sort_unstable();
-        self.with_rack(heard.time, |rack, view| {
-            rack.hear(view, offset, duplicate, heard.echo, echoed);
-            ends.into_iter().for_each(|(start, end)| rack.report(view, start, end));
-        });
-        true
     }
 }

@@ -278,12 +278,12 @@ fn windows_are_scaled_once_both_ends_have_said_so() {
     all.extend([a(60, 0).window(100), a(61, 0).window(0)]);
     let analysis = found(&all);
     let server = &analysis.tracker.connection(0).ends[1];
-    assert_eq!((server.counts.window_max, server.counts.window_min, server.counts.window_zero), (60_000, Some(0), 1));
+    assert_eq!((server.counts.windows, server.counts.window_zero), (Some((0, 12_800)), 1));
     all[1].options = TcpOptions::default();
     all[3].window = 500;
     let analysis = found(&all);
-    assert_eq!(analysis.tracker.connection(0).ends[1].counts.window_min, Some(0));
-    assert_eq!(analysis.tracker.connection(0).ends[0].counts.window_max, 60_000);
+    assert_eq!(analysis.tracker.connection(0).ends[1].counts.windows.map(|w| w.0), Some(0));
+    assert_eq!(analysis.tracker.connection(0).ends[0].counts.windows.map(|w| w.1), Some(60_000));
 }
 
 #[test]

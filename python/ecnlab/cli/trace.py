@@ -15,7 +15,7 @@ from ecnlab.cli.codes import BAD_INPUT
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.folder.atomic import write_named
-from ecnlab.trace import TABLES, Trace, changes
+from ecnlab.trace import TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
 
 TRACE_BRIEF: Final = {
@@ -23,7 +23,7 @@ TRACE_BRIEF: Final = {
     "data": ["goodput_bps", "data_packets", "unique_bytes", "bytes", "missing_bytes", "outstanding_max", "window_max"],
     "retransmissions": [
         "retransmits", "timeouts", "duplicate_acks", "out_of_order", "retransmits_fast", "retransmits_sack",
-        "retransmits_partial", "retransmits_timeout", "retransmits_tail", "retransmits_spurious",
+        "retransmits_partial", "retransmits_timeout", "retransmits_tail", "retransmits_spurious", "probes", "keep_alives",
     ],
     "round trips": ["rtt_mean_s", "rtt_min_s", "rtt_p95_s", "rtt_max_s", "rtt_samples", "rtt_p50_s", "rtt_p99_s"],
     "ecn": [
@@ -33,6 +33,9 @@ TRACE_BRIEF: Final = {
 }  # fmt: skip
 """Columns in the summary of a capture; ``--json`` and ``--parquet`` have all."""
 
+
+BETWEEN: Final = {"changes": "changes on the path", "paths": "packets found at both places, or only at one"}
+"""Titles of the tables of ``--against``."""
 
 MORE: Final = "--all shows them"
 
@@ -106,7 +109,7 @@ def trace(
     _spare_inputs([file, *([against] if against else [])], html, parquet)
     whole = interruptible(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
     result = whole if connection is None else whole.only(connection)
-    changed = interruptible(lambda: changes(file, against)) if against else None
+    between = interruptible(lambda: compared(file, against)) if against else {}
     if parquet:
         result.save(parquet)
     if html:
@@ -115,12 +118,12 @@ def trace(
         write_named(html, capture_page(whole, connection).encode())
     if as_json:
         tables = [(name, (part.to_dicts() for part in result.parts(name))) for name in TABLES]
-        more = [] if changed is None else [("changes", changed.to_dicts())]
+        more = [(name, table.to_dicts()) for name, table in between.items()]
         console.write_json_parts([("totals", result.totals), ("damage", result.damage), *tables, *more])
     else:
         _show_trace(result, rows)
-        if changed is not None:
-            console.write_frame(changed, "changes on the path", rows)
+        for name, table in between.items():
+            console.write_frame(table, BETWEEN[name], rows)
     if result.damage:
         console.complain(result.damage)
         raise SystemExit(BAD_INPUT)

@@ -96,7 +96,8 @@ QUEUES: Final = {
     "arrived_bytes": Column("bytes", "sizes of these packets on the wire"),
     "departed": Column("count", "packets that left for the link"),
     "departed_bytes": Column("bytes", "sizes of these packets on the wire"),
-    "marks": Column("count", "packets set to CE"),
+    "marks": Column("count", "packets set to CE by this queue; on the Linux kernel also those of `marks_on_ce`"),
+    "marks_on_ce": Column("count", "packets that the discipline signalled and that had arrived with CE"),
     "dropped": Column("count", "packets dropped, for any reason"),
     "early_drops": Column("count", "of dropped, by the discipline's probability"),
     "early_drops_ect": Column("count", "of early_drops, ECN-capable packets; only if the queue has ECN off"),
@@ -146,7 +147,8 @@ CLASSES: Final = {
     "arrived_ect": Column("count", "of arrived, ECN-capable packets (ECT or CE)"),
     "departed": Column("count", "packets that left"),
     "departed_bytes": Column("bytes", "sizes of these packets on the wire"),
-    "marks": Column("count", "packets set to CE"),
+    "marks": Column("count", "packets set to CE by this queue; on the Linux kernel also those of `marks_on_ce`"),
+    "marks_on_ce": Column("count", "packets that the discipline signalled and that had arrived with CE"),
     "marks_threshold": Column(
         "count", "of marks, by a threshold for all ECN-capable packets (`ce_threshold`, `step_thresh`)"
     ),

@@ -194,12 +194,22 @@ def trace(
     return Trace(Path(path), found, filter, standard)
 
 
+def compared(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> dict[str, pl.DataFrame]:
+    """Compare two captures of the same packets, on the path from ``first`` to ``second``.
+
+    ``changes`` is as `changes` returns it. ``paths`` has one row per direction of a connection: packets found at both
+    places, packets, bytes and CE found only at one, and the delays from ``first`` to ``second`` by their clocks. Raises
+    as `changes` does.
+    """
+    for path in (first, second):
+        refuse_damaged_capture(Path(path))
+    return frames(_core.trace_changes(Path(first), Path(second)))
+
+
 def changes(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> pl.DataFrame:
     """Return the changes of the ECN bits of packets in both captures, on the path from ``first`` to ``second``.
 
     One row per direction of a connection and change: codepoints ``before`` and ``after``, the ECN flags that differ,
     and the number of packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
     """
-    for path in (first, second):
-        refuse_damaged_capture(Path(path))
-    return frames({"changes": _core.trace_changes(Path(first), Path(second))["changes"]})["changes"]
+    return compared(first, second)["changes"]

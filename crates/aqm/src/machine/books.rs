@@ -81,9 +81,14 @@ impl Books {
         self.mark_silently(packet, why, watch);
     }
 
-    /// Marks `packet` CE, as decided by a law without source quenches.
+    /// Marks `packet` CE, as decided by a law without source quenches. A packet that has CE is not marked again.
     #[inline]
     pub fn mark_silently<P: Item>(&mut self, packet: &mut P, why: MarkReason, watch: &mut (impl Watch<P> + ?Sized)) {
+        if packet.ecn() == Ecn::Ce {
+            self.counters.kind(packet.group(), true).signalled_ce(packet.wire_len());
+            watch.signalled_ce(packet);
+            return;
+        }
         packet.mark();
         self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len(), why);
         watch.marked(packet, why);

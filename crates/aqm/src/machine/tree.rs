@@ -294,6 +294,10 @@ impl<P: Item> Watch<P> for Counting<'_, P> {
         self.counts.kind(packet.ecn().is_capable()).marked(packet.wire_len(), why);
         self.outer.marked(packet, why);
     }
+    fn signalled_ce(&mut self, packet: &P) {
+        self.counts.kind(true).signalled_ce(packet.wire_len());
+        self.outer.signalled_ce(packet);
+    }
     fn dropped(&mut self, packet: &P, why: DropReason) {
         self.counts.kind(packet.ecn().is_capable()).drop(packet.wire_len(), why);
         self.outer.dropped(packet, why);

@@ -20,8 +20,10 @@ pub struct Kind {
     pub arrived: Tally,
     /// Packets that left for the wire.
     pub departed: Tally,
-    /// Packets signalled by CE, including those that carried CE already.
+    /// Packets set to CE by this queue.
     pub marks: Tally,
+    /// Packets that the law signalled and that had arrived with CE.
+    pub on_ce: Tally,
     /// Marks by a threshold above which all ECN-capable packets are marked.
     pub threshold: Tally,
     /// Marks caused by the congestion of another queue, through a law across inner queues.
@@ -81,6 +83,9 @@ impl Kind {
             MarkReason::Threshold => self.threshold.count(len),
             MarkReason::Coupled => self.coupled.count(len),
         }
+    }
+    pub(crate) fn signalled_ce(&mut self, len: u32) {
+        self.on_ce.count(len);
     }
     pub(crate) fn quenched(&mut self) {
         self.quenches += 1;
@@ -153,6 +158,6 @@ macro_rules! fieldwise {
 }
 fieldwise! {
     Tally { packets, bytes }
-    Kind { arrived, departed, marks, threshold, coupled, early, forced, tail, quenches }
+    Kind { arrived, departed, marks, on_ce, threshold, coupled, early, forced, tail, quenches }
     Group { not_ect, ect }
 }

@@ -72,3 +72,14 @@ pub(super) fn agree(offered: Flags, answered: Flags) -> Negotiation {
         (false, ..) => Negotiation::Refused,
     }
 }
+
+/// Returns the negotiation of a simultaneous open whose SYNs are answered by plain ACKs: each end has received the
+/// other's offer.
+pub(super) fn agree_by_syns(first: Flags, second: Flags) -> Negotiation {
+    match (first & second & ACCURATE, first | second) {
+        (ACCURATE, _) => Negotiation::AccEcn,
+        (both, _) if both.contains(ECHO) => Negotiation::Accepted,
+        (_, either) if (either & ACCURATE).is_empty() => Negotiation::NotOffered,
+        _ => Negotiation::Refused,
+    }
+}

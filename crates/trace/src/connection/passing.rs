@@ -19,7 +19,10 @@ pub(super) fn acknowledge(
     classic: bool,
 ) -> Acked {
     let control = Flags::SYN | Flags::FIN | Flags::RST;
-    let bare = segment.len == 0 && !segment.flags.intersects(control);
+    let mut bare = segment.len == 0 && !segment.flags.intersects(control);
+    if bare && me.probes_without_data(peer, segment) {
+        bare = false;
+    }
     let flight = peer.stream.flight();
     let acked = peer.stream.acknowledge(&Heard {
         ack: segment.ack,
@@ -55,19 +58,15 @@ pub(super) fn acknowledge(
 /// Processes data, SYN or FIN sent by `me`.
 #[inline]
 pub(super) fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sending {
-    // RFC 9293 §3.8.6.1: a zero-window probe is one byte sent into a closed window.
-    let probe = segment.len == 1 && peer.window == Some(0) && peer.counts.packets > 0;
-    let asked = || peer.times.is_some_and(|times| me.stream.is_answer(times.1, segment.time));
-    let role = match () {
-        () if probe => Role::Probe,
-        () if segment.flags.contains(Flags::SYN | Flags::ACK) && peer.counts.syn > 1 && asked() => Role::Answer,
-        () => Role::Data,
-    };
+    let role = me.role(peer, segment);
     let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, role, segment.options);
     let end = me.stream.offset(segment.seq) + u64::from(segment.seq_len());
     let start = end - u64::from(segment.seq_len());
     if segment.flags.contains(Flags::FIN) {
         me.fin_end = Some(end);
+    }
+    if segment.len > 0 && segment.flags.contains(Flags::SYN) {
+        me.stream.note_syn_data(end);
     }
     me.count_data(segment, &sending);
     if sending.again.is_some() {
@@ -75,10 +74,10 @@ pub(super) fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: boo
         if sending.timer || sending.again == Some(Cause::Fast) {
             me.ecn.lost(sending.timer, me.stream.una(), me.stream.next(), me.stream.ack_time());
         }
-    } else if sending.late || sending.gap {
+    } else if sending.late || sending.gap || sending.after_ack {
         me.ecn.unclear();
     }
-    if segment.len > 0 && classic {
+    if segment.len > 0 && classic && !sending.keep_alive {
         let data = Data {
             number: segment.number,
             time: segment.time,
@@ -102,6 +101,50 @@ pub(super) fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: boo
 }
 
 impl End {
+    /// Returns the role of a segment with data, SYN or FIN.
+    #[inline]
+    fn role(&self, peer: &End, segment: &Segment<'_>) -> Role {
+        let (stream, flags, time) = (&self.stream, segment.flags, segment.time);
+        if flags.contains(Flags::SYN) {
+            return self.syn_role(peer, segment);
+        }
+        if segment.len == 1 && !flags.intersects(Flags::FIN | Flags::RST) {
+            let alone = peer.counts.packets == 0;
+            // RFC 9293 §3.8.6.1: a zero-window probe is one byte sent into a closed window.
+            if peer.has_closed_window() {
+                return Role::Probe;
+            }
+            if stream.is_keep_alive(segment.seq, 1, time, alone) {
+                return Role::KeepAlive;
+            }
+        }
+        if stream.repeats_syn_data(segment.seq, time) { Role::SynData } else { Role::Data }
+    }
+
+    #[cold]
+    fn syn_role(&self, peer: &End, segment: &Segment<'_>) -> Role {
+        let late = self.counts.syn == 1 && self.stream.is_before_start(segment.seq);
+        if late || (self.crossed && self.syn_acks == 1) {
+            return Role::Syn;
+        }
+        let asked = || peer.times.is_some_and(|times| self.stream.is_answer(times.1, segment.time));
+        if segment.flags.contains(Flags::ACK) && peer.counts.syn > 1 && asked() { Role::Answer } else { Role::Data }
+    }
+
+    /// Counts a keep-alive or a zero-window probe without data, whose number is below SND.NXT (Linux: SND.UNA - 1).
+    /// Returns whether it is one.
+    #[inline]
+    fn probes_without_data(&mut self, peer: &End, segment: &Segment<'_>) -> bool {
+        let alone = peer.counts.packets == 0;
+        if self.fin_end.is_some() || !self.stream.is_keep_alive(segment.seq, 0, segment.time, alone) {
+            return false;
+        }
+        let closed = peer.has_closed_window();
+        self.counts.probes += u64::from(closed);
+        self.counts.keep_alives += u64::from(!closed);
+        true
+    }
+
     #[inline]
     fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending) {
         let counts = &mut self.counts;
@@ -115,10 +158,11 @@ impl End {
         counts.data_packets += 1;
         counts.bytes += u64::from(segment.len);
         counts.unique_bytes += unique;
-        counts.retransmitted_bytes += u64::from(segment.len) - unique;
+        counts.retransmitted_bytes += if again { u64::from(segment.len) - unique } else { 0 };
         counts.retransmits += u64::from(again);
         counts.out_of_order += u64::from(sending.late && !again);
         counts.probes += u64::from(sending.probe);
+        counts.keep_alives += u64::from(sending.keep_alive);
         counts.largest = counts.largest.max(segment.len);
         let flight = self.stream.flight();
         counts.flight_max = counts.flight_max.max(flight);

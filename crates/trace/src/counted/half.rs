@@ -83,7 +83,7 @@ impl Half {
         let start = passing.own.offset(segment.seq);
         let end = start + u64::from(segment.seq_len());
         let again = passing.sending.again.is_some();
-        if again || passing.sending.late || passing.sending.gap {
+        if again || passing.sending.late || passing.sending.gap || passing.sending.after_ack {
             self.disturb(passing.own.next());
         }
         // The receiver drops a segment whose timestamp is older (RFC 7323 §5.3), so data captured before may come
