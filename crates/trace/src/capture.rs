@@ -104,7 +104,7 @@ impl Capture {
                 return Ok(true);
             }
         };
-        let parsed = IpPacket::parse(bytes);
+        let parsed = IpPacket::parse_cut(bytes, bytes.len() + record.uncaptured());
         let Ok(ip) = &parsed else {
             *totals.broken(record.bytes.len() < record.original_len as usize) += 1;
             return Ok(true);

@@ -23,14 +23,30 @@ pub struct Record<'a> {
     pub dropped: bool,
 }
 
+impl Record<'_> {
+    /// Bytes of the packet that are not captured.
+    #[inline]
+    pub fn uncaptured(&self) -> usize {
+        (self.original_len as usize).saturating_sub(self.bytes.len())
+    }
+}
+
 /// An interface of a capture file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name, if the file has one.
     pub name: Option<String>,
     /// Its link type.
     pub link_type: u16,
+    /// Maximum captured bytes of a packet.
+    snap_len: u32,
     scale: Scale,
+}
+
+impl Default for Interface {
+    fn default() -> Interface {
+        Interface { name: None, link_type: 0, snap_len: u32::MAX, scale: Scale::default() }
+    }
 }
 
 /// Conversion of the file's time units to nanoseconds.
@@ -166,7 +182,7 @@ impl Reader {
         let big = self.big;
         let head = self.whole(24, "the file header")?;
         let link_type = u32_at(head, 20, big) as u16;
-        self.interfaces.push(Interface { name: None, link_type, scale: Scale::default() });
+        self.interfaces.push(Interface { link_type, ..Interface::default() });
         self.input.take(24);
         Ok(())
     }
@@ -314,7 +330,9 @@ impl Reader {
             return Err(self.wrong("an interface block without room for its fields"));
         }
         let block = self.input.peek(len).map_err(TraceError::Io)?;
-        let mut interface = Interface { link_type: u16_at(block, 8, big), ..Interface::default() };
+        // pcapng §4.2: a limit of zero means none.
+        let snap_len = Some(u32_at(block, 12, big)).filter(|&len| len > 0).unwrap_or(u32::MAX);
+        let mut interface = Interface { link_type: u16_at(block, 8, big), snap_len, ..Interface::default() };
         for (code, value) in options(&block[16..len - 4], big) {
             match (code, value) {
                 (2, name) => interface.name = Some(String::from_utf8_lossy(name).into_owned()),
@@ -346,7 +364,11 @@ impl Reader {
         let block = &self.input.buffered()[..len];
         let long = |i| u32_at(block, i, self.big);
         let (interface, ticks, kept, original_len) = match kind {
-            kind::SIMPLE => (0, 0, (long(8) as usize).min(room), long(8)),
+            kind::SIMPLE => {
+                // pcapng §4.4: a packet of the first interface of the section, cut to its limit.
+                let limit = self.interfaces.get(self.first).map_or(u32::MAX, |first| first.snap_len);
+                (0, 0, (long(8).min(limit) as usize).min(room), long(8))
+            }
             kind::OBSOLETE => {
                 let interface = u32::from(u16_at(block, 8, self.big));
                 (interface, (u64::from(long(12)) << 32) | u64::from(long(16)), long(20) as usize, long(24))
