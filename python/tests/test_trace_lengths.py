@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 import pytest
-
 from frames_by_hand import analysed, ethernet, ipv6, obsolete, pcap, section, simple, tcp, transfer
 
 LINKS = {

@@ -9,10 +9,14 @@ use crate::input::{Input, MOST};
 pub struct Record<'a> {
     /// Packet number in the file, starting at 1 as in Wireshark.
     pub number: u64,
-    /// Timestamp in nanoseconds since 1970.
+    /// Timestamp in nanoseconds since 1970; without meaning if not `timed`.
     pub time_ns: u64,
+    /// It has a timestamp: Simple Packet Blocks have none.
+    pub timed: bool,
     /// Number of its interface in the file.
     pub interface: u32,
+    /// Interface index in its cooked header; otherwise `interface`.
+    pub device: u32,
     /// The link type of that interface.
     pub link_type: u16,
     /// The captured bytes.
@@ -101,8 +105,9 @@ struct Packet {
     kept: usize,
     /// Number of its interface in the section.
     interface: u32,
-    /// Time in units of the interface.
+    /// Time in units of the interface, if the block has a time.
     ticks: u64,
+    timed: bool,
     original_len: u32,
     /// Its options may be comments.
     has_comments: bool,
@@ -204,7 +209,9 @@ impl Reader {
         Ok(Some(Record {
             number: self.number,
             time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(part) * u64::from(scale),
+            timed: true,
             interface: 0,
+            device: 0,
             link_type: self.interfaces[0].link_type,
             bytes: &record[16..],
             original_len,
@@ -255,7 +262,9 @@ impl Reader {
         Ok(Some(Record {
             number: self.number,
             time_ns: known.scale.ns(packet.ticks),
+            timed: packet.timed,
             interface: interface as u32,
+            device: interface as u32,
             link_type: known.link_type,
             bytes,
             original_len: packet.original_len,
@@ -278,6 +287,7 @@ impl Reader {
             kept,
             interface,
             ticks,
+            timed: true,
             original_len,
             has_comments: true,
         })
@@ -378,8 +388,8 @@ impl Reader {
         if kept > room {
             return Err(self.wrong(format!("a packet of {kept} bytes in a block of {len}")));
         }
-        let has_comments = kind == kind::ENHANCED;
-        Ok(Packet { len, start, kept, interface, ticks, original_len, has_comments })
+        let (has_comments, timed) = (kind == kind::ENHANCED, kind != kind::SIMPLE);
+        Ok(Packet { len, start, kept, interface, ticks, timed, original_len, has_comments })
     }
 
     fn at_end(&mut self) -> Result<bool, TraceError> {
