@@ -47,7 +47,7 @@ def transfer(segments: int = 3, length: int = 700, *, zero: bool = False, six: b
         packet = (
             ipv6(from_client, segment, ecn=ecn, length=empty)
             if six
-            else ipv4(from_client, segment, ecn=ecn, total=empty, ident=len(made) + 1)
+            else ipv4(from_client, segment, ecn=ecn, total=empty, ident=(len(made) + 1) % 65_536)
         )
         made.append((at, packet))
 
