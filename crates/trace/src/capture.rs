@@ -120,7 +120,12 @@ impl Capture {
         let Some(mut record) = reader.read()? else { return Ok(false) };
         totals.packets += 1;
         totals.bytes += u64::from(record.original_len);
-        totals.note_time(&mut record);
+        if record.timed {
+            totals.note_time(record.time_ns);
+        } else {
+            totals.untimed += 1;
+            record.time_ns = totals.times.map_or(0, |times| times.1);
+        }
         if record.link_type == link_type::LINUX_SLL2 {
             totals.note_device(&mut record);
         }
@@ -198,15 +203,9 @@ impl Within<'_> {
 }
 
 impl Totals {
-    /// Records the time of a packet. A packet without a time gets that of the packets before it.
+    /// Records the time of a packet in nanoseconds since 1970. A packet without a time gets that of the packets before it.
     #[inline]
-    fn note_time(&mut self, record: &mut Record<'_>) {
-        if !record.timed {
-            self.untimed += 1;
-            record.time_ns = self.times.map_or(0, |times| times.1);
-            return;
-        }
-        let time = record.time_ns;
+    fn note_time(&mut self, time: u64) {
         self.times = match self.times {
             Some((first, last)) => {
                 if time < last {

@@ -203,7 +203,7 @@ impl Reader {
         };
         let (big, len) = (self.big, 16 + kept);
         let record = &self.input.buffered()[..len];
-        let [seconds, part, original_len] = [0, 4, 12].map(|i| u32_at(record, i, big));
+        let (seconds, part, original_len) = (u32_at(record, 0, big), u32_at(record, 4, big), u32_at(record, 12, big));
         self.number += 1;
         self.taken = len;
         Ok(Some(Record {

@@ -27,6 +27,11 @@ impl Key {
     pub fn endpoints(&self) -> [(IpAddr, u16); 2] {
         [self.low, self.high].map(|(address, port)| (whole(address), port))
     }
+    /// Ports and the lower halves of the addresses of both endpoints, combined.
+    #[inline]
+    pub(crate) fn mixed(&self) -> u32 {
+        (u32::from(self.low.1) << 16) ^ u32::from(self.high.1) ^ (self.low.0[1] ^ self.high.0[1]) as u32
+    }
     /// Returns a hash: one multiplication suffices, because addresses and ports already differ.
     #[inline]
     pub fn hash64(&self) -> u64 {
