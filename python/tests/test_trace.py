@@ -458,13 +458,15 @@ def test_json_of_many_connections_needs_no_more_memory_than_of_few(tmp_path, mon
     assert peaks[1] < 1.5 * peaks[0]
 
 
-def test_json_in_parts_is_json_of_the_whole(tmp_path, monkeypatch, capsys):
-    capture = syns(tmp_path / "x.pcap", 25)
-    whole = ecnlab.trace(capture)
-    tables = {name: table.to_dicts() for name, table in whole.tables.items()}
-    console.write_json({"totals": whole.totals, "damage": whole.damage, **tables})
-    expected = capsys.readouterr().out
-    monkeypatch.setattr(sys.modules["ecnlab.trace"], "AT_A_TIME", 10)
-    commands.main(["trace", str(capture), "--json"], standalone_mode=False)
-    assert capsys.readouterr().out == expected
-    assert len(json.loads(expected)["connections"]) == 25
+def test_json_in_parts_is_json_of_the_whole(simulated, tmp_path, monkeypatch, capsys):
+    for capture, count in ((syns(tmp_path / "x.pcap", 25), 25), (simulated, 2)):
+        whole = ecnlab.trace(capture)
+        tables = {name: table.to_dicts() for name, table in whole.tables.items()}
+        console.write_json({"totals": whole.totals, "damage": whole.damage, "warnings": whole.warnings, **tables})
+        expected = json.loads(capsys.readouterr().out)
+        monkeypatch.setattr(sys.modules["ecnlab.trace"], "AT_A_TIME", 10)
+        commands.main(["trace", str(capture), "--json"], standalone_mode=False)
+        found = json.loads(capsys.readouterr().out)
+        assert found == expected
+        assert [list(row) for row in found["directions"]] == [list(row) for row in expected["directions"]]
+        assert len(found["connections"]) == count

@@ -2,13 +2,15 @@
 
 use std::io::Cursor;
 
-use ecnlab_trace::{Analysis, End, Input, Standard, Tracker, analyse};
+use ecnlab_trace::{Analysis, Capture, End, Input, Standard, Tracker, UdpTunnels, analyse_capture};
 
 /// A capture, of whichever format its first bytes say: read to its end or to where it is damaged, and analysed.
 pub fn capture(input: &[u8]) {
     let standard = if input.len().is_multiple_of(2) { Standard::Rfc3168 } else { Standard::Rfc2481 };
     let analysis = Input::new(Box::new(Cursor::new(input.to_owned())))
-        .and_then(|input| analyse(input, Tracker::new(standard), |_| true));
+        .and_then(Capture::new)
+        .and_then(|capture| Ok(capture.opening(UdpTunnels::parse("vxlan,geneve")?)))
+        .map(|capture| analyse_capture(capture, Tracker::new(standard), |_| true));
     match analysis {
         Ok(analysis) => hold(&analysis),
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -15,6 +15,7 @@ mod probe;
 mod probe_host;
 mod registry;
 mod replay;
+mod rows;
 mod scenario;
 mod student;
 mod tables;

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 
 use crate::capture::{Analysis, Capture};
+use crate::duplicates::Watched;
 use crate::error::TraceError;
 use crate::input::Input;
 use crate::packet::Segment;
@@ -15,26 +16,31 @@ use crate::tracker::Tracker;
 /// # Errors
 /// If nothing could be read. An error after the first packet is stored in [`Analysis::damage`].
 pub fn analyse(input: Input, tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Result<Analysis, TraceError> {
-    let capture = Capture::new(input)?;
+    Ok(analyse_capture(Capture::new(input)?, tracker, wanted))
+}
+
+/// Like [`analyse`], for a capture that is open.
+pub fn analyse_capture(capture: Capture, tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
+    let watched = Watched::new(tracker);
     let several = std::thread::available_parallelism().is_ok_and(|processors| processors > NonZero::<usize>::MIN);
     let mut analysis =
-        if several { pipeline::analyse(capture, tracker, wanted) } else { alone(capture, tracker, wanted) };
+        if several { pipeline::analyse(capture, watched, wanted) } else { alone(capture, watched, wanted) };
     analysis.tracker.finish();
-    Ok(analysis)
+    analysis
 }
 
 /// Reads and analyses on this thread.
-fn alone(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
+fn alone(mut capture: Capture, mut watched: Watched, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
     let mut left = SEGMENTS;
     let damage = loop {
         let step = capture.step(|segment| {
             left -= 1;
             if wanted(segment) {
-                tracker.take(segment);
+                watched.take(segment);
             }
         });
         if left == 0 || !matches!(step, Ok(true)) {
-            if let Some(full) = tracker.full(capture.totals().packets) {
+            if let Some(full) = watched.tracker.full(capture.totals().packets) {
                 break Some(full);
             }
             left = SEGMENTS;
@@ -45,7 +51,7 @@ fn alone(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_
             Err(error) => break Some(error),
         }
     };
-    Analysis { tracker, totals: capture.totals().clone(), interfaces: capture.interfaces().to_vec(), damage }
+    watched.analysis(capture.totals().clone(), capture.interfaces().to_vec(), damage)
 }
 
 #[cfg(test)]

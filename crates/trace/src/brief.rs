@@ -105,7 +105,9 @@ impl Brief {
         Segment {
             number: 0,
             time: 0,
+            timed: true,
             interface: 0,
+            device: 0,
             key: self.key,
             from_low: false,
             ecn: Ecn::NotEct,

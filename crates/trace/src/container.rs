@@ -9,10 +9,14 @@ use crate::input::{Input, MOST};
 pub struct Record<'a> {
     /// Packet number in the file, starting at 1 as in Wireshark.
     pub number: u64,
-    /// Timestamp in nanoseconds since 1970.
+    /// Timestamp in nanoseconds since 1970; without meaning if not `timed`.
     pub time_ns: u64,
+    /// It has a timestamp: Simple Packet Blocks have none.
+    pub timed: bool,
     /// Number of its interface in the file.
     pub interface: u32,
+    /// Interface index in its cooked header; otherwise `interface`.
+    pub device: u32,
     /// The link type of that interface.
     pub link_type: u16,
     /// The captured bytes.
@@ -23,14 +27,30 @@ pub struct Record<'a> {
     pub dropped: bool,
 }
 
+impl Record<'_> {
+    /// Bytes of the packet that are not captured.
+    #[inline]
+    pub fn uncaptured(&self) -> usize {
+        (self.original_len as usize).saturating_sub(self.bytes.len())
+    }
+}
+
 /// An interface of a capture file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name, if the file has one.
     pub name: Option<String>,
     /// Its link type.
     pub link_type: u16,
+    /// Maximum captured bytes of a packet.
+    snap_len: u32,
     scale: Scale,
+}
+
+impl Default for Interface {
+    fn default() -> Interface {
+        Interface { name: None, link_type: 0, snap_len: u32::MAX, scale: Scale::default() }
+    }
 }
 
 /// Conversion of the file's time units to nanoseconds.
@@ -85,8 +105,9 @@ struct Packet {
     kept: usize,
     /// Number of its interface in the section.
     interface: u32,
-    /// Time in units of the interface.
+    /// Time in units of the interface, if the block has a time.
     ticks: u64,
+    timed: bool,
     original_len: u32,
     /// Its options may be comments.
     has_comments: bool,
@@ -166,7 +187,7 @@ impl Reader {
         let big = self.big;
         let head = self.whole(24, "the file header")?;
         let link_type = u32_at(head, 20, big) as u16;
-        self.interfaces.push(Interface { name: None, link_type, scale: Scale::default() });
+        self.interfaces.push(Interface { link_type, ..Interface::default() });
         self.input.take(24);
         Ok(())
     }
@@ -182,13 +203,15 @@ impl Reader {
         };
         let (big, len) = (self.big, 16 + kept);
         let record = &self.input.buffered()[..len];
-        let [seconds, part, original_len] = [0, 4, 12].map(|i| u32_at(record, i, big));
+        let (seconds, part, original_len) = (u32_at(record, 0, big), u32_at(record, 4, big), u32_at(record, 12, big));
         self.number += 1;
         self.taken = len;
         Ok(Some(Record {
             number: self.number,
             time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(part) * u64::from(scale),
+            timed: true,
             interface: 0,
+            device: 0,
             link_type: self.interfaces[0].link_type,
             bytes: &record[16..],
             original_len,
@@ -239,7 +262,9 @@ impl Reader {
         Ok(Some(Record {
             number: self.number,
             time_ns: known.scale.ns(packet.ticks),
+            timed: packet.timed,
             interface: interface as u32,
+            device: interface as u32,
             link_type: known.link_type,
             bytes,
             original_len: packet.original_len,
@@ -262,6 +287,7 @@ impl Reader {
             kept,
             interface,
             ticks,
+            timed: true,
             original_len,
             has_comments: true,
         })
@@ -314,7 +340,9 @@ impl Reader {
             return Err(self.wrong("an interface block without room for its fields"));
         }
         let block = self.input.peek(len).map_err(TraceError::Io)?;
-        let mut interface = Interface { link_type: u16_at(block, 8, big), ..Interface::default() };
+        // pcapng §4.2: a limit of zero means none.
+        let snap_len = Some(u32_at(block, 12, big)).filter(|&len| len > 0).unwrap_or(u32::MAX);
+        let mut interface = Interface { link_type: u16_at(block, 8, big), snap_len, ..Interface::default() };
         for (code, value) in options(&block[16..len - 4], big) {
             match (code, value) {
                 (2, name) => interface.name = Some(String::from_utf8_lossy(name).into_owned()),
@@ -346,7 +374,11 @@ impl Reader {
         let block = &self.input.buffered()[..len];
         let long = |i| u32_at(block, i, self.big);
         let (interface, ticks, kept, original_len) = match kind {
-            kind::SIMPLE => (0, 0, (long(8) as usize).min(room), long(8)),
+            kind::SIMPLE => {
+                // pcapng §4.4: a packet of the first interface of the section, cut to its limit.
+                let limit = self.interfaces.get(self.first).map_or(u32::MAX, |first| first.snap_len);
+                (0, 0, (long(8).min(limit) as usize).min(room), long(8))
+            }
             kind::OBSOLETE => {
                 let interface = u32::from(u16_at(block, 8, self.big));
                 (interface, (u64::from(long(12)) << 32) | u64::from(long(16)), long(20) as usize, long(24))
@@ -356,8 +388,8 @@ impl Reader {
         if kept > room {
             return Err(self.wrong(format!("a packet of {kept} bytes in a block of {len}")));
         }
-        let has_comments = kind == kind::ENHANCED;
-        Ok(Packet { len, start, kept, interface, ticks, original_len, has_comments })
+        let (has_comments, timed) = (kind == kind::ENHANCED, kind != kind::SIMPLE);
+        Ok(Packet { len, start, kept, interface, ticks, timed, original_len, has_comments })
     }
 
     fn at_end(&mut self) -> Result<bool, TraceError> {

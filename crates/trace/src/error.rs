@@ -52,4 +52,7 @@ pub enum TraceError {
     /// An invalid filter expression.
     #[error("filter: {0}")]
     Filter(String),
+    /// An invalid list of tunnels.
+    #[error("decapsulate: {0}")]
+    Decapsulate(String),
 }

@@ -1,6 +1,6 @@
 //! Filter expressions for segments: `host 10.0.0.1 and not port 22`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::TraceError;
 use crate::packet::Segment;
@@ -14,7 +14,7 @@ pub enum Filter {
     Net(IpAddr, u8),
     /// One end has this port.
     Port(u16),
-    /// It was captured on the interface with this number.
+    /// It was captured on the interface with this number in the file, or with this index in its cooked header.
     Interface(u32),
     /// Both conditions hold.
     And(Box<Filter>, Box<Filter>),
@@ -38,6 +38,9 @@ impl Filter {
     pub fn parse(text: &str) -> Result<Filter, TraceError> {
         let spaced = text.replace('(', " ( ").replace(')', " ) ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
+        if words.is_empty() {
+            return Err(wrong("it is empty".into()));
+        }
         let mut parser = Parser { words: &words, at: 0 };
         let filter = parser.either(0)?;
         match parser.next() {
@@ -53,7 +56,7 @@ impl Filter {
             Filter::Host(address) => ends().iter().any(|end| end.0 == *address),
             Filter::Net(address, bits) => ends().iter().any(|end| is_in(end.0, *address, *bits)),
             Filter::Port(port) => ends().iter().any(|end| end.1 == *port),
-            Filter::Interface(number) => segment.interface == *number,
+            Filter::Interface(number) => segment.interface == *number || segment.device == *number,
             Filter::And(a, b) => a.wants(segment) && b.wants(segment),
             Filter::Or(a, b) => a.wants(segment) || b.wants(segment),
             Filter::Not(a) => !a.wants(segment),
@@ -61,8 +64,57 @@ impl Filter {
     }
 }
 
+impl Filter {
+    /// Returns an error if the filter names an interface that is neither one of the first `count` of the file nor one of
+    /// `devices`, the indices in cooked headers.
+    ///
+    /// # Errors
+    /// The interface that is missing, and those of the capture.
+    pub fn check_interfaces(&self, count: usize, devices: &[u32]) -> Result<(), TraceError> {
+        match self {
+            Filter::And(a, b) | Filter::Or(a, b) => {
+                a.check_interfaces(count, devices).and_then(|()| b.check_interfaces(count, devices))
+            }
+            Filter::Not(a) => a.check_interfaces(count, devices),
+            Filter::Interface(number) if *number as usize >= count && !devices.contains(number) => {
+                let known: Vec<String> =
+                    (0..count as u32).chain(devices.iter().copied()).map(|n| n.to_string()).collect();
+                let known = if known.is_empty() { "no interface".to_owned() } else { known.join(", ") };
+                Err(TraceError::Filter(format!("`interface {number}` is not in the capture, which has {known}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 fn wrong(what: String) -> TraceError {
     TraceError::Filter(format!("{what}; {HELP}"))
+}
+
+/// Parses a network. Bits of the address behind the prefix must be zero, except with a prefix of no bits: `net
+/// 192.0.2.0/0` is all of IPv4.
+fn network(text: &str) -> Result<Filter, TraceError> {
+    let none = || wrong(format!("`net {text}` is not a network"));
+    let (address, bits) = text.split_once('/').ok_or_else(none)?;
+    let address: IpAddr = address.parse().map_err(|_| none())?;
+    let (version, width) = if address.is_ipv4() { (4, 32) } else { (6, 128) };
+    let Some(bits) = bits.parse::<u8>().ok().filter(|&bits| bits <= width) else {
+        return Err(wrong(format!("`net {text}`: a prefix of IPv{version} has 0 to {width} bits")));
+    };
+    let network = masked(address, bits);
+    if bits > 0 && network != address {
+        return Err(wrong(format!("`net {text}` has bits behind its prefix; the network is `{network}/{bits}`")));
+    }
+    Ok(Filter::Net(address, bits))
+}
+
+/// Returns the address with all bits behind the first `bits` zero.
+fn masked(address: IpAddr, bits: u8) -> IpAddr {
+    let bits = u32::from(bits);
+    match address {
+        IpAddr::V4(a) => Ipv4Addr::from_bits(a.to_bits() & u32::MAX.checked_shl(32 - bits).unwrap_or(0)).into(),
+        IpAddr::V6(a) => Ipv6Addr::from_bits(a.to_bits() & u128::MAX.checked_shl(128 - bits).unwrap_or(0)).into(),
+    }
 }
 
 fn is_in(address: IpAddr, net: IpAddr, bits: u8) -> bool {
@@ -120,14 +172,9 @@ impl<'a> Parser<'a> {
                 if self.follows(")") { Ok(inner) } else { Err(wrong("a `)` is missing".into())) }
             }
             "host" => self.value(word, "an address", Filter::Host),
-            "port" => self.value(word, "a port", Filter::Port),
+            "port" => self.value(word, "a port from 0 to 65535", Filter::Port),
             "interface" => self.value(word, "the number of an interface", Filter::Interface),
-            "net" => {
-                let text = self.next().unwrap_or_default();
-                let net = text.split_once('/').and_then(|(a, bits)| Some((a.parse().ok()?, bits.parse().ok()?)));
-                let (address, bits) = net.ok_or_else(|| wrong(format!("`net {text}` is not a network")))?;
-                Ok(Filter::Net(address, bits))
-            }
+            "net" => network(self.next().unwrap_or_default()),
             word => Err(wrong(format!("`{word}` is not a condition"))),
         }
     }

@@ -7,8 +7,8 @@ use ecnlab_wire::{Ecn, Fragment, IpPacket};
 
 /// Maximum number of incomplete datagrams; the oldest is dropped for a new one.
 const MOST: usize = 256;
-/// Bytes stored of the first fragment: a TCP header with all its options.
-const HEAD: usize = 60;
+/// Bytes stored of the first fragment: the headers of tunnels, and a TCP header with all its options.
+const HEAD: usize = 256;
 
 /// Datagrams with missing fragments.
 #[derive(Debug, Default)]

@@ -27,6 +27,11 @@ impl Key {
     pub fn endpoints(&self) -> [(IpAddr, u16); 2] {
         [self.low, self.high].map(|(address, port)| (whole(address), port))
     }
+    /// Ports and the lower halves of the addresses of both endpoints, combined.
+    #[inline]
+    pub(crate) fn mixed(&self) -> u32 {
+        (u32::from(self.low.1) << 16) ^ u32::from(self.high.1) ^ (self.low.0[1] ^ self.high.0[1]) as u32
+    }
     /// Returns a hash: one multiplication suffices, because addresses and ports already differ.
     #[inline]
     pub fn hash64(&self) -> u64 {
@@ -54,10 +59,14 @@ fn whole([upper, lower]: [u64; 2]) -> IpAddr {
 pub struct Segment<'a> {
     /// Packet number in the file.
     pub number: u64,
-    /// Capture time in nanoseconds since 1970.
+    /// Capture time in nanoseconds since 1970; if not `timed`, that of the packets before it.
     pub time: u64,
-    /// Number of its interface.
+    /// The capture has its time.
+    pub timed: bool,
+    /// Number of its interface in the file.
     pub interface: u32,
+    /// Interface index of Linux in its cooked header (version 2); otherwise `interface`.
+    pub device: u32,
     /// Key of its connection.
     pub key: Key,
     /// The key's first endpoint sent it.
@@ -111,7 +120,9 @@ pub fn segment<'a>(ip: &IpPacket<'a>, record: &Record<'_>) -> Option<Segment<'a>
     Some(Segment {
         number: record.number,
         time: record.time_ns,
+        timed: record.timed,
         interface: record.interface,
+        device: record.device,
         key,
         from_low,
         ecn: ip.ecn,

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use crate::capture::{Analysis, Capture, Totals};
+use crate::duplicates::Watched;
 use crate::error::TraceError;
 use crate::packet::Segment;
-use crate::tracker::Tracker;
 
 /// Segments in a batch: enough to make the exchange cheap, few enough for the processor's cache. The memory of the
 /// connections is compared with its limit after each.
@@ -65,7 +65,7 @@ impl Batch {
 }
 
 /// Reads on a second thread, and analyses on this one.
-pub(crate) fn analyse(mut capture: Capture, mut tracker: Tracker, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
+pub(crate) fn analyse(mut capture: Capture, mut watched: Watched, wanted: impl Fn(&Segment<'_>) -> bool) -> Analysis {
     let (give_back, empty) = channel();
     let (hand_on, filled) = channel();
     for _ in 0..BATCHES {
@@ -77,7 +77,7 @@ pub(crate) fn analyse(mut capture: Capture, mut tracker: Tracker, wanted: impl F
             let damage = read(&mut capture, &empty, &hand_on);
             (capture, damage)
         });
-        let stop = follow(&mut tracker, wanted, filled, give_back);
+        let stop = follow(&mut watched, wanted, filled, give_back);
         let (capture, damage) = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
         (capture, damage, stop)
     });
@@ -85,9 +85,9 @@ pub(crate) fn analyse(mut capture: Capture, mut tracker: Tracker, wanted: impl F
     match stop {
         Some((full, progress)) => {
             interfaces.truncate(progress.interfaces);
-            Analysis { tracker, totals: progress.totals, interfaces, damage: Some(full) }
+            watched.analysis(progress.totals, interfaces, Some(full))
         }
-        None => Analysis { tracker, totals: capture.totals().clone(), interfaces, damage },
+        None => watched.analysis(capture.totals().clone(), interfaces, damage),
     }
 }
 
@@ -119,7 +119,7 @@ fn fill(capture: &mut Capture, batch: &mut Batch) -> Result<bool, TraceError> {
 
 /// Analyses all batches. If the connections exceed their memory, returns the error and the state of the reading there.
 fn follow(
-    tracker: &mut Tracker,
+    watched: &mut Watched,
     wanted: impl Fn(&Segment<'_>) -> bool,
     filled: Receiver<Batch>,
     give_back: Sender<Batch>,
@@ -127,9 +127,9 @@ fn follow(
     let mut done = Vec::with_capacity(GIVEN_BACK);
     for batch in filled {
         for segment in batch.segments().filter(|segment| wanted(segment)) {
-            tracker.take(&segment);
+            watched.take(&segment);
         }
-        if let Some(full) = tracker.full(batch.progress.totals.packets) {
+        if let Some(full) = watched.tracker.full(batch.progress.totals.packets) {
             return Some((full, batch.progress));
         }
         done.push(batch);

@@ -168,7 +168,7 @@ impl Series {
             self.add(segment, peer, Kind::Block, low, high);
         }
         let count = stream.rtt.summary.count;
-        if count > self.rtts[peer] {
+        if count > self.rtts[peer] && segment.timed {
             self.rtts[peer] = count;
             self.add(segment, peer, Kind::Rtt, 0, stream.last_rtt() as i64);
         }

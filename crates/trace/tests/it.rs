@@ -3,6 +3,7 @@
 mod accecn;
 mod common;
 mod files;
+mod links;
 mod pairing;
 mod rack;
 mod rules;

@@ -298,6 +298,8 @@ fn memory_does_not_grow_with_packets() {
         tracker.take(&ecnlab_trace::Segment {
             number: n.into(),
             time: u64::from(n) * 1_000_000,
+            timed: true,
+            device: 0,
             interface: 0,
             key,
             from_low,

@@ -233,6 +233,35 @@ fn an_ipv4_length_of_zero_stands_for_what_is_there() {
     assert_eq!(length(0, 19).unwrap_err().to_string(), "the IPv4 header has an invalid total length, 19");
 }
 
+#[test]
+fn a_length_of_zero_stands_for_the_length_on_the_wire() {
+    let bytes = changed(&[(2, 0), (3, 0)]);
+    let length =
+        |wire_len| IpPacket::parse_cut(&bytes, wire_len).map(|packet| (packet.payload_len, packet.payload.len()));
+    assert_eq!([20, 24, 70_020].map(length), [Ok((4, 4)), Ok((4, 4)), Ok((70_000, 4))]);
+    assert_eq!(length(1 << 25).unwrap_err().to_string(), "the IP header has an invalid length, 33554412");
+    // A length in the header always counts.
+    let announced = changed(&[(2, 0), (3, 24)]);
+    assert_eq!(IpPacket::parse_cut(&announced, 9000).unwrap().payload_len, 4);
+}
+
+#[test]
+fn a_jumbogram_has_its_length_in_an_option() {
+    // RFC 2675 §2: option 0xc2 with four bytes, here behind two bytes and a byte of padding.
+    let jumbo = |option: u8, len: u32, wire_len: usize| {
+        let mut payload = vec![6, 1, 1, 0, 0, option, 4];
+        payload.extend(len.to_be_bytes());
+        payload.extend([0; 5 + 20]);
+        let mut bytes = ipv6(0, &payload);
+        (bytes[4], bytes[5]) = (0, 0);
+        IpPacket::parse_cut(&bytes, wire_len).map(|packet| packet.payload_len)
+    };
+    assert_eq!(jumbo(0xc2, 180_016, 76), Ok(180_000));
+    // Without the option, or with a length that RFC 2675 §3 forbids, the length on the wire counts.
+    assert_eq!([jumbo(0x05, 180_016, 9056), jumbo(0xc2, 5016, 9056)], [Ok(9000); 2]);
+    assert!(jumbo(0xc2, 1 << 25, 9056).is_err());
+}
+
 /// An IPv6 packet of `payload`, whose next header is `next`.
 fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x60, 0, 0, 0, 0, payload.len() as u8, next, 64];

@@ -27,6 +27,8 @@ def one_line(text: str) -> str:
 
 def json_safe(document: str) -> str:
     """Return the same JSON with invisible characters as JSON escapes."""
+    if document.isascii() and "\x7f" not in document:
+        return document  # JSON itself escapes all other control characters of ASCII
     return _UNSEEN.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _utf16(found[0])), document)
 
 

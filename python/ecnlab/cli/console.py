@@ -67,9 +67,9 @@ def write_json(value: object) -> None:
 
 
 def write_json_parts(members: Iterable[tuple[str, object]]) -> None:
-    """Like `write_json` for an object with these ``members``; an iterator in a value yields the parts of one list.
+    """Like `write_json` for an object with these ``members``; an iterator in a value yields the parts of one list as JSON text.
 
-    Only one part is held in memory at a time.
+    A part has elements of the list with commas between them. Only one part is held in memory at a time.
     """
     before = "{"
     for name, value in members:
@@ -81,7 +81,7 @@ def write_json_parts(members: Iterable[tuple[str, object]]) -> None:
         opened = False
         for part in value:
             if part:
-                sys.stdout.write(("," if opened else "[") + _indented(part)[1:-3])
+                sys.stdout.write(("," if opened else "[") + json_safe(part))
                 opened = True
         sys.stdout.write("\n ]" if opened else "[]")
     sys.stdout.write("\n}\n")

@@ -11,7 +11,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.threads import interruptible
 from ecnlab.base.types import Standard
 from ecnlab.cli import console
-from ecnlab.cli.codes import BAD_INPUT
+from ecnlab.cli.codes import BAD_INPUT, NO
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.folder.atomic import write_named
@@ -48,10 +48,12 @@ KINDS: Final = {
     "icmp": "ICMP",
     "other_ip": "other IP",
     "other": "not IP",
+    "tunnelled": "in tunnels",
     "fragments": "fragments",
     "cut": "truncated within their headers",
     "malformed": "malformed",
     "unknown_link": "of an unknown link type",
+    "untimed": "without a time",
     "back_in_time": "with an earlier timestamp than a packet before them",
 }
 """Names in the summary of the packet counts in ``Trace.totals``."""
@@ -60,6 +62,11 @@ KINDS: Final = {
 @click.command()
 @click.argument("file", type=File)
 @click.option("--filter", "filter_", help="Read only packets that match, such as 'host 10.0.0.1 and not port 22'.")
+@click.option(
+    "--decapsulate",
+    metavar="TUNNELS",
+    help="Open tunnels over UDP: 'vxlan', 'geneve' or both with a comma; ':PORT' for another port. Others are always opened.",
+)
 @click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Show only the connection with this number.")
 @click.option(
     "--standard",
@@ -94,6 +101,7 @@ KINDS: Final = {
 def trace(
     file: Path,
     filter_: str | None,
+    decapsulate: str | None,
     connection: int | None,
     standard: Standard,
     against: Path | None,
@@ -107,8 +115,10 @@ def trace(
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their use of ECN."""
     rows = ALL if every else rows
     _spare_inputs([file, *([against] if against else [])], html, parquet)
-    whole = interruptible(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
-    result = whole if connection is None else whole.only(connection)
+    whole = interruptible(
+        lambda: analyse(file, filter=filter_, standard=standard, memory=memory, decapsulate=decapsulate)
+    )
+    result = whole if connection is None or whole.absence else whole.only(connection)
     between = interruptible(lambda: compared(file, against)) if against else {}
     if parquet:
         result.save(parquet)
@@ -117,16 +127,23 @@ def trace(
 
         write_named(html, capture_page(whole, connection).encode())
     if as_json:
-        tables = [(name, (part.to_dicts() for part in result.parts(name))) for name in TABLES]
+        tables = [(name, result.json_rows(name)) for name in TABLES]
         more = [(name, table.to_dicts()) for name, table in between.items()]
-        console.write_json_parts([("totals", result.totals), ("damage", result.damage), *tables, *more])
+        warnings = [*result.warnings, *([result.absence] if result.absence else [])]
+        head = [("totals", result.totals), ("damage", result.damage), ("warnings", warnings)]
+        console.write_json_parts([*head, *tables, *more])
     else:
         _show_trace(result, rows)
         for name, table in between.items():
             console.write_frame(table, BETWEEN[name], rows)
+    console.warn(result.warnings)
+    if result.absence:
+        console.complain(f"{file}: {result.absence}")
     if result.damage:
         console.complain(result.damage)
         raise SystemExit(BAD_INPUT)
+    if result.absence:
+        raise SystemExit(NO)
 
 
 def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
@@ -142,6 +159,8 @@ def _show_trace(result: Trace, rows: int) -> None:
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
     console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")
+    if result.absence:
+        return
     glimpse = result.glimpse(rows)
     all_, count = glimpse["connections"]
     sent, ends = glimpse["directions"]

@@ -22,6 +22,7 @@ from ecnlab.base.types import Standard
 from ecnlab.engines.frames import frames
 from ecnlab.folder.tables import write_table
 from ecnlab.folder.verified import refuse_damaged_capture
+from ecnlab.trace.findings import absence, doubts
 from ecnlab.trace.memory import for_connections
 
 AT_A_TIME: Final = 4096
@@ -41,6 +42,7 @@ class Trace:
         filter: str | None,  # noqa: A002
         standard: Standard,
         chosen: range | None = None,
+        decapsulate: str | None = None,
     ) -> None:
         self.path = path
         """The capture; "-" for standard input."""
@@ -52,6 +54,10 @@ class Trace:
         """The text whose rules were checked."""
         self.filter = filter
         """Which packets were wanted; None for all."""
+        self.decapsulate = decapsulate
+        """The tunnels over UDP that were opened; None for none."""
+        self.warnings: list[str] = doubts(self.totals, found.copies(), found.untimed())
+        """Sentences about times and packets of the capture that make numbers wrong."""
         self._found = found
         self._chosen = range(len(found)) if chosen is None else chosen
 
@@ -62,6 +68,11 @@ class Trace:
     def tables(self) -> dict[str, pl.DataFrame]:
         """Every table by name. Tables are built on first use and need about 1.3 kB per connection."""
         return self._tables(self._chosen)
+
+    @property
+    def absence(self) -> str | None:
+        """Why there is no TCP connection, and what to do next; None if there are some."""
+        return None if len(self._found) else absence(self.totals, self._found.unread(), self.filter)
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -88,7 +99,8 @@ class Trace:
         if connection not in self._chosen:
             count = len(self._found)
             raise EcnlabError(f"there is no connection {connection}: the capture has {count}, from 0")
-        return Trace(self.path, self._found, self.filter, self.standard, range(connection, connection + 1))
+        chosen = range(connection, connection + 1)
+        return Trace(self.path, self._found, self.filter, self.standard, chosen, self.decapsulate)
 
     def largest(self) -> int | None:
         """The number of the connection with the most packets; None if there is no connection."""
@@ -126,19 +138,15 @@ class Trace:
             "violations": (self._tables(breaking)["violations"].head(rows), broken),
         }
 
-    def parts(self, name: str) -> Iterator[pl.DataFrame]:
-        """The table ``name`` in parts, for captures whose tables do not fit the memory. Violations are one part."""
-        starts = range(self._chosen.start, max(self._chosen.stop, self._chosen.start + 1), AT_A_TIME)
-        made = (
-            frames({name: self._found.tables(start, min(start + AT_A_TIME, self._chosen.stop))[name]})[name]
-            for start in starts
-        )
-        if name == "interfaces":
-            yield next(made)
-        elif name == "violations":
-            yield pl.concat(made).sort("packet", maintain_order=True)
-        else:
-            yield from made
+    def json_rows(self, name: str) -> Iterator[str]:
+        """The rows of table ``name`` as JSON objects with commas between them, in parts.
+
+        A part has the rows of `AT_A_TIME` connections. Violations, which are sorted by packet, are one part.
+        """
+        first, end = self._chosen.start, self._chosen.stop
+        step = max(end - first, 1) if name in ("violations", "interfaces") else AT_A_TIME
+        for start in range(first, max(end, first + 1), step):
+            yield self._found.json(name, start, min(start + step, end))
 
     def _tables(self, numbers: Iterable[int]) -> dict[str, pl.DataFrame]:
         if isinstance(numbers, range):
@@ -158,7 +166,9 @@ class Trace:
         """
         if str(self.path) == "-":
             raise EcnlabError("standard input cannot be read twice: write it to a file first")
-        columns, _ = _core.trace_series(self.path, connection, filter=self.filter, most=most)
+        columns, _ = _core.trace_series(
+            self.path, connection, filter=self.filter, most=most, decapsulate=self.decapsulate
+        )
         return frames({"series": columns})["series"]
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
@@ -176,22 +186,31 @@ def trace(
     filter: str | None = None,  # noqa: A002
     standard: Standard = "rfc3168",
     memory: int | None = None,
+    decapsulate: str | None = None,
 ) -> Trace:
     """Analyse the capture ``path``: pcap or pcapng, also compressed; "-" is standard input.
 
     ``filter`` chooses packets (``"host 10.0.0.1 and not port 22"``), ``standard`` the text whose rules are checked:
     "rfc3168", "rfc2481", "rfc8257" (DCTCP) or "rfc9331" (L4S). ``memory`` is how many bytes its connections may take, by default three quarters of what the
-    machine has available.
+    machine has available. ``decapsulate`` opens tunnels over UDP: "vxlan", "geneve", "vxlan:8472" (another port), or a list
+    with commas.
 
-    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read, FolderError if
+    A capture without TCP connections is returned like others: its tables are empty, and ``absence`` says why.
+
+    Raises TraceFailure if it is no capture, ``filter`` or ``decapsulate`` cannot be understood, or the filter names an interface
+    that the capture does not have; OSError if it cannot be read, FolderError if
     it is of a stored run or sweep, and not as it was written. One that is cut off or damaged, or whose connections take more
     than ``memory``, is analysed up to there, and ``damage`` says where.
     """
     refuse_damaged_capture(Path(path))
     found = _core.trace(
-        Path(path), filter=filter, standard=standard, memory=for_connections() if memory is None else memory
+        Path(path),
+        filter=filter,
+        standard=standard,
+        memory=for_connections() if memory is None else memory,
+        decapsulate=decapsulate,
     )
-    return Trace(Path(path), found, filter, standard)
+    return Trace(Path(path), found, filter, standard, decapsulate=decapsulate)
 
 
 def compared(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> dict[str, pl.DataFrame]:

@@ -75,6 +75,9 @@ def _answer(capture: Trace, connections: int, broken: int) -> str:
     rule = f"a rule of {capture.standard.replace('rfc', 'RFC ')}" if broken else ""
     said = f"{found} {rule}" if broken else f"no packet breaks a rule of {capture.standard.replace('rfc', 'RFC ')}"
     damage = f" The capture is damaged: {capture.damage}." if capture.damage else ""
+    damage += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in capture.warnings)
+    if capture.absence:
+        return f"{capture.absence[0].upper()}{capture.absence[1:]}.{damage}"
     return f"{connections:,} TCP connections in {packets:,} packets; {said}.{damage}"
 
 
@@ -142,7 +145,7 @@ def _section(capture: Trace, number_: int, *, folds: bool) -> Section:
     only = capture.only(number_)
     (about,), directions = only.connections.to_dicts(), only.directions.to_dicts()
     # A series begins with its connection; the graphs of all connections share the time of the capture.
-    rows = capture.series(number_, most=MOST).with_columns(pl.col("time_s") + about["start_s"])
+    rows = capture.series(number_, most=MOST).with_columns(pl.col("time_s") + (about["start_s"] or 0.0))
     violations = only.violations
     intro = (
         f"{about['opener']} to {about['responder']}: {about['packets']:,} packets in {number(about['duration_s'])} s, "

@@ -7,9 +7,9 @@ use crate::rules::Standard;
 /// Describes everything that an analysis has found.
 fn described(mut analysis: Analysis) -> String {
     analysis.tracker.finish();
-    let Analysis { tracker, totals, interfaces, damage } = analysis;
+    let Analysis { tracker, totals, interfaces, damage, twice, untimed } = analysis;
     let connections: Vec<String> = tracker.connections().map(|connection| format!("{connection:?}")).collect();
-    format!("{totals:?} {interfaces:?} {damage:?} {connections:#?}")
+    format!("{totals:?} {interfaces:?} {damage:?} {twice:?} {untimed:?} {connections:#?}")
 }
 
 /// Compares the results of one thread and of two, with a memory limit in bytes; returns them.
@@ -17,8 +17,8 @@ fn compared(bytes: &[u8], limit: u64) -> String {
     let open = || Capture::new(Input::new(Box::new(Cursor::new(bytes.to_owned()))).unwrap()).unwrap();
     let tracker = || Tracker::new(Standard::Rfc3168).within(limit);
     let wanted = |segment: &Segment<'_>| segment.number % 7 != 3;
-    let one = described(alone(open(), tracker(), wanted));
-    assert!(one == described(pipeline::analyse(open(), tracker(), wanted)), "limit {limit}: {one}");
+    let one = described(alone(open(), Watched::new(tracker()), wanted));
+    assert!(one == described(pipeline::analyse(open(), Watched::new(tracker()), wanted)), "limit {limit}: {one}");
     one
 }
 

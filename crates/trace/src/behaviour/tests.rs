@@ -13,6 +13,8 @@ fn packet(ms: u64, from_low: bool) -> Segment<'static> {
     let [low, high] = [1, 2].map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
     Segment {
         number: ms,
+        timed: true,
+        device: 0,
         time: ms * MS,
         interface: 0,
         key: Key::new((low, 5001), (high, 49152)).0,

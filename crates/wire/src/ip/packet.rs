@@ -40,26 +40,39 @@ pub struct IpPacket<'a> {
     pub payload: &'a [u8],
 }
 
+/// Maximum length in bytes of a packet whose length field is zero: far above any segment that a host passes to its
+/// network card (Linux: GSO_MAX_SIZE, 512 KB).
+const LONGEST: usize = 1 << 24;
+
 impl<'a> IpPacket<'a> {
-    /// Parses an IP packet of either version, skipping its options or extension headers.
+    /// Parses a complete IP packet of either version, skipping its options or extension headers.
     ///
     /// # Errors
     /// If the bytes are not an IP packet or end inside its headers.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<IpPacket<'a>, WireError> {
+        IpPacket::parse_cut(bytes, bytes.len())
+    }
+
+    /// Parses the first bytes of an IP packet of `wire_len` bytes. `wire_len` counts if the length field is zero: the
+    /// packet is captured before segmentation offload, or is longer than 65535 bytes.
+    ///
+    /// # Errors
+    /// If the bytes are not an IP packet or end inside its headers.
+    #[inline]
+    pub fn parse_cut(bytes: &'a [u8], wire_len: usize) -> Result<IpPacket<'a>, WireError> {
         match bytes.first().map(|b| b >> 4) {
-            Some(6) => IpPacket::parse_v6(bytes),
-            _ => IpPacket::parse_v4(bytes),
+            Some(6) => IpPacket::parse_v6(bytes, wire_len),
+            _ => IpPacket::parse_v4(bytes, wire_len),
         }
     }
 
     #[inline]
-    fn parse_v4(bytes: &'a [u8]) -> Result<IpPacket<'a>, WireError> {
+    fn parse_v4(bytes: &'a [u8], wire_len: usize) -> Result<IpPacket<'a>, WireError> {
         let (header, rest) = Ipv4Header::parse(bytes)?;
         let announced = match header.payload_len() {
             Some(len) => len,
-            // The length field is zero before segmentation offload: the captured length counts.
-            None if header.total_len == 0 => rest.len(),
+            None if header.total_len == 0 => unannounced(rest, wire_len, header.len())?,
             None => {
                 let value = header.total_len.into();
                 return Err(WireError::Field { header: "IPv4", field: "total length", value });
@@ -84,9 +97,13 @@ impl<'a> IpPacket<'a> {
     }
 
     #[inline(never)]
-    fn parse_v6(bytes: &'a [u8]) -> Result<IpPacket<'a>, WireError> {
+    fn parse_v6(bytes: &'a [u8], wire_len: usize) -> Result<IpPacket<'a>, WireError> {
         let (header, rest) = Ipv6Header::parse(bytes)?;
-        let announced = if header.payload_len == 0 { rest.len() } else { usize::from(header.payload_len) };
+        let announced = match (header.payload_len, header.jumbo_len(rest)) {
+            (0, Some(len)) => bounded(len as usize)?,
+            (0, None) => unannounced(rest, wire_len, Ipv6Header::LEN)?,
+            (len, _) => usize::from(len),
+        };
         let mut payload = &rest[..rest.len().min(announced)];
         let (mut protocol, mut fragment, mut skipped) = (header.next_header, None, 0);
         while let Some((extension, behind)) = Extension::parse(protocol, payload)? {
@@ -112,4 +129,15 @@ impl<'a> IpPacket<'a> {
             payload,
         })
     }
+}
+
+/// Returns the payload bytes of a packet whose length field is zero: `wire_len` without `header` bytes, at least those
+/// captured.
+#[cold]
+fn unannounced(captured: &[u8], wire_len: usize, header: usize) -> Result<usize, WireError> {
+    bounded(wire_len.saturating_sub(header).max(captured.len()))
+}
+
+fn bounded(len: usize) -> Result<usize, WireError> {
+    if len <= LONGEST { Ok(len) } else { Err(WireError::Field { header: "IP", field: "length", value: len as u32 }) }
 }

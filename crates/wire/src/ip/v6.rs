@@ -7,6 +7,9 @@ use crate::error::{WireError, split, take};
 use crate::ip::protocol;
 
 const HEADER: &str = "IPv6";
+/// Options of a hop-by-hop header: one byte of padding (RFC 8200 §4.2), the length of a jumbogram (RFC 2675 §2).
+const PAD1: u8 = 0;
+const JUMBO: u8 = 0xc2;
 
 /// An IPv6 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +66,20 @@ impl Ipv6Header {
         Ok((header, rest))
     }
 
+    /// Bytes after this header according to the jumbo payload option (RFC 2675 §2) of a hop-by-hop header that begins
+    /// `rest`; `None` without the option, or if the option's length is at most 65535, which RFC 2675 forbids.
+    pub fn jumbo_len(&self, rest: &[u8]) -> Option<u32> {
+        if self.payload_len > 0 {
+            return None;
+        }
+        let Ok(Some((Extension::Other { kind: protocol::HOP_BY_HOP, body, .. }, _))) =
+            Extension::parse(self.next_header, rest)
+        else {
+            return None;
+        };
+        jumbo_option(body).filter(|&len| len > u32::from(u16::MAX))
+    }
+
     /// Appends the header.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let class = u32::from((self.dscp << 2) | self.ecn.bits());
@@ -71,6 +88,18 @@ impl Ipv6Header {
         out.extend([self.next_header, self.hop_limit]);
         out.extend(self.source.octets());
         out.extend(self.destination.octets());
+    }
+}
+
+/// Returns the value of the jumbo payload option among the options of a hop-by-hop header.
+fn jumbo_option(mut options: &[u8]) -> Option<u32> {
+    loop {
+        options = match *options {
+            [JUMBO, 4, a, b, c, d, ..] => return Some(u32::from_be_bytes([a, b, c, d])),
+            [PAD1, ref rest @ ..] => rest,
+            [_, len, ref rest @ ..] => rest.get(usize::from(len)..)?,
+            _ => return None,
+        };
     }
 }
 

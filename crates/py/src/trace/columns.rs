@@ -1,0 +1,257 @@
+//! The tables of an analysed capture.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use ecnlab_engine::Table;
+use ecnlab_trace::{Analysis, Connection, End, Marks, RULES, Standard, Summary, Violation, endpoint};
+
+/// A connection: its number, the connection, and whether all its packets have times.
+pub(super) type Numbered<'a> = (usize, Cow<'a, Connection>, bool);
+
+/// Returns `value`, or NaN if the connection has packets without times.
+fn if_timed(timed: bool, value: f64) -> f64 {
+    if timed { value } else { f64::NAN }
+}
+
+pub(crate) fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
+    let (mut places, mut all, mut codes) = (HashMap::new(), Vec::new(), Vec::with_capacity(values.len()));
+    for value in values {
+        codes.push(*places.entry(value).or_insert_with_key(|value| {
+            all.push(value.clone());
+            all.len() as u32 - 1
+        }));
+    }
+    t.text(name, codes, &all);
+}
+
+/// Adds a column of names, as indices into `all`.
+fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
+    texts(t, name, values.map(str::to_owned).collect());
+}
+
+pub(super) fn connections(all: &[Numbered<'_>], first: u64) -> Table {
+    let span = |c: &Connection| {
+        let times = c.ends.iter().filter_map(|end| end.times);
+        times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)))
+    };
+    let each = || all.iter().map(|(_, connection, _)| &**connection);
+    let timed = || all.iter().map(|(_, connection, timed)| (&**connection, *timed));
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut t = Table::new("connections");
+    t.u32("connection", all.iter().map(|(number, _, _)| *number as u32));
+    texts(&mut t, "opener", each().map(|c| endpoint(c.key.endpoints()[c.opener])).collect());
+    texts(&mut t, "responder", each().map(|c| endpoint(c.key.endpoints()[1 - c.opener])).collect());
+    t.f64("start_s", timed().map(|(c, timed)| if_timed(timed, seconds(span(c).0.saturating_sub(first)))));
+    t.f64("duration_s", timed().map(|(c, timed)| if_timed(timed, seconds(span(c).1.saturating_sub(span(c).0)))));
+    t.u64("first_packet", each().map(|c| c.packets.0));
+    t.u64("last_packet", each().map(|c| c.packets.1));
+    t.u64("packets", each().map(|c| c.ends.iter().map(|end| end.counts.packets).sum()));
+    t.bool("syn", each().map(|c| c.has_syn));
+    t.bool("syn_ack", each().map(|c| c.has_syn_ack));
+    t.bool("closed", each().map(|c| c.is_closed(0) && c.is_closed(1)));
+    chosen(&mut t, "ecn", each().map(|c| c.negotiation.name()));
+    t.bool("both_directions", each().map(|c| c.ends.iter().all(|end| end.counts.packets > 0)));
+    t.u64("violations", each().map(|c| c.ends.iter().map(broken).sum()));
+    t
+}
+
+fn broken(end: &End) -> u64 {
+    RULES.iter().map(|rule| u64::from(end.violations.count(*rule))).sum()
+}
+
+/// A direction: number of its connection, the connection, its sender's index in the key, and whether all packets of
+/// the connection have times.
+type Direction<'a> = (usize, &'a Connection, usize, bool);
+
+pub(super) fn directions(all: &[Numbered<'_>]) -> Table {
+    let each = all.iter().map(|(number, connection, timed)| (*number, &**connection, *timed));
+    let rows: Vec<Direction<'_>> =
+        each.flat_map(|(i, c, timed)| [(i, c, c.opener, timed), (i, c, 1 - c.opener, timed)]).collect();
+    let mut t = Table::new("directions");
+    t.u32("connection", rows.iter().map(|r| r.0 as u32));
+    texts(&mut t, "from", rows.iter().map(|r| endpoint(r.1.key.endpoints()[r.2])).collect());
+    texts(&mut t, "to", rows.iter().map(|r| endpoint(r.1.key.endpoints()[1 - r.2])).collect());
+    t.bool("from_opener", rows.iter().map(|r| r.2 == r.1.opener));
+    data_columns(&mut t, &rows);
+    retransmission_columns(&mut t, &rows);
+    window_columns(&mut t, &rows);
+    rtt_columns(&mut t, &rows);
+    ecn_columns(&mut t, &rows);
+    t
+}
+
+fn end<'a>(row: &Direction<'a>) -> &'a End {
+    &row.1.ends[row.2]
+}
+
+fn peer<'a>(row: &Direction<'a>) -> &'a End {
+    &row.1.ends[1 - row.2]
+}
+
+fn data_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("packets", count(|e| e.counts.packets));
+    t.u64("data_packets", count(|e| e.counts.data_packets));
+    t.u64("bytes", count(|e| e.counts.bytes));
+    t.u64("unique_bytes", count(|e| e.counts.unique_bytes));
+    t.u64("in_order_bytes", count(End::in_order_bytes));
+    t.u64("pure_acks", count(|e| e.counts.pure_acks));
+    t.u64("syn", count(|e| e.counts.syn));
+    t.u64("fin", count(|e| e.counts.fin));
+    t.u64("rst", count(|e| e.counts.rst));
+    t.u64("dropped", count(|e| e.counts.dropped));
+    t.u64("missing_bytes", count(|e| e.stream.counts.missing_bytes));
+    // As in tcptrace: over the life of the connection, not of the direction.
+    let per_second = |r: &Direction<'_>, bytes: u64| {
+        let times = r.1.ends.iter().filter_map(|end| end.times);
+        let (first, last) = times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)));
+        if_timed(r.3, bytes as f64 * 8e9 / last.saturating_sub(first) as f64)
+    };
+    t.f64("throughput_bps", rows.iter().map(|r| finite(per_second(r, end(r).counts.bytes))));
+    t.f64("goodput_bps", rows.iter().map(|r| finite(per_second(r, end(r).counts.unique_bytes))));
+}
+
+/// Replaces the infinity of a division by zero by NaN.
+fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::NAN }
+}
+
+fn retransmission_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("retransmits", count(|e| e.counts.retransmits));
+    t.u64("retransmitted_bytes", count(|e| e.counts.retransmitted_bytes));
+    t.u64("control_retransmits", count(|e| e.counts.control_retransmits));
+    let names =
+        ["retransmits_fast", "retransmits_sack", "retransmits_partial", "retransmits_timeout", "retransmits_tail"];
+    for (i, name) in names.into_iter().enumerate() {
+        t.u64(name, rows.iter().map(move |r| end(r).stream.counts.causes[i]));
+    }
+    t.u64("retransmits_spurious", count(|e| e.stream.counts.needless.max(e.stream.counts.dsacks)));
+    t.u64("retransmits_inferred_timeout", count(|e| e.counts.retransmits.saturating_sub(e.stream.counts.causes[0])));
+    t.u64("timeouts", count(|e| e.stream.counts.timeouts));
+    t.u64("recoveries", count(|e| e.stream.counts.recoveries));
+    t.u64("out_of_order", count(|e| e.counts.out_of_order));
+    t.u64("duplicate_acks", rows.iter().map(|r| peer(r).counts.duplicate_acks));
+    t.u64("probes", count(|e| e.counts.probes));
+    t.u64("keep_alives", count(|e| e.counts.keep_alives));
+}
+
+fn window_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    let windows = |f: fn((u64, u64)) -> u64| {
+        rows.iter().map(move |r| end(r).counts.windows.map_or(f64::NAN, |windows| f(windows) as f64))
+    };
+    t.f64("window_max", windows(|windows| windows.1));
+    t.f64("window_min", windows(|windows| windows.0));
+    t.u64("window_zero", count(|e| e.counts.window_zero));
+    t.u64("outstanding_max", count(|e| e.counts.flight_max));
+    let mean = |e: &End| e.counts.flight_sum as f64 / e.counts.data_packets as f64;
+    t.f64("outstanding_mean", rows.iter().map(|r| mean(end(r))));
+    t.u64("segment_max", count(|e| e.counts.largest.into()));
+    let option =
+        |f: fn(&ecnlab_wire::TcpOptions) -> f64| rows.iter().map(move |r| end(r).options.as_ref().map_or(f64::NAN, f));
+    t.f64("mss", option(|o| o.mss.map_or(f64::NAN, f64::from)));
+    t.f64("window_scale", option(|o| o.window_scale.map_or(f64::NAN, f64::from)));
+    t.bool("sack_permitted", rows.iter().map(|r| end(r).options.is_some_and(|o| o.sack_permitted)));
+    t.bool("timestamps", rows.iter().map(|r| end(r).options.is_some_and(|o| o.timestamps.is_some())));
+}
+
+fn rtt_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let known = |value: u64, of: &Summary| if of.count == 0 { f64::NAN } else { value as f64 / 1e9 };
+    let rtt = |r: &Direction<'_>| if r.3 { end(r).stream.rtt.summary } else { Summary::default() };
+    t.u64("rtt_samples", rows.iter().map(|r| rtt(r).count));
+    t.f64("rtt_min_s", rows.iter().map(|r| known(rtt(r).min, &rtt(r))));
+    t.f64("rtt_mean_s", rows.iter().map(|r| rtt(r).mean() / 1e9));
+    for (name, q) in [("rtt_p50_s", 0.5), ("rtt_p95_s", 0.95), ("rtt_p99_s", 0.99)] {
+        t.f64(name, rows.iter().map(move |r| if_timed(r.3, end(r).stream.rtt.quantile(q) / 1e9)));
+    }
+    t.f64("rtt_max_s", rows.iter().map(|r| known(rtt(r).max, &rtt(r))));
+}
+
+fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("not_ect", count(|e| e.ecn.counts.codepoints[0]));
+    t.u64("ect1", count(|e| e.ecn.counts.codepoints[1]));
+    t.u64("ect0", count(|e| e.ecn.counts.codepoints[2]));
+    t.u64("ce", count(|e| e.ecn.counts.codepoints[3]));
+    t.u64("ece_sent", count(|e| e.ecn.counts.ece));
+    t.u64("ece_received", rows.iter().map(|r| peer(r).ecn.counts.ece));
+    t.u64("ece_unheard", rows.iter().map(|r| peer(r).counts.ece_unheard));
+    t.u64("cwr_sent", count(|e| e.ecn.counts.cwr));
+    t.u64("congestion_episodes", count(|e| e.ecn.counts.episodes));
+    t.u64("ecn_reductions", count(|e| e.ecn.counts.reductions));
+    let checked = |e: &End| match e.ecn.echo_checked() {
+        Some(true) => "yes",
+        Some(false) => "cannot tell",
+        None => "no ECE",
+    };
+    chosen(t, "ece_checked", rows.iter().map(|r| checked(end(r))));
+    let mean = |f: fn(&End) -> Summary| rows.iter().map(move |r| if_timed(r.3, f(end(r)).mean() / 1e9));
+    t.f64("ce_to_ece_mean_s", mean(|e| e.ecn.counts.ce_to_ece));
+    t.f64("ece_to_cwr_mean_s", mean(|e| e.ecn.counts.ece_to_cwr));
+    t.f64("ece_to_reduction_mean_s", mean(|e| e.ecn.counts.ece_to_reduction));
+    mark_columns(t, rows);
+    t.u64("violations", count(broken));
+}
+
+/// Adds the marks reported by counting feedback: NaN without it.
+fn mark_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let share = |r: &Direction<'_>| {
+        let [_, ect1, ect0, ce] = end(r).ecn.counts.codepoints;
+        finite(ce as f64 / (ect0 + ect1 + ce) as f64)
+    };
+    t.f64("ce_share", rows.iter().map(share));
+    let told = |f: fn(&Marks) -> f64| {
+        rows.iter().map(move |r| r.1.marks(r.2).filter(|m| m.packets + m.rounds > 0).map_or(f64::NAN, f))
+    };
+    t.f64("marks_told", told(|marks| marks.packets as f64));
+    t.f64("marked_bytes_told", told(|marks| marks.bytes as f64));
+    t.f64("marks_per_rtt", told(|marks| finite(marks.in_rounds as f64 / marks.rounds as f64)));
+    t.f64("alpha", told(|marks| if marks.rounds > 0 { marks.alpha } else { f64::NAN }));
+}
+
+/// A violation: the number of its connection, the end that broke the rule, and its time if all packets of the connection
+/// have times.
+pub(super) struct Broken {
+    connection: usize,
+    by: (IpAddr, u16),
+    violation: Violation,
+    timed: bool,
+}
+
+/// The listed violations of a connection.
+pub(super) fn broken_by(&(number, ref connection, timed): &Numbered<'_>) -> Vec<Broken> {
+    let mut found = Vec::new();
+    for (end, by) in connection.ends.iter().zip(connection.key.endpoints()) {
+        let listed = end.violations.list().iter();
+        found.extend(listed.map(|&violation| Broken { connection: number, by, violation, timed }));
+    }
+    found
+}
+
+pub(super) fn violations(mut rows: Vec<Broken>, first: u64, standard: Standard) -> Table {
+    rows.retain(|row| row.violation.rule.section(standard).is_some());
+    rows.sort_by_key(|row| row.violation.packet);
+    let rule = || rows.iter().map(|row| row.violation.rule);
+    let time = |row: &Broken| if_timed(row.timed, row.violation.time.saturating_sub(first) as f64 / 1e9);
+    let mut t = Table::new("violations");
+    t.u64("packet", rows.iter().map(|row| row.violation.packet));
+    t.f64("time_s", rows.iter().map(time));
+    t.u32("connection", rows.iter().map(|row| row.connection as u32));
+    texts(&mut t, "by", rows.iter().map(|row| endpoint(row.by)).collect());
+    chosen(&mut t, "rule", rule().map(|rule| rule.name()));
+    chosen(&mut t, "section", rule().map(|rule| rule.section(standard).unwrap_or_default()));
+    chosen(&mut t, "says", rule().map(|rule| rule.says()));
+    t
+}
+
+pub(super) fn interfaces(found: &Analysis) -> Table {
+    let all = &found.interfaces;
+    let mut t = Table::new("interfaces");
+    t.u32("interface", 0..all.len() as u32);
+    texts(&mut t, "name", all.iter().map(|i| i.name.clone().unwrap_or_default()).collect());
+    t.u32("link_type", all.iter().map(|i| i.link_type.into()));
+    t
+}
