@@ -157,11 +157,11 @@ NOTHING = {
 def test_a_capture_without_tcp_tells_what_it_has_and_what_to_do(cli, tmp_path, kind):
     link, frames, expected = NOTHING[kind]
     path = pcap(tmp_path / "x.pcap", list(enumerate(frames)), link=link)
-    told = cli("trace", path)
-    assert told.returncode == 1
+    told, code = cli("trace", path), 1 if frames else 0
+    assert told.returncode == code
     assert [text for text in expected if text not in told.stderr] == []
     assert "connections" not in told.stdout
-    found = analysed(cli, path, code=1)
+    found = analysed(cli, path, code=code)
     assert found["connections"] == [] and expected[0] in found["warnings"][0]
     assert ecnlab.trace(path).absence == found["warnings"][0]
 

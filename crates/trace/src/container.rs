@@ -92,7 +92,11 @@ impl Scale {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
-    Pcap { scale: u32 },
+    /// Nanoseconds of a unit of time, and bytes of the header of each packet.
+    Pcap {
+        scale: u32,
+        head: usize,
+    },
     Pcapng,
 }
 
@@ -144,10 +148,13 @@ impl Reader {
         };
         // The magic number gives byte order and time resolution of a pcap file.
         let (big, format) = match *magic {
-            [0xd4, 0xc3, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1_000 }),
-            [0xa1, 0xb2, 0xc3, 0xd4] => (true, Format::Pcap { scale: 1_000 }),
-            [0x4d, 0x3c, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1 }),
-            [0xa1, 0xb2, 0x3c, 0x4d] => (true, Format::Pcap { scale: 1 }),
+            [0xd4, 0xc3, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1_000, head: 16 }),
+            [0xa1, 0xb2, 0xc3, 0xd4] => (true, Format::Pcap { scale: 1_000, head: 16 }),
+            [0x4d, 0x3c, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1, head: 16 }),
+            [0xa1, 0xb2, 0x3c, 0x4d] => (true, Format::Pcap { scale: 1, head: 16 }),
+            // "Modified" pcap of old Linux tools: interface, protocol and packet type follow the lengths.
+            [0x34, 0xcd, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1_000, head: 24 }),
+            [0xa1, 0xb2, 0xcd, 0x34] => (true, Format::Pcap { scale: 1_000, head: 24 }),
             [0x0a, 0x0d, 0x0d, 0x0a] => (false, Format::Pcapng),
             [a, b, c, d] => {
                 let seen = format!("begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}");
@@ -178,7 +185,7 @@ impl Reader {
     pub fn read(&mut self) -> Result<Option<Record<'_>>, TraceError> {
         self.input.take(std::mem::take(&mut self.taken));
         match self.format {
-            Format::Pcap { scale } => self.pcap_record(scale),
+            Format::Pcap { scale, head } => self.pcap_record(scale, head),
             Format::Pcapng => self.pcapng_record(),
         }
     }
@@ -193,15 +200,15 @@ impl Reader {
     }
 
     #[inline]
-    fn pcap_record(&mut self, scale: u32) -> Result<Option<Record<'_>>, TraceError> {
-        let kept = match self.buffered_record() {
+    fn pcap_record(&mut self, scale: u32, head: usize) -> Result<Option<Record<'_>>, TraceError> {
+        let kept = match self.buffered_record(head) {
             Some(kept) => kept,
-            None => match self.whole_record()? {
+            None => match self.whole_record(head)? {
                 Some(kept) => kept,
                 None => return Ok(None),
             },
         };
-        let (big, len) = (self.big, 16 + kept);
+        let (big, len) = (self.big, head + kept);
         let record = &self.input.buffered()[..len];
         let (seconds, part, original_len) = (u32_at(record, 0, big), u32_at(record, 4, big), u32_at(record, 12, big));
         self.number += 1;
@@ -213,7 +220,7 @@ impl Reader {
             interface: 0,
             device: 0,
             link_type: self.interfaces[0].link_type,
-            bytes: &record[16..],
+            bytes: &record[head..],
             original_len,
             dropped: false,
         }))
@@ -221,22 +228,22 @@ impl Reader {
 
     /// Captured length of the next packet if it is completely buffered, as almost all are.
     #[inline]
-    fn buffered_record(&self) -> Option<usize> {
+    fn buffered_record(&self, head: usize) -> Option<usize> {
         let bytes = self.input.buffered();
         let kept = u32_at(bytes.first_chunk::<16>()?, 8, self.big) as usize;
-        (kept <= MOST && 16 + kept <= bytes.len()).then_some(kept)
+        (kept <= MOST && head + kept <= bytes.len()).then_some(kept)
     }
 
     /// Buffers the next packet; returns its captured length, `None` at the end of the file.
     #[inline(never)]
-    fn whole_record(&mut self) -> Result<Option<usize>, TraceError> {
+    fn whole_record(&mut self, head: usize) -> Result<Option<usize>, TraceError> {
         let big = self.big;
         if self.at_end()? {
             return Ok(None);
         }
-        let kept = u32_at(self.whole(16, "a packet header")?, 8, big);
+        let kept = u32_at(self.whole(head, "a packet header")?, 8, big);
         self.check_len(kept, "a packet of")?;
-        self.whole(16 + kept as usize, "a packet")?;
+        self.whole(head + kept as usize, "a packet")?;
         Ok(Some(kept as usize))
     }
 

@@ -50,6 +50,31 @@ fn pcap_of_either_byte_order_and_resolution() {
 }
 
 #[test]
+fn modified_pcap_with_a_longer_packet_header() {
+    for big in [false, true] {
+        let file = pcap(big, false, 101, |packet| [&[0; 8], packet].concat());
+        let (mut modified, word) = (file.clone(), |at: usize| {
+            let bytes: [u8; 4] = file[at..at + 4].try_into().unwrap();
+            if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+        });
+        let set = |file: &mut Vec<u8>, at: usize, value: u32| {
+            let bytes = if big { value.to_be_bytes() } else { value.to_le_bytes() };
+            file[at..at + 4].copy_from_slice(&bytes);
+        };
+        set(&mut modified, 0, 0xa1b2_cd34);
+        // The eight bytes before each packet belong to its header, not to its length.
+        let mut at = 24;
+        while at < file.len() {
+            let len = word(at + 8);
+            set(&mut modified, at + 8, len - 8);
+            set(&mut modified, at + 12, len - 8);
+            at += 16 + len as usize;
+        }
+        assert_read(modified);
+    }
+}
+
+#[test]
 fn every_link_type() {
     let ethernet = |kind: &[u8]| [&[0; 12], kind].concat();
     let heads: [(u32, Vec<u8>); 9] = [

@@ -142,7 +142,7 @@ def trace(
     if result.damage:
         console.complain(result.damage)
         raise SystemExit(BAD_INPUT)
-    if result.absence:
+    if result.absence and result.totals["packets"]:
         raise SystemExit(NO)
 
 
