@@ -1,24 +1,36 @@
-//! The receiver with `delayed_ack = "linux-7"`: the differences that Linux's delayed ACKs ([`super::quickack`]) and
-//! SACK compression ([`super::compression`]) make to a receiver with a fixed delay.
+//! The receiver as in Linux 7: with `delayed_ack = "linux-7"` the differences that Linux's delayed ACKs
+//! ([`super::quickack`]) and SACK compression ([`super::compression`]) make to a receiver with a fixed delay, with
+//! `receive_window = "linux-7"` the window announced ([`super::growth`]).
 
 use ecnlab_base::Time;
 use ecnlab_wire::Segment;
 
 use super::Receiver;
-use super::growth::Echo;
+use super::growth::{Echo, Growth, Taken};
 use super::quickack::Brought;
-use crate::config::{Config, DelayedAck};
+use crate::config::{Config, DelayedAck, ReceiveWindow};
 use crate::rto::Rto;
+
+/// The window announced last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Announced {
+    /// Its size in bytes (rcv_wnd).
+    window: u64,
+    /// Its right edge (rcv_wup + rcv_wnd), which never moves back.
+    pub edge: u64,
+}
+
+impl Announced {
+    /// The window of the SYN, if the window follows Linux 7.
+    pub fn new(config: &Config) -> Option<Announced> {
+        let window = Growth::new(config).first_window();
+        config.receive_window.is_linux7().then_some(Announced { window, edge: 1 + window })
+    }
+}
 
 impl DelayedAck {
     fn is_linux7(self) -> bool {
         self == DelayedAck::Linux7
-    }
-
-    /// Whether the receiver processes the header of each data segment before the data ([`Receiver::note_header`],
-    /// [`Receiver::note_read`]).
-    pub fn reads_headers(self) -> bool {
-        self.is_linux7()
     }
 
     /// Whether CWR clears marks whose ACK is delayed (tcp_ecn_accept_cwr).
@@ -27,27 +39,107 @@ impl DelayedAck {
     }
 }
 
+impl Config {
+    /// Whether the receiver processes the header of each data segment before the data ([`Receiver::note_header`]), and
+    /// what the application reads ([`Receiver::note_read`]).
+    pub(crate) fn reads_headers(&self) -> bool {
+        self.delayed_ack.is_linux7() || self.receive_window.is_linux7()
+    }
+}
+
+impl ReceiveWindow {
+    fn is_linux7(self) -> bool {
+        self == ReceiveWindow::Linux7
+    }
+}
+
 impl Receiver {
+    /// Sets whether each segment has timestamps, once the peer's SYN has come.
+    pub fn permit_timestamps(&mut self, permitted: bool, config: &Config) {
+        self.growth.with_timestamps(permitted, config);
+    }
+
+    /// Called when the connection is established.
+    pub fn establish(&mut self, now: Time) {
+        if let Some(announced) = self.announced {
+            self.growth.establish(announced.window, now);
+        }
+    }
+
+    /// tcp_select_window: the window to announce in bytes. The right edge never moves back.
+    pub(super) fn window_linux7(&mut self, syn: bool) -> u64 {
+        let Some(Announced { window: last, edge }) = self.announced else { return self.buffer };
+        let window = if syn {
+            self.growth.first_window()
+        } else {
+            let (window, scarce) = self.growth.select(self.growth.memory(self.held.as_slice()), self.shift, last);
+            let current = edge.saturating_sub(self.next);
+            let window = if window < current { current.next_multiple_of(1 << self.shift) } else { window };
+            self.quick_ack.on_window(window, scarce);
+            window
+        };
+        self.announced = Some(Announced { window, edge: self.next.max(1) + window });
+        window
+    }
+
     /// Called before an acceptable segment is processed. `echo` is the timestamp that it echoes, `cwr` whether its
     /// sender has reduced the window.
     pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
         if segment.len > 0 {
-            self.quick_ack.on_header(segment, echo, cwr);
+            self.quick_ack.on_header(cwr);
+            self.growth.sample(echo, segment.len);
         }
     }
 
-    /// Called after a segment is processed, when the application has read all data in order.
+    /// Called after the application has read all data in order.
     #[cold]
     pub fn note_read(&mut self, now: Time) {
-        self.quick_ack.on_read(self.next, now);
+        if self.announced.is_some() {
+            self.growth.read(self.next, self.early(), now);
+        }
     }
 
-    /// Processes a segment for which RFC 5681 §4.2 requires an immediate ACK. Returns whether SACK compression delays
-    /// the ACK.
+    /// End of the data held above holes; zero without any.
+    fn early(&self) -> u64 {
+        self.held.as_slice().last().map_or(0, |range| range.end)
+    }
+
+    /// Memory of the data held above holes in bytes.
+    pub(super) fn held_linux7(&self) -> u64 {
+        if self.announced.is_some() { self.growth.memory(self.held.as_slice()) } else { 0 }
+    }
+
+    /// Opens the window for a segment that was just processed; data above holes took `held` bytes of memory before.
+    /// Returns whether it opened.
+    #[inline]
+    pub(super) fn opens_linux7(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
+        let Some(Announced { window, .. }) = self.announced else { return false };
+        segment.len > 0 && brought != Brought::Nothing && self.grow(segment, brought, held, window, now)
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, segment: &Segment, brought: Brought, held: u64, announced: u64, now: Time) -> bool {
+        let in_order = brought == Brought::InOrder;
+        self.growth.measure(segment.len);
+        if in_order {
+            let end = (self.offset(segment.seq) + i64::from(segment.len)).clamp(0, self.next as i64);
+            self.growth.time_window(end as u64, announced, now);
+        }
+        let opened =
+            (in_order || self.compression.sack) && self.growth.opens(Taken { len: segment.len, in_order, held });
+        if !in_order {
+            self.growth.hold(self.next, self.early());
+        }
+        opened
+    }
+
+    /// Processes a segment for which RFC 5681 §4.2 requires an immediate ACK; `opened` states whether it opened the
+    /// window. Returns whether SACK compression delays the ACK.
     pub(super) fn compresses_linux7(
         &mut self,
         segment: &Segment,
         brought: Brought,
+        opened: bool,
         config: &Config,
         rto: &Rto,
         now: Time,
@@ -55,7 +147,7 @@ impl Receiver {
         if !config.delayed_ack.is_linux7() || segment.len == 0 {
             return false;
         }
-        let delayed = !self.quick_ack.on_data(segment, brought, config, rto, now).is_zero();
+        let delayed = !self.quick_ack.on_data(segment, brought, opened, config, rto, now).is_zero();
         if !delayed || brought != Brought::Early {
             return false;
         }
