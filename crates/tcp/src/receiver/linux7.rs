@@ -11,20 +11,22 @@ use super::quickack::Brought;
 use crate::config::{Config, DelayedAck, ReceiveWindow};
 use crate::rto::Rto;
 
-/// The window announced last.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Announced {
-    /// Its size in bytes (rcv_wnd).
-    window: u64,
+/// The window announced as in Linux 7.
+#[derive(Clone, Debug)]
+pub(super) struct Linux7Window {
+    pub growth: Growth,
+    /// Size of the window announced last, in bytes (rcv_wnd).
+    announced: u64,
     /// Its right edge (rcv_wup + rcv_wnd), which never moves back.
     pub edge: u64,
 }
 
-impl Announced {
-    /// The window of the SYN, if the window follows Linux 7.
-    pub fn new(config: &Config) -> Option<Announced> {
-        let window = Growth::new(config).first_window();
-        config.receive_window.is_linux7().then_some(Announced { window, edge: 1 + window })
+impl Linux7Window {
+    /// The window of the SYN, if `config` asks for it.
+    pub fn new(config: &Config) -> Option<Box<Linux7Window>> {
+        let growth = config.receive_window.is_linux7().then(|| Growth::new(config))?;
+        let announced = growth.first_window();
+        Some(Box::new(Linux7Window { growth, announced, edge: 1 + announced }))
     }
 }
 
@@ -56,30 +58,32 @@ impl ReceiveWindow {
 impl Receiver {
     /// Sets whether each segment has timestamps, once the peer's SYN has come.
     pub fn permit_timestamps(&mut self, permitted: bool, config: &Config) {
-        self.growth.with_timestamps(permitted, config);
+        if let Some(grown) = &mut self.grown {
+            grown.growth.with_timestamps(permitted, config);
+        }
     }
 
     /// Called when the connection is established.
     pub fn establish(&mut self, now: Time) {
-        if let Some(announced) = self.announced {
-            self.growth.establish(announced.window, now);
+        if let Some(grown) = &mut self.grown {
+            grown.growth.establish(grown.announced, now);
         }
     }
 
     /// tcp_select_window: the window to announce in bytes. The right edge never moves back.
     pub(super) fn window_linux7(&mut self, syn: bool) -> u64 {
-        let Some(Announced { window: last, edge }) = self.announced else { return self.buffer };
-        let window = if syn {
-            self.growth.first_window()
+        let Some(Linux7Window { growth, announced, edge }) = self.grown.as_deref_mut() else { return self.buffer };
+        *announced = if syn {
+            growth.first_window()
         } else {
-            let (window, scarce) = self.growth.select(self.growth.memory(self.held.as_slice()), self.shift, last);
+            let (window, scarce) = growth.select(growth.memory(self.held.as_slice()), self.shift, *announced);
             let current = edge.saturating_sub(self.next);
             let window = if window < current { current.next_multiple_of(1 << self.shift) } else { window };
             self.quick_ack.on_window(window, scarce);
             window
         };
-        self.announced = Some(Announced { window, edge: self.next.max(1) + window });
-        window
+        *edge = self.next.max(1) + *announced;
+        *announced
     }
 
     /// Called before an acceptable segment is processed. `echo` is the timestamp that it echoes, `cwr` whether its
@@ -87,15 +91,18 @@ impl Receiver {
     pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
         if segment.len > 0 {
             self.quick_ack.on_header(cwr);
-            self.growth.sample(echo, segment.len);
+            if let Some(grown) = &mut self.grown {
+                grown.growth.sample(echo, segment.len);
+            }
         }
     }
 
     /// Called after the application has read all data in order.
     #[cold]
     pub fn note_read(&mut self, now: Time) {
-        if self.announced.is_some() {
-            self.growth.read(self.next, self.early(), now);
+        let early = self.early();
+        if let Some(grown) = &mut self.grown {
+            grown.growth.read(self.next, early, now);
         }
     }
 
@@ -106,29 +113,29 @@ impl Receiver {
 
     /// Memory of the data held above holes in bytes.
     pub(super) fn held_linux7(&self) -> u64 {
-        if self.announced.is_some() { self.growth.memory(self.held.as_slice()) } else { 0 }
+        self.grown.as_ref().map_or(0, |grown| grown.growth.memory(self.held.as_slice()))
     }
 
     /// Opens the window for a segment that was just processed; data above holes took `held` bytes of memory before.
     /// Returns whether it opened.
     #[inline]
     pub(super) fn opens_linux7(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
-        let Some(Announced { window, .. }) = self.announced else { return false };
-        segment.len > 0 && brought != Brought::Nothing && self.grow(segment, brought, held, window, now)
+        self.grown.is_some() && segment.len > 0 && brought != Brought::Nothing && self.grow(segment, brought, held, now)
     }
 
     #[inline(never)]
-    fn grow(&mut self, segment: &Segment, brought: Brought, held: u64, announced: u64, now: Time) -> bool {
+    fn grow(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
+        let (next, early, sack) = (self.next, self.early(), self.compression.sack);
+        let end = (self.offset(segment.seq) + i64::from(segment.len)).clamp(0, next as i64) as u64;
+        let Some(Linux7Window { growth, announced, .. }) = self.grown.as_deref_mut() else { return false };
         let in_order = brought == Brought::InOrder;
-        self.growth.measure(segment.len);
+        growth.measure(segment.len);
         if in_order {
-            let end = (self.offset(segment.seq) + i64::from(segment.len)).clamp(0, self.next as i64);
-            self.growth.time_window(end as u64, announced, now);
+            growth.time_window(end, *announced, now);
         }
-        let opened =
-            (in_order || self.compression.sack) && self.growth.opens(Taken { len: segment.len, in_order, held });
+        let opened = (in_order || sack) && growth.opens(Taken { len: segment.len, in_order, held });
         if !in_order {
-            self.growth.hold(self.next, self.early());
+            growth.hold(next, early);
         }
         opened
     }

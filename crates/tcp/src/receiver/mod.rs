@@ -16,8 +16,7 @@ use crate::wheel;
 
 use compression::{BLOCKS_EXPECTED, Compression};
 pub(crate) use growth::Echo;
-use growth::Growth;
-use linux7::Announced;
+use linux7::Linux7Window;
 use linux20::Spacing;
 use quickack::{Brought, QuickAck};
 
@@ -67,9 +66,8 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     spacing: Spacing,
     quick_ack: QuickAck,
-    growth: Growth,
-    /// The window announced last; none if the whole buffer always is.
-    announced: Option<Announced>,
+    /// The window announced, if it follows Linux 7; otherwise the whole buffer always is.
+    grown: Option<Box<Linux7Window>>,
     compression: Compression,
 }
 
@@ -90,8 +88,7 @@ impl Receiver {
             fin: None,
             spacing: Spacing::default(),
             quick_ack: QuickAck::new(config),
-            growth: Growth::new(config),
-            announced: Announced::new(config),
+            grown: Linux7Window::new(config),
             compression: Compression::default(),
         }
     }
@@ -117,14 +114,14 @@ impl Receiver {
     pub fn window(&mut self, syn: bool) -> u16 {
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         let shift = if syn { 0 } else { self.shift };
-        let window = if self.announced.is_some() { self.window_linux7(syn) } else { self.buffer };
+        let window = if self.grown.is_some() { self.window_linux7(syn) } else { self.buffer };
         (window >> shift).min(65_535) as u16
     }
 
     /// The shift needed to announce the whole buffer (RFC 7323 §2.3).
     pub fn wanted_shift(&self) -> u8 {
-        match self.announced {
-            Some(_) => self.growth.shift(),
+        match &self.grown {
+            Some(grown) => grown.growth.shift(),
             None => (0..14).find(|shift| self.buffer >> shift <= 65_535).unwrap_or(14),
         }
     }
@@ -132,7 +129,7 @@ impl Receiver {
     /// Right edge of the window: the first offset that is not accepted.
     #[inline]
     fn edge(&self) -> u64 {
-        self.announced.map_or(self.next + self.buffer, |announced| announced.edge.max(self.next))
+        self.grown.as_ref().map_or(self.next + self.buffer, |grown| grown.edge.max(self.next))
     }
 
     /// Bytes of the peer's data delivered in order to the application.
