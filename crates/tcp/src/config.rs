@@ -27,6 +27,8 @@ pub struct Config {
     pub ack_headers: Headers,
     /// Receive buffer, which limits the window announced. Above 65535 bytes it needs `window_scaling` (RFC 7323 §2.2).
     pub receive_buffer: Bytes,
+    /// The window announced.
+    pub receive_window: ReceiveWindow,
     /// Offer and accept the window scale option (RFC 7323 §2.2).
     pub window_scaling: bool,
     /// Offer and accept timestamps (RFC 7323 §3.2).
@@ -156,6 +158,20 @@ pub enum Headers {
     Fixed(Bytes),
 }
 
+/// The window announced. The application reads at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiveWindow {
+    /// The whole `receive_buffer`, from the SYN on.
+    Fixed,
+    /// Linux 7. About 64 kB at first. Each segment opens the window by up to two segments. The buffer grows once per RTT
+    /// to what the application read in it, and with data above a hole, up to `receive_buffer` (tcp_rmem\[2\]); about 63 %
+    /// of it is window for full segments of 1448 bytes. Data above a hole takes part of it, but the right edge of the
+    /// window never moves back.
+    #[serde(rename = "linux-7")]
+    Linux7,
+}
+
 /// Delay of ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -166,8 +182,8 @@ pub enum DelayedAck {
     #[serde(rename = "linux-2.0")]
     Linux20,
     /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
-    /// retransmission by a sender with ECN; one with CWR; one for each segment that opens the receive window, which
-    /// grows up to `receive_buffer`; one for a segment that has PSH or is smaller than a full one, unless this endpoint
+    /// retransmission by a sender with ECN; one with CWR; one for each segment that opens a `receive_window` that
+    /// grows; one for a segment that has PSH or is smaller than a full one, unless this endpoint
     /// responds with data. Above a hole, with SACK, the fourth and later ACKs are delayed by up to 1 ms. Otherwise the
     /// delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms. `ecn_immediate_ack` has no
     /// effect.

@@ -6,7 +6,6 @@ use ecnlab_wire::{Flags, Segment, Timestamps};
 use crate::ecn::{Feedback, PacketKind, Scheme};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::Cx;
-use crate::receiver::Receiver;
 
 /// Segment size of a peer that announces none, in bytes (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u32 = 536;
@@ -33,8 +32,8 @@ impl Endpoint {
     }
 
     /// A SYN with the options of this endpoint, or a SYN-ACK with the options of both endpoints.
-    fn syn_segment(&self, flags: Flags) -> Segment {
-        let scale = self.config.window_scaling.then(|| Receiver::wanted_shift(self.config.receive_buffer.0));
+    fn syn_segment(&mut self, flags: Flags) -> Segment {
+        let scale = self.config.window_scaling.then(|| self.rx.wanted_shift());
         let answering = flags.contains(Flags::ACK);
         Segment {
             seq: self.tx.flight.seq(0),
@@ -128,9 +127,10 @@ impl Endpoint {
         self.rx.ts_recent = syn.timestamps.map_or(0, |ts| ts.value);
         self.sack &= syn.sack_permitted;
         self.rx.permit_sack(self.sack);
+        self.rx.permit_timestamps(self.timestamps, &self.config);
         if let Some(shift) = syn.window_scale.filter(|_| self.config.window_scaling) {
             self.rx.shift_agreed = true;
-            self.rx.shift = Receiver::wanted_shift(self.config.receive_buffer.0);
+            self.rx.shift = self.rx.wanted_shift();
             // RFC 7323 §2.3: a shift above 14 is replaced by 14.
             self.peer_shift = shift.min(14);
         }
@@ -150,6 +150,7 @@ impl Endpoint {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
         self.tx.establish(recovery, mss, echoed, &mut cx);
+        self.rx.establish(now);
         self.state = if self.tx.flight.closing { State::FinWait1 } else { State::Established };
     }
 

@@ -166,12 +166,12 @@ impl Endpoint {
     /// Passes a segment to the receiver.
     #[inline(always)]
     fn take_in(&mut self, segment: &Segment, flags: EcnFlags, now: Time) -> crate::receiver::Arrival {
-        let reads_headers = self.config.delayed_ack.reads_headers();
+        let (reads_headers, before) = (self.config.reads_headers(), self.rx.next);
         if reads_headers {
             self.note_header(segment, flags, now);
         }
         let arrival = self.rx.take(segment, &self.config, &self.tx.flight.timer.rto, now);
-        if reads_headers {
+        if reads_headers && self.rx.next > before {
             self.rx.note_read(now);
         }
         arrival

@@ -83,7 +83,8 @@ impl Endpoint {
     /// Sends an ACK of ACKs, without SACK blocks (RFC 9768 §3.2.2.5.1).
     pub(crate) fn send_ack_of_acks(&mut self, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
-        self.push(PacketKind::Ack, Segment { seq, flags: Flags::ACK, ..self.blank(now) }, out);
+        let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
+        self.push(PacketKind::Ack, segment, out);
     }
 
     /// Sends an RST with the sequence numbers and flags of `reset`.
@@ -93,7 +94,7 @@ impl Endpoint {
 
     /// The fields common to all segments after the handshake.
     #[inline(always)]
-    fn blank(&self, now: Time) -> Segment {
+    fn blank(&mut self, now: Time) -> Segment {
         Segment {
             ack: self.rx.ack(),
             window: self.rx.window(false),

@@ -30,6 +30,9 @@ PROFILE: Final = "profile"
 OFF: Final = {"off": Feedback(tcp_ecn=0, kernel="off")}
 """A TCP without ECN."""
 
+FIRST_BUFFER: Final = 131_072
+"""Bytes of the receive buffer at first (tcp_rmem[1])."""
+
 LEAST_MAX_RTO_MS: Final = 1000
 MOST_MAX_RTO_MS: Final = 120_000
 """The range of net.ipv4.tcp_rto_max_ms."""
@@ -97,7 +100,12 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     route = f"initcwnd {table['initial_window']} rto_min {_ms(path, 'min_rto', table, found)}ms"
     if table["ack_every"] == 1:
         route += " quickack 1"
-    return Tcp(name, sysctl, route, window.kernel, number(table["receive_buffer"]), number(table["mss"]))
+    # With a window that is not the kernel's, the socket has at least its limit.
+    buffer = number(table["receive_buffer"])
+    if table["receive_window"] == KERNEL:
+        sysctl["tcp_rmem"] = f"4096 {min(FIRST_BUFFER, buffer)} {buffer}"
+        buffer = 0
+    return Tcp(name, sysctl, route, window.kernel, buffer, number(table["mss"]))
 
 
 def _check_parameters(

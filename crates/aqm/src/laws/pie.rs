@@ -61,7 +61,9 @@ pub struct Params {
     /// Default false (Linux; RFC 8033 §4.3 has both).
     #[serde(default)]
     pub dq_rate_estimator: bool,
-    /// Up to this drop probability ECN-capable packets are marked, above it they are dropped. Default 0.1 (RFC 8033 §5.1, Linux).
+    /// Up to this drop probability ECN-capable packets are marked, above it they are dropped; with `rfc8033` only below it. 1 does
+    /// not mean that all are marked: `rfc8033` drops at p = 1, `linux` at p > 1, which its p reaches. Default 0.1 (RFC 8033 §5.1,
+    /// Linux).
     #[serde(default = "default_mark_ecnth")]
     pub mark_ecnth: f64,
     /// Only `rfc8033`: burst allowance. Default 150 ms (RFC 8033 §4.4).

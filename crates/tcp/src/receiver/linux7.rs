@@ -1,24 +1,38 @@
-//! The receiver with `delayed_ack = "linux-7"`: the differences that Linux's delayed ACKs ([`super::quickack`]) and
-//! SACK compression ([`super::compression`]) make to a receiver with a fixed delay.
+//! The receiver as in Linux 7: with `delayed_ack = "linux-7"` the differences that Linux's delayed ACKs
+//! ([`super::quickack`]) and SACK compression ([`super::compression`]) make to a receiver with a fixed delay, with
+//! `receive_window = "linux-7"` the window announced ([`super::growth`]).
 
 use ecnlab_base::Time;
 use ecnlab_wire::Segment;
 
 use super::Receiver;
-use super::growth::Echo;
+use super::growth::{Echo, Growth, Taken};
 use super::quickack::Brought;
-use crate::config::{Config, DelayedAck};
+use crate::config::{Config, DelayedAck, ReceiveWindow};
 use crate::rto::Rto;
+
+/// The window announced as in Linux 7.
+#[derive(Clone, Debug)]
+pub(super) struct Linux7Window {
+    pub growth: Growth,
+    /// Size of the window announced last, in bytes (rcv_wnd).
+    announced: u64,
+    /// Its right edge (rcv_wup + rcv_wnd), which never moves back.
+    pub edge: u64,
+}
+
+impl Linux7Window {
+    /// The window of the SYN, if `config` asks for it.
+    pub fn new(config: &Config) -> Option<Box<Linux7Window>> {
+        let growth = config.receive_window.is_linux7().then(|| Growth::new(config))?;
+        let announced = growth.first_window();
+        Some(Box::new(Linux7Window { growth, announced, edge: 1 + announced }))
+    }
+}
 
 impl DelayedAck {
     fn is_linux7(self) -> bool {
         self == DelayedAck::Linux7
-    }
-
-    /// Whether the receiver processes the header of each data segment before the data ([`Receiver::note_header`],
-    /// [`Receiver::note_read`]).
-    pub fn reads_headers(self) -> bool {
-        self.is_linux7()
     }
 
     /// Whether CWR clears marks whose ACK is delayed (tcp_ecn_accept_cwr).
@@ -27,27 +41,112 @@ impl DelayedAck {
     }
 }
 
+impl Config {
+    /// Whether the receiver processes the header of each data segment before the data ([`Receiver::note_header`]), and
+    /// what the application reads ([`Receiver::note_read`]).
+    pub(crate) fn reads_headers(&self) -> bool {
+        self.delayed_ack.is_linux7() || self.receive_window.is_linux7()
+    }
+}
+
+impl ReceiveWindow {
+    fn is_linux7(self) -> bool {
+        self == ReceiveWindow::Linux7
+    }
+}
+
 impl Receiver {
+    /// Sets whether each segment has timestamps, once the peer's SYN has come.
+    pub fn permit_timestamps(&mut self, permitted: bool, config: &Config) {
+        if let Some(grown) = &mut self.grown {
+            grown.growth.with_timestamps(permitted, config);
+        }
+    }
+
+    /// Called when the connection is established.
+    pub fn establish(&mut self, now: Time) {
+        if let Some(grown) = &mut self.grown {
+            grown.growth.establish(grown.announced, now);
+        }
+    }
+
+    /// tcp_select_window: the window to announce in bytes. The right edge never moves back.
+    pub(super) fn window_linux7(&mut self, syn: bool) -> u64 {
+        let Some(Linux7Window { growth, announced, edge }) = self.grown.as_deref_mut() else { return self.buffer };
+        *announced = if syn {
+            growth.first_window()
+        } else {
+            let (window, scarce) = growth.select(growth.memory(self.held.as_slice()), self.shift, *announced);
+            let current = edge.saturating_sub(self.next);
+            let window = if window < current { current.next_multiple_of(1 << self.shift) } else { window };
+            self.quick_ack.on_window(window, scarce);
+            window
+        };
+        *edge = self.next.max(1) + *announced;
+        *announced
+    }
+
     /// Called before an acceptable segment is processed. `echo` is the timestamp that it echoes, `cwr` whether its
     /// sender has reduced the window.
     pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
         if segment.len > 0 {
-            self.quick_ack.on_header(segment, echo, cwr);
+            self.quick_ack.on_header(cwr);
+            if let Some(grown) = &mut self.grown {
+                grown.growth.sample(echo, segment.len);
+            }
         }
     }
 
-    /// Called after a segment is processed, when the application has read all data in order.
+    /// Called after the application has read all data in order.
     #[cold]
     pub fn note_read(&mut self, now: Time) {
-        self.quick_ack.on_read(self.next, now);
+        let early = self.early();
+        if let Some(grown) = &mut self.grown {
+            grown.growth.read(self.next, early, now);
+        }
     }
 
-    /// Processes a segment for which RFC 5681 §4.2 requires an immediate ACK. Returns whether SACK compression delays
-    /// the ACK.
+    /// End of the data held above holes; zero without any.
+    fn early(&self) -> u64 {
+        self.held.as_slice().last().map_or(0, |range| range.end)
+    }
+
+    /// Memory of the data held above holes in bytes.
+    pub(super) fn held_linux7(&self) -> u64 {
+        self.grown.as_ref().map_or(0, |grown| grown.growth.memory(self.held.as_slice()))
+    }
+
+    /// Opens the window for a segment that was just processed; data above holes took `held` bytes of memory before.
+    /// Returns whether it opened.
+    #[inline]
+    pub(super) fn opens_linux7(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
+        self.grown.is_some() && segment.len > 0 && brought != Brought::Nothing && self.grow(segment, brought, held, now)
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
+        let (next, early, sack) = (self.next, self.early(), self.compression.sack);
+        let end = (self.offset(segment.seq) + i64::from(segment.len)).clamp(0, next as i64) as u64;
+        let Some(Linux7Window { growth, announced, .. }) = self.grown.as_deref_mut() else { return false };
+        let in_order = brought == Brought::InOrder;
+        growth.measure(segment.len);
+        if in_order {
+            growth.time_window(end, *announced, now);
+        }
+        let opened = (in_order || sack) && growth.opens(Taken { len: segment.len, in_order, held });
+        if !in_order {
+            growth.hold(next, early);
+        }
+        opened
+    }
+
+    /// Processes a segment for which RFC 5681 §4.2 requires an immediate ACK; `opened` states whether it opened the
+    /// window. Returns whether SACK compression delays the ACK.
     pub(super) fn compresses_linux7(
         &mut self,
         segment: &Segment,
         brought: Brought,
+        opened: bool,
         config: &Config,
         rto: &Rto,
         now: Time,
@@ -55,7 +154,7 @@ impl Receiver {
         if !config.delayed_ack.is_linux7() || segment.len == 0 {
             return false;
         }
-        let delayed = !self.quick_ack.on_data(segment, brought, config, rto, now).is_zero();
+        let delayed = !self.quick_ack.on_data(segment, brought, opened, config, rto, now).is_zero();
         if !delayed || brought != Brought::Early {
             return false;
         }

@@ -16,6 +16,7 @@ use crate::wheel;
 
 use compression::{BLOCKS_EXPECTED, Compression};
 pub(crate) use growth::Echo;
+use linux7::Linux7Window;
 use linux20::Spacing;
 use quickack::{Brought, QuickAck};
 
@@ -65,6 +66,8 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     spacing: Spacing,
     quick_ack: QuickAck,
+    /// The window announced, if it follows Linux 7; otherwise the whole buffer always is.
+    grown: Option<Box<Linux7Window>>,
     compression: Compression,
 }
 
@@ -85,6 +88,7 @@ impl Receiver {
             fin: None,
             spacing: Spacing::default(),
             quick_ack: QuickAck::new(config),
+            grown: Linux7Window::new(config),
             compression: Compression::default(),
         }
     }
@@ -106,15 +110,26 @@ impl Receiver {
     }
 
     /// The window field to send. The application reads at once, so that the whole buffer is always free.
-    pub fn window(&self, syn: bool) -> u16 {
+    #[inline]
+    pub fn window(&mut self, syn: bool) -> u16 {
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         let shift = if syn { 0 } else { self.shift };
-        (self.buffer >> shift).min(65_535) as u16
+        let window = if self.grown.is_some() { self.window_linux7(syn) } else { self.buffer };
+        (window >> shift).min(65_535) as u16
     }
 
     /// The shift needed to announce the whole buffer (RFC 7323 §2.3).
-    pub fn wanted_shift(buffer: u64) -> u8 {
-        (0..14).find(|shift| buffer >> shift <= 65_535).unwrap_or(14)
+    pub fn wanted_shift(&self) -> u8 {
+        match &self.grown {
+            Some(grown) => grown.growth.shift(),
+            None => (0..14).find(|shift| self.buffer >> shift <= 65_535).unwrap_or(14),
+        }
+    }
+
+    /// Right edge of the window: the first offset that is not accepted.
+    #[inline]
+    fn edge(&self) -> u64 {
+        self.grown.as_ref().map_or(self.next + self.buffer, |grown| grown.edge.max(self.next))
     }
 
     /// Bytes of the peer's data delivered in order to the application.
@@ -196,7 +211,7 @@ impl Receiver {
         let start = self.offset(segment.seq);
         let end = start + i64::from(segment.seq_len());
         let next = self.next as i64;
-        let edge = next + self.buffer as i64;
+        let edge = self.edge() as i64;
         if segment.seq_len() == 0 { (next..=edge).contains(&start) } else { start < edge && end > next }
     }
 
@@ -211,9 +226,10 @@ impl Receiver {
     pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
         let before = self.next;
         let had_gap = self.has_gap();
+        let held = if had_gap { self.held_linux7() } else { 0 };
         let len = u64::from(segment.len);
         let expected = segment.seq == self.ack() && !had_gap && !segment.flags.contains(Flags::FIN);
-        let new = if expected && len <= self.buffer {
+        let new = if expected && before + len <= self.edge() {
             self.next += len;
             len
         } else {
@@ -232,11 +248,13 @@ impl Receiver {
         if self.next == before || had_gap || new == 0 || segment.flags.contains(Flags::FIN) {
             let early = if self.next == before { Brought::Early } else { Brought::InOrder };
             let brought = if new == 0 { Brought::Nothing } else { early };
-            let waits = self.compresses_linux7(segment, brought, config, rto, now);
+            let opened = self.opens_linux7(segment, brought, held, now);
+            let waits = self.compresses_linux7(segment, brought, opened, config, rto, now);
             return arrival(if waits { AckDue::Delayed } else { AckDue::Now });
         }
         self.unacked += 1;
-        let delay = self.delay(segment, config, rto, now);
+        let opened = self.opens_linux7(segment, Brought::InOrder, 0, now);
+        let delay = self.delay(segment, opened, config, rto, now);
         if self.unacked >= config.ack_every || delay.is_zero() {
             return arrival(AckDue::Now);
         }
@@ -262,7 +280,7 @@ impl Receiver {
     #[inline(never)]
     fn take_trimmed(&mut self, segment: &Segment) -> u64 {
         let first = self.offset(segment.seq);
-        let edge = self.next + self.buffer;
+        let edge = self.edge();
         let data_end = (first + i64::from(segment.len)).clamp(0, edge as i64) as u64;
         let start = first.max(self.next as i64) as u64;
         let whole = data_end as i64 == first + i64::from(segment.len);
@@ -280,11 +298,11 @@ impl Receiver {
         new
     }
 
-    fn delay(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Dur {
+    fn delay(&mut self, segment: &Segment, opened: bool, config: &Config, rto: &Rto, now: Time) -> Dur {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
             DelayedAck::Fixed => longest,
-            DelayedAck::Linux7 => self.quick_ack.on_data(segment, Brought::InOrder, config, rto, now),
+            DelayedAck::Linux7 => self.quick_ack.on_data(segment, Brought::InOrder, opened, config, rto, now),
             DelayedAck::Linux20 => self.spacing.on_data(config, rto, now).min(longest),
         }
     }

@@ -4,7 +4,6 @@
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-use super::growth::{Echo, Growth};
 use crate::config::Config;
 use crate::rto::Rto;
 
@@ -52,7 +51,8 @@ pub(crate) struct QuickAck {
     pushed: bool,
     /// This endpoint has responded to data with data (pingpong).
     interactive: bool,
-    growth: Growth,
+    /// The window announced, in bytes (rcv_wnd).
+    window: u64,
 }
 
 impl QuickAck {
@@ -69,14 +69,24 @@ impl QuickAck {
             nearly_full: 0,
             pushed: false,
             interactive: false,
-            growth: Growth::new(config),
+            window: config.receive_buffer.0,
         }
     }
 
-    /// Processes a data segment. Returns the delay of its ACK; zero means at once.
+    /// Processes a data segment. `opened` states whether it opened the receive window. Returns the delay of its ACK; zero
+    /// means at once.
     #[inline(never)]
-    pub fn on_data(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> Dur {
+    pub fn on_data(
+        &mut self,
+        segment: &Segment,
+        what: Brought,
+        opened: bool,
+        config: &Config,
+        rto: &Rto,
+        now: Time,
+    ) -> Dur {
         let read = self.note(segment, what, config, rto, now);
+        self.left |= u64::from(opened);
         if self.left > 0 && !self.interactive {
             // tcp_dec_quickack_mode: the last quick ACK resets the delay to its minimum.
             self.left -= 1;
@@ -87,18 +97,19 @@ impl QuickAck {
     }
 
     /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window.
-    pub fn on_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
+    pub fn on_header(&mut self, cwr: bool) {
         // tcp_ecn_accept_cwr: the sender's window may be very small.
         self.now = cwr;
         self.marked &= !cwr;
-        if segment.len >= self.full {
-            self.growth.sample(echo);
-        }
     }
 
-    /// Called when the application has read `read` bytes in total.
-    pub fn on_read(&mut self, read: u64, now: Time) {
-        self.growth.read(read, now);
+    /// Called when `window` bytes are announced. `scarce` is true if more than half of the buffer is in use: then no
+    /// quick ACK is left (__tcp_select_window).
+    pub fn on_window(&mut self, window: u64, scarce: bool) {
+        self.window = window;
+        if scarce {
+            self.left = 0;
+        }
     }
 
     /// Updates the state for a data segment. Returns whether the application's read sends the ACK.
@@ -125,9 +136,6 @@ impl QuickAck {
                 self.enter(2, config);
             }
             _ => self.ect = true,
-        }
-        if self.growth.opens(segment.len) {
-            self.left |= 1;
         }
         read
     }
@@ -190,9 +198,9 @@ impl QuickAck {
         self.enter(MOST, config);
     }
 
-    /// tcp_incr_quickack: sets one quick ACK per two segments of buffer space, up to `most`.
+    /// tcp_incr_quickack: sets one quick ACK per two segments of the window, up to `most`.
     fn quicken(&mut self, most: u64, config: &Config) {
-        let room = match config.receive_buffer.0 / (2 * config.mss.0) {
+        let room = match self.window / (2 * config.mss.0) {
             0 => 2,
             room => room,
         };
@@ -320,7 +328,7 @@ mod tests {
         let rto = Rto::new(&config, 0);
         let mut end = QuickAck { left: 2, ..waiting(100) };
         let mut delay = || {
-            end.on_data(&data(100, Flags::ACK), Brought::Early, &config, &rto, at(1_000));
+            end.on_data(&data(100, Flags::ACK), Brought::Early, false, &config, &rto, at(1_000));
             end.delay
         };
         assert_eq!([delay(), delay()], [Dur::from_ms(100), Dur::from_ms(40)]);

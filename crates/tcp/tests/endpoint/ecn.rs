@@ -153,11 +153,11 @@ fn at_one_segment_the_timer_passes_before_the_next() {
     });
     let mut pair = bulk(&config);
     // The first segment is marked; its ACK is back at 200 ms. RTO: two samples of 100 ms give
-    // RTTVAR = 3/4·50 = 37.5, RTO = 100 + 150 = 250 ms.
+    // 4·RTTVAR = 4·3/4·50 = 150, less than 200, so RTO = 100 + 200 = 300 ms.
     pair.mark_data[0] = vec![1];
     pair.run_until(at_ms(2_000));
     let sent: Vec<_> = pair.log.iter().filter(|(_, from, s)| *from == 0 && s.len > 0).map(|(at, ..)| at.ms()).collect();
-    assert_eq!(sent[..2], [100, 200 + 250]);
+    assert_eq!(sent[..2], [100, 200 + 300]);
     let c = pair.ends[0].counters();
     assert_eq!((c.ecn_holds, c.timeouts, c.retransmits()), (1, 0, 0));
 }

@@ -111,10 +111,10 @@ fn a_timeout_goes_back_and_doubles() {
     pair.path.loss = 1.0;
     pair.write(0, 1_000);
     pair.run_until(ms(6_000));
-    // RTT samples: 100 ms for the SYN, then 140 with the delayed ACK: SRTT = 105, RTTVAR = 3/4·50 + 40/4 = 47.5,
-    // RTO = 295 ms; then 590, 1180, 2360.
+    // RTT samples: 100 ms for the SYN, then 140 with the delayed ACK: SRTT = 105, 4·RTTVAR = 3·50 + 40 = 190, less
+    // than 200: RTO = 305 ms; then 610, 1220, 2440.
     let t = data_times(&pair, 0);
-    assert_eq!(t[1..], [1_000, 1_295, 1_885, 3_065, 5_425]);
+    assert_eq!(t[1..], [1_000, 1_305, 1_915, 3_135, 5_575]);
     assert_eq!(pair.ends[0].counters().timeouts, 4);
     assert_eq!(pair.ends[0].sample().cwnd, 1_448);
 }

@@ -17,6 +17,9 @@ HEADERS_BYTES = 40.0
 TIMESTAMP_BYTES = 12.0
 """Bytes of the timestamps option as sent, with padding (RFC 7323 appendix A)."""
 
+LINUX_OVERHEAD_BYTES = 832.0
+"""Memory of a segment in Linux's receive buffer beyond its payload (skb->truesize), as in the simulator."""
+
 OFF = "off"
 """Feedback scheme of a TCP without ECN."""
 
@@ -76,8 +79,9 @@ class FlowClass:
 
     @property
     def max_window(self) -> float:
-        """Return the segments that fit into the receive buffer."""
-        return quantity(self.receiver["receive_buffer"]) / self.payload_bytes
+        """Return the segments of the largest window announced: with Linux's, the buffer also has their overhead."""
+        overhead = LINUX_OVERHEAD_BYTES if self.receiver["receive_window"] == "linux-7" else 0
+        return quantity(self.receiver["receive_buffer"]) / (self.payload_bytes + overhead)
 
     @property
     def per_ack(self) -> float:
