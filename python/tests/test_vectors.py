@@ -28,7 +28,7 @@ DIGESTS: dict[str, tuple[int, str]] = {
     "ecn-once-per-window": (1, "d6c26382b2d6f1a1"),
     "newreno-recovery": (1, "c678831ba4b0cc55"),
     "reno-growth": (1, "37920234e120b73f"),
-    "rto-backoff": (1, "84197f1cf78f4054"),
+    "rto-backoff": (2, "80381af8e7c6d059"),
     "step-marking": (1, "27aba35a5ed9635e"),
 }
 """Version of each vector, and the start of the SHA-256 of its events and its scenario."""
@@ -371,3 +371,15 @@ def test_the_page_lists_every_vector_and_every_field() -> None:
         assert row.endswith(f"| {', '.join(one.rfcs)} |")
         fields |= {key for event in events(one) for key in event} | {event.get("phase", "ack") for event in events(one)}
     assert [field for field in sorted(fields) if f"`{field}`" not in page] == []
+
+
+def test_changed_scenarios_are_sampled_as_often_as_their_events_need(cli, tmp_path):
+    fast, name = {"link.path.rate": "100 Mbps"}, "rto-backoff"
+    for out, more in (("chosen", []), ("set", ["--set", "sample=2 us"])):
+        told = cli(
+            "vectors", "export", name, "--out", out, "--format", "jsonl", "--set", "link.path.rate=100 Mbps", *more
+        )
+        assert told.returncode == 0, told.stderr
+    chosen, by_hand = ((tmp_path / out / f"{name}.jsonl").read_text().splitlines()[1:] for out in ("chosen", "set"))
+    assert chosen == by_hand
+    assert len(events(vector(name), fast)) == len(chosen)

@@ -37,7 +37,7 @@ def states(vector: Vector, result: Run) -> list[Event]:
     """Return the events `start`, `ack`, `timeout` and `send` of the vector's flow up to its last ACK.
 
     Sequence and acknowledgment numbers count from 0 at the first byte of data, times are nanoseconds since the SYN. Raises
-    EcnlabError if two events lie between two samples.
+    SampledSeldomError if two events lie between two samples.
     """
     rows = [row for row in records(result) if row["protocol"] == "tcp"]
     syns = [row["seq"] for row in rows if row["flags"] & SYN and row["from_sender"]]
@@ -125,6 +125,15 @@ class _Sent:
         return segment if fate is None else segment | {"fate": fate}
 
 
+class SampledSeldomError(EcnlabError):
+    """Two events lie between two samples, so that the first has no state of its own."""
+
+    def __init__(self, message: str, apart: int) -> None:
+        super().__init__(message)
+        self.apart = apart
+        """Time between the two events in nanoseconds, rounded down."""
+
+
 class _Samples:
     """The samples of the vector's only flow."""
 
@@ -133,14 +142,15 @@ class _Samples:
         self._columns = STATE | dict(vector.columns)
         self._rows = result.flow_series.select("time_s", *self._columns).to_dicts()
         self._times = [round(row["time_s"] * 1e12) for row in self._rows]
-        self._used = -1
+        self._used, self._last = -1, 0
 
     def after(self, time: int) -> Event:
         """Return the state in the first sample at or after ``time``, in picoseconds; empty behind the last sample."""
         at = bisect.bisect_left(self._times, time)
         if at == self._used:
-            raise EcnlabError(f"{self._name}: two events before the sample at {self._times[at]} ps: reduce `sample`")
-        self._used = at
+            message = f"{self._name}: two events before the sample at {self._times[at]} ps: reduce `sample`"
+            raise SampledSeldomError(message, nanoseconds(time - self._last))
+        self._used, self._last = at, time
         if at == len(self._rows):
             return {}
         row = self._rows[at]
