@@ -406,3 +406,16 @@ def test_a_table_that_is_gone_is_not_called_damaged(scenario, experiment, tmp_pa
         table.unlink()
         code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
         assert (code, "damaged" in err, "flows.parquet is missing" in err) == (2, False, True)
+
+
+def test_a_file_in_place_of_a_result_names_the_command(scenario, experiment, capsys, monkeypatch):
+    for file, verb in ((scenario, "run"), (experiment, "sweep")):
+        with pytest.raises(
+            FolderError, match=rf"not the folder of a result: `ecnlab {verb} .*`, in Python `ecnlab\.{verb}\("
+        ):
+            load(file)
+        code, _, err = called(capsys, monkeypatch, "show", file)
+        assert (code, f"ecnlab {verb}" in err) == (2, True)
+    (scenario.parent / "notes.txt").write_text("mine")
+    with pytest.raises(FolderError, match="is no folder: name the folder"):
+        load(scenario.parent / "notes.txt")
