@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
@@ -34,6 +34,8 @@ class Files:
         Raises FolderError if it is damaged, OSError if it cannot be read.
         """
         path = self.folder / name
+        if path.exists() and not path.is_file():
+            raise self.damage(name, "no file")
         try:
             digest = digests.of_file(path)
         except FileNotFoundError as error:
@@ -46,9 +48,13 @@ class Files:
         """Return whether the file ``name`` is as written, or unknown. Raises OSError."""
         return name not in self.digests or digests.of_file(self.folder / name) == self.digests[name]
 
-    def damage(self, name: str, what: str) -> FolderError:
+    def damage(self, name: str, what: Literal["missing", "no file", "damaged"]) -> FolderError:
         """Return the error that the file ``name`` is ``what``, with the remedy."""
-        how = "is missing" if what == "missing" else "is damaged (its digest is not the manifest's)"
+        how = {
+            "missing": "is missing",
+            "no file": "is damaged (it is a folder, a device or a pipe)",
+            "damaged": "is damaged (its digest is not the manifest's)",
+        }[what]
         return FolderError(f"{self.folder / name} {how}: `{self.remake}` makes it again")
 
     def damaged(self) -> list[FolderError]:
