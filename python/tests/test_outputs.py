@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from conftest import EXPERIMENT, SCENARIO, Cli
 from forked_cli import ForkedCli
+from small_paper import in_place_of_the_papers
 from test_score import scored
 
 import ecnlab
 from ecnlab import EcnlabError, FolderError, papers
+from ecnlab.agreement import means
 from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.scoring import read, store
 from ecnlab.vectors import vector
@@ -22,7 +24,7 @@ from ecnlab.vectors.export import export
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run, a sweep, both with captures, a card and vectors, and the files that they are of."""
+    """A folder with a result of every kind, and the files that they are of."""
     here = tmp_path_factory.mktemp("results")
     (here / "pipe.toml").write_text(SCENARIO + '\n[capture.pipe]\nlink = "pipe"\n')
     (here / "gain.toml").write_text(EXPERIMENT)
@@ -31,6 +33,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store(scored("droptail", here / "card", ["ecn"]), here / "card")
     for name in ("rto-backoff", "codel-control-law"):
         export(vector(name), here / "vectors")
+    with pytest.MonkeyPatch.context() as patch:
+        in_place_of_the_papers(here, SCENARIO, patch)
+        papers.reproduce_all(here / "papers-done", workers=2)
+        # The simulator stands in for the kernel, under its name.
+        real = means.sweep
+        patch.setattr(means, "sweep", lambda *args, engine, **named: real(*args, **named))
+        means.agree(here / "gain.toml", here / "agreement", replicates=2, workers=2)
     return here
 
 
@@ -71,7 +80,17 @@ FOLDERS = (
 )
 """Commands whose last option names a folder."""
 
-TARGETS = ("run/manifest.json", "sweep/tables/runs.parquet", "card/card.html", "vectors/rto-backoff.jsonl")
+TARGETS = (
+    "run/manifest.json",
+    "sweep/tables/runs.parquet",
+    "card/card.html",
+    "vectors/rto-backoff.jsonl",
+    "papers-done/small/report.html",
+    "agreement/agreement.html",
+)
+
+KINDS = ("run", "sweep", "card", "vectors", "papers-done", "agreement")
+"""Folders of `results`."""
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -94,18 +113,18 @@ def test_no_command_replaces_a_stored_folder(results: Path, cli_of: Cli) -> None
     (results / "other-gain.toml").write_text(EXPERIMENT.replace('"pipe.toml"', '"other.toml"'))
     before = hashes(results)
     for command in FOLDERS[3:]:
-        for folder in (one for one in ("run", "sweep", "card", "vectors") if one != command[0]):
+        for folder in (one for one in (*KINDS[:4], "papers-done/small", "agreement") if one != command[0]):
             ended = cli_of(*command, folder)
             assert ended.returncode == 2, (command, folder, ended.stdout, ended.stderr)
             assert folder in ended.stderr and "another" in ended.stderr
     for command in FOLDERS[:3]:
-        for folder in ("run", "sweep", "card", *(["vectors"] if command[0] != "vectors" else [])):
+        for folder in ("run", "sweep", "card", "agreement", *(["vectors"] if command[0] != "vectors" else [])):
             cli_of(*command, folder)
             after = hashes(results)
             assert {name: after[name] for name in before} == before, (command, folder)
             for name in after.keys() - before.keys():
                 (results / name).unlink()
-    for name in ("run", "sweep", "card", "vectors"):
+    for name in KINDS:
         assert cli_of("verify", name).returncode == 0
 
 
@@ -153,7 +172,7 @@ def test_a_foreign_manifest_protects_only_itself(tmp_path: Path) -> None:
         write_named(tmp_path / "manifest.json", b"x", (".json",))
 
 
-@pytest.mark.parametrize("kind", ["run", "sweep", "card", "vectors"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_verify_finds_a_flipped_bit_in_every_file(results: Path, kind: str, tmp_path: Path, cli) -> None:
     shutil.copytree(results / kind, tmp_path / kind)
     ours = [path for path in (tmp_path / kind).rglob("*") if path.is_file() and path.name != ".lock"]
