@@ -133,3 +133,28 @@ def _paper(where: Path) -> str:
     drawn = Drawn(runs.over_time(MadeUp("evolution", 1)), facts)
     tables = stored(where, read_published(PAPER), measured, GRID, drawn)
     return render(paper_page(PAPER, tables, rfc2884.PAPER))
+
+
+def long_names(where: Path) -> tuple[Path, Path]:
+    """A run with a capture, and a sweep, in which every name that a user chooses has 64 letters."""
+    scenario, experiment = SCENARIO.replace("weight = 0.002", "weight = 0.002\nquantiles = true"), EXPERIMENT
+    for name in ("server", "client", "r1", "r2", "pipe", "left", "right", "marked", "dropped"):
+        long = (name * 64)[:64]
+        for quoted, other in ((f'"{name}"', f'"{long}"'), (f".{name}]", f".{long}]"), (f"{name} = {{", f"{long} = {{")):
+            scenario, experiment = scenario.replace(quoted, other), experiment.replace(quoted, other)
+    for name, other in (("red", "q" * 64), ("ecn", "t" * 64), ("plain", "p" * 64)):
+        for word in ("queue", "tcp"):
+            scenario = scenario.replace(f'{word} = "{name}"', f'{word} = "{other}"').replace(
+                f"[{word}.{name}]", f"[{word}.{other}]"
+            )
+    experiment = experiment.replace("queue.red", f"queue.{'q' * 64}").replace("grid.max_p", f"grid.{'x' * 64}")
+    for name in ("arm.red", "arm.blind", "advantage", '"low"', '"high"'):
+        head, word = ("arm.", name[4:]) if name.startswith("arm.") else ("", name.strip('"'))
+        mark = '"' if name.startswith('"') else ""
+        experiment = experiment.replace(name, f"{mark}{head}{(word * 64)[:64]}{mark}")
+    (where / "pipe.toml").write_text(scenario)
+    (where / "gain.toml").write_text(experiment)
+    run = ecnlab.run(where / "pipe.toml", out=where / "run", overrides={"capture.c": {"link": ("pipe" * 64)[:64]}})
+    sweep = ecnlab.sweep(where / "gain.toml", out=where / "sweep", replicates=2, workers=2)
+    assert run.folder and sweep.folder
+    return run.folder, sweep.folder

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsed import EACH, FOREST, GAIN, LEVELS, POINTS, QUEUE, ROWS, TIMES, WINDOW, WINDOWS, write_pages
+from browsed import EACH, FOREST, GAIN, LEVELS, POINTS, QUEUE, ROWS, TIMES, WINDOW, WINDOWS, long_names, write_pages
 from browser import (
     A4,
     CONTRASTS,
@@ -39,6 +39,12 @@ from browser import (
 from conftest import mostly_slow
 from matplotlib.image import imread
 from playwright.sync_api import Locator, expect
+
+import ecnlab
+from ecnlab.report import render
+from ecnlab.runs.comparison_page import comparison_page
+from ecnlab.trace import trace
+from ecnlab.trace.page import capture_page
 
 __all__ = ["browser"]
 
@@ -135,6 +141,36 @@ def test_real_reports_are_within_the_limits(browser):
         on = opened(browser, file)
         assert_within_limits(on, file)
         assert_first_screen(on)
+
+
+def test_no_script_but_that_of_the_page_is_run(browser, files, tmp_path):
+    page = files["run"].read_text()
+    injected = "<script>document.documentElement.dataset.injected = 1</script><img src=x onerror=document.title=1>"
+    attacked = tmp_path / "attacked.html"
+    attacked.write_text(page.replace("</main>", f"{injected}</main>", 1))
+    on = opened(browser, attacked)
+    assert on.eval("document.documentElement.dataset.injected ?? null") is None
+    assert on.eval("document.title") != "1"
+    assert any("Content Security Policy" in message for message in on.messages)
+    on.page.locator("#theme").click()
+    assert on.eval("document.documentElement.dataset.theme") in ("light", "dark")
+
+
+def test_names_of_64_letters_fit_a_phone(browser, tmp_path):
+    run, sweep = long_names(tmp_path)
+    (capture,) = (run / "captures").iterdir()
+    pages = [ecnlab.load(one).report(tmp_path / f"{one.name}.html") for one in (run, sweep)]
+    (tmp_path / ("c" * 64)).mkdir()
+    capture = capture.rename(tmp_path / ("c" * 64) / ("d" * 64 + ".pcapng"))
+    pages.append(tmp_path / "capture.html")
+    pages[-1].write_text(capture_page(trace(capture)))
+    pages.append(tmp_path / "both.html")
+    pages[-1].write_text(render(comparison_page(run, run)))
+    for page in pages:
+        on = opened(browser, page, PHONE)
+        for unfold in ("0", OPEN_ALL):
+            on.eval(unfold)
+            assert on.eval("document.documentElement.scrollWidth") <= PHONE[0], (page.name, unfold)
 
 
 # --------------------------------------------------------------- without script

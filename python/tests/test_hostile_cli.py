@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from ecnlab import EcnlabError, FolderError, SpecError, load, run
 from ecnlab.base.safe_text import json_safe, visible
 from ecnlab.cli import main
 from ecnlab.folder.ecn_fallback import said, shown
+from ecnlab.folder.sealed_json import write_entries
 from ecnlab.folder.verified import verify
 from ecnlab.report.page import shown as in_html
 from ecnlab.runs.sweep import sweep
@@ -406,3 +408,98 @@ def test_a_table_that_is_gone_is_not_called_damaged(scenario, experiment, tmp_pa
         table.unlink()
         code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
         assert (code, "damaged" in err, "flows.parquet is missing" in err) == (2, False, True)
+
+
+def test_a_file_in_place_of_a_result_names_the_command(scenario, experiment, capsys, monkeypatch):
+    for file, verb in ((scenario, "run"), (experiment, "sweep")):
+        with pytest.raises(
+            FolderError, match=rf"not the folder of a result: `ecnlab {verb} .*`, in Python `ecnlab\.{verb}\("
+        ):
+            load(file)
+        code, _, err = called(capsys, monkeypatch, "show", file)
+        assert (code, f"ecnlab {verb}" in err) == (2, True)
+    (scenario.parent / "notes.txt").write_text("mine")
+    with pytest.raises(FolderError, match="is no folder: name the folder"):
+        load(scenario.parent / "notes.txt")
+
+
+TRACE = 'rate = { csv = "rate.csv" }'
+BOM = b"\xef\xbb\xbf"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(scenario, experiment, cli, tmp_path):
+    traced = SCENARIO.replace('rate = "2 Mbps"', TRACE)
+    (tmp_path / "rate.csv").write_bytes(BOM + b"time_s,rate_mbps\r\n0,2\r\n1,1\r\n")
+    (tmp_path / "down.trace").write_bytes(BOM + b"1\n2\n5\n")
+    scenario.write_bytes(BOM + traced.encode())
+    (tmp_path / "mahimahi.toml").write_text(traced.replace(TRACE, 'rate = { mahimahi = "down.trace" }'))
+    experiment.write_bytes(BOM + EXPERIMENT.encode())
+    ended = cli("check", scenario, "mahimahi.toml", experiment)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = read_scenario(scenario)
+    (tmp_path / "rate.csv").write_bytes(b"time_s,rate_mbps\n0,2\n1,1\n")
+    scenario.write_text(traced)
+    plain = read_scenario(scenario)
+    assert found.resolved["link"]["pipe"]["rate"].keys() == plain.resolved["link"]["pipe"]["rate"].keys()
+    (tmp_path / "layout.toml").write_bytes(BOM + b"[summary]\nstages = []\n")
+    run(scenario, out=tmp_path / "out")
+    assert cli("report", "out", "--layout", "layout.toml").returncode == 0
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_devices_are_no_files_of_a_report(scenario, cli, tmp_path, device):
+    run(scenario, out=tmp_path / "out")
+    for option in ("--layout", "--stages"):
+        ended = cli("report", "out", option, device)
+        assert ended.returncode == 2 and device in ended.stderr, ended.stderr
+    for option in ("-o", "--against"):
+        ended = cli("report", "out", option, device)
+        assert ended.returncode == 2 and device in ended.stderr, ended.stderr
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "captures/pipe.pcapng"])
+def test_a_device_in_place_of_a_stored_file_is_damage(scenario, cli, tmp_path, name):
+    run(scenario, out=tmp_path / "out", overrides={"capture.pipe": {"link": "pipe"}})
+    (tmp_path / "out" / name).unlink()
+    (tmp_path / "out" / name).symlink_to("/dev/zero")
+    ended = cli("verify", "out")
+    assert ended.returncode == 1 and f"{name} is damaged (it is a folder, a device or a pipe)" in ended.stderr
+    if name == "flows.parquet":
+        assert cli("show", "out").returncode == 2
+
+
+def test_a_full_disk_names_the_file_of_every_command(scenario, tmp_path, monkeypatch, capsys):
+    run(scenario, out=tmp_path / "out", overrides={"capture.pipe": {"link": "pipe"}})
+    capture = next((tmp_path / "out" / "captures").iterdir())
+
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.chdir(tmp_path)
+    for arguments, file in (
+        (("report", "out"), "out/report.html"),
+        (("report", "out", "-o", "x.html"), "x.html"),
+        (("report", "out", "--against", "out", "-o", "x.html"), "x.html"),
+        (("report", capture, "-o", "x.html"), "x.html"),
+        (("plot", "out", "queue", "-o", "x.csv"), "x.csv"),
+        (("trace", capture, "--html", "x.html"), "x.html"),
+        (("trace", capture, "--parquet", "tables"), "tables/connections.parquet"),
+        (("vectors", "export", "rto-backoff", "--out", "v"), "v/rto-backoff.jsonl"),
+        (("new", "--out", "x.toml"), "x.toml"),
+        (("examples", "copy", "dumbbell", "--out", "e"), "e/dumbbell.toml"),
+    ):
+        code, _, err = called(capsys, monkeypatch, *arguments)
+        assert (code, err.splitlines()[-1]) == (3, f"{file}: No space left on device"), arguments
+        assert not (tmp_path / file).exists()
+    experiment = tmp_path / "gain.toml"
+    experiment.write_text(EXPERIMENT)
+    code, _, err = called(capsys, monkeypatch, "sweep", experiment, "--out", "s")
+    assert (code, "s/manifest.json: No space left on device" in err) == (3, True)
+
+
+def test_a_full_disk_names_a_file_written_entry_by_entry(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="full") as raised:
+        write_entries(tmp_path / "specs.json", [("a", 1)])
+    assert raised.value.filename == str(tmp_path / "specs.json") and list(tmp_path.iterdir()) == []

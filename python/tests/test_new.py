@@ -104,3 +104,40 @@ def test_on_a_terminal_it_asks(tmp_path, monkeypatch) -> None:
     found = tomllib.loads((tmp_path / "scenario.toml").read_text())
     assert (found["link"]["bottleneck"]["rate"], found["duration"]) == ("1 Mbps", "5 s")
     assert (found["link"]["bottleneck"]["delay"], found["queue"]["bottleneck"]["discipline"]) == ("10 ms", "red")
+
+
+EXTREME = (
+    ("--duration", "1000000 h"),
+    ("--duration", "2400 h"),
+    ("--duration", "1 ps"),
+    ("--duration", "50 ms"),
+    ("--rate", "0.001 bps"),
+    ("--rate", "1 bps"),
+    ("--rate", "99999999999 Gbps"),
+    ("--rate", "9" * 400 + " Gbps"),
+    ("--rtt", "1 ps"),
+    ("--rtt", "7 h"),
+    ("--rtt", "1000 h"),
+    ("--queue", "nothing"),
+    ("--senders", "reno,reno"),
+    ("--senders", ""),
+)
+
+
+@pytest.mark.parametrize(("option", "value"), EXTREME, ids=lambda value: value[:20])
+def test_a_file_that_new_writes_is_accepted_by_check(cli, tmp_path, option, value) -> None:
+    done = cli("new", option, value, "--out", "x.toml")
+    if done.returncode == 0:
+        checked = cli("check", "x.toml")
+        assert checked.returncode == 0, checked.stderr
+    else:
+        assert done.returncode == 2 and done.stderr.startswith(option), done.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_buffer_beyond_the_memory_names_the_options(cli, tmp_path) -> None:
+    done = cli("new", "--rate", "10000 Gbps", "--rtt", "48 h", "--queue", "user-defined", "--out", "x.toml")
+    if done.returncode:
+        assert done.stderr.startswith("--r") and list(tmp_path.iterdir()) == []
+    else:
+        assert cli("check", "x.toml").returncode == 0

@@ -320,7 +320,7 @@ def test_what_is_missing_is_said_with_folder_kind_and_remedy(folder, tmp_path, a
 
 
 def test_another_ending_is_refused(run, tmp_path) -> None:
-    with pytest.raises(EcnlabError, match=r"x\.jpg: a figure ends with \.svg, \.pdf, \.png, \.csv"):
+    with pytest.raises(EcnlabError, match=r"x\.jpg: the name of this file must end with \.svg, \.pdf, \.png or \.csv"):
         run.plot.queue().save(tmp_path / "x.jpg")
 
 

@@ -265,6 +265,9 @@ def test_a_device_is_no_log_and_standard_input_may_be(tmp_path):
     assert (ended.returncode, ended.stderr.startswith("-:1: not JSON")) == (2, True)
 
 
-def test_a_device_to_which_nothing_can_be_written_is_named(tmp_path):
+def test_a_device_is_no_output(tmp_path):
     ended = done(tmp_path, "new", "--out", "/dev/full")
-    assert (ended.returncode, ended.stderr) == (3, "/dev/full: No space left on device\n")
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "/dev/full is a device or a pipe, not a file: choose another file\n",
+    )

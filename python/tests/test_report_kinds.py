@@ -112,7 +112,7 @@ def test_a_capture_is_reported_beside_itself_and_never_over_itself(cli, folder: 
     page = (tmp_path / f"{capture.name}.html").read_text()
     assert "2 TCP connections" in page and 'id="connection-0"' in page
     refused = cli("report", str(copy), "-o", str(copy))
-    assert refused.returncode == 2 and "which would be overwritten" in refused.stderr
+    assert refused.returncode == 2 and "must end with .html" in refused.stderr
     assert copy.read_bytes() == capture.read_bytes()
 
 

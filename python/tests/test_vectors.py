@@ -277,11 +277,12 @@ def test_the_command_line(cli, tmp_path: Path) -> None:
     assert [one["name"] for one in json.loads(cli("vectors", "list", "--json").stdout)] == list(names())
     assert cli("vectors", "export", "abe-reduction", "--out", "right").returncode == 0
     assert sorted(path.name for path in (tmp_path / "right").iterdir()) == [
-        f"abe-reduction.{suffix}" for suffix in ("jsonl", "pcapng", "qlog")
+        *(f"abe-reduction.{suffix}" for suffix in ("jsonl", "pcapng", "qlog")),
+        "files.json",
     ]
     mutated = ("--set", 'tcp.default.congestion={ kind = "abe", beta = 0.85 }')
     assert cli("vectors", "export", "abe-reduction", "--out", "wrong", "--format", "jsonl", *mutated).returncode == 0
-    assert [path.name for path in (tmp_path / "wrong").iterdir()] == ["abe-reduction.jsonl"]
+    assert sorted(path.name for path in (tmp_path / "wrong").iterdir()) == ["abe-reduction.jsonl", "files.json"]
     right, wrong = ("vectors", "check", "right/abe-reduction.jsonl"), ("vectors", "check", "wrong/abe-reduction.jsonl")
     assert (cli(*right).returncode, cli(*wrong).returncode) == (0, 1)
     said = cli(*wrong).stdout
@@ -327,7 +328,7 @@ def test_the_header_has_what_a_reader_needs(tmp_path: Path) -> None:
     assert [event["time_ns"] for event in rest] == sorted(event["time_ns"] for event in rest)
     assert all(isinstance(value, (int, str, bool, type(None))) for event in rest for value in event.values())
     assert "overrides" not in head
-    (path,) = export(vector("abe-reduction"), tmp_path, ["jsonl"], {"duration": "200 ms"})
+    (path,) = export(vector("abe-reduction"), tmp_path / "short", ["jsonl"], {"duration": "200 ms"})
     assert json.loads(path.read_text().splitlines()[0])["overrides"] == {"duration": "200 ms"}
 
 

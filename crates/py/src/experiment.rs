@@ -15,6 +15,7 @@ use pyo3::types::PyDict;
 use crate::errors::spec_error;
 use crate::json;
 use crate::scenario::Scenario;
+use crate::traces::without_byte_order_mark;
 use crate::userlaws::{Files, keep_interrupt};
 
 /// Maximum bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py. A device may have no end.
@@ -29,7 +30,7 @@ fn read_text(file: &Path) -> io::Result<String> {
     if length as u64 > LARGEST {
         return Err(io::Error::other("it has more than 64 MiB"));
     }
-    Ok(text)
+    Ok(without_byte_order_mark(text))
 }
 
 /// Returns the text of `file`. A FIFO may wait for its writer without end: an interrupt ends the wait, and leaves the

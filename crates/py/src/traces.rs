@@ -7,6 +7,14 @@ use std::path::Path;
 /// Maximum bytes of a trace: an hour of Mahimahi at 100 Mbit/s.
 const LARGEST: u64 = 256 << 20;
 
+/// Returns `text` without the byte order mark that spreadsheets and editors of Windows write at its start.
+pub fn without_byte_order_mark(mut text: String) -> String {
+    if text.starts_with('\u{feff}') {
+        text.replace_range(..'\u{feff}'.len_utf8(), "");
+    }
+    text
+}
+
 /// Reads a trace: its text and the SHA-256 of that in hexadecimal; or the problem and a remedy.
 pub fn read(path: &Path) -> Result<(String, String), String> {
     let shown = path.display();
@@ -24,5 +32,5 @@ pub fn read(path: &Path) -> Result<(String, String), String> {
     }
     let sha256 = ecnlab_scenario::hex_sha256(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8; write it as text"))?;
-    Ok((text, sha256))
+    Ok((without_byte_order_mark(text), sha256))
 }

@@ -25,10 +25,11 @@ from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS, refuse_unless_random
 from ecnlab.explain import LONGEST_S, explain
-from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.outputs import PAGE as PAGES
+from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json, write_json
-from ecnlab.folder.tables import read_table, write_table
-from ecnlab.folder.verified import read_files, write_files
+from ecnlab.folder.tables import read_table, table_bytes
+from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
@@ -57,6 +58,9 @@ PAGE: Final = "agreement.html"
 
 EXPLANATION: Final = "explanation.parquet"
 """The ranked differences in behaviour."""
+
+STORED: Final = "agreement"
+"""Value of `kind` in the ``files.json`` of an agreement."""
 
 RANKED: Final = 40
 """Most rows of a cell's differences in behaviour on the page."""
@@ -94,6 +98,7 @@ def agree(
     question = read_question(Path(file))
     question = question if replicates is None else question.with_replicates(replicates)
     folder.mkdir(parents=True, exist_ok=True)
+    refuse_other_kind(folder, STORED)
     _state(folder, margin)
     keep = ["queue_series", "flow_series"]
 
@@ -104,18 +109,18 @@ def agree(
 
     linux, simulator = answers(engine), answers(PACKETS)
     rows = compare(simulator, linux, margin)
-    write_table(folder / AGREEMENT, rows)
+    write_named(folder / AGREEMENT, table_bytes(rows), TABLE, own=folder)
     page = folder / PAGE
     ranked = explain(question, engine, explained, progress or (lambda _done, _all: None)) if explained else None
     names = ["margin.json", AGREEMENT, page.name]
     if ranked is not None:
-        write_table(folder / EXPLANATION, ranked)
+        write_named(folder / EXPLANATION, table_bytes(ranked), TABLE, own=folder)
         names.append(EXPLANATION)
-    write_bytes(page, render(_page(simulator, linux, rows, margin, ranked)).encode())
+    write_named(page, render(_page(simulator, linux, rows, margin, ranked)).encode(), PAGES, own=folder)
     remake = ["ecnlab", "agree", str(file), "--margin", str(margin), "--engine", engine, "--out", str(folder)]
     remake += [] if replicates is None else ["--replicates", str(replicates)]
     remake += ["--explain", "--captures", str(explained)] if explained else []
-    write_files(folder, "agreement", names, shlex.join(remake))
+    write_files(folder, STORED, names, shlex.join(remake))
     return page
 
 

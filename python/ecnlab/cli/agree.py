@@ -14,8 +14,8 @@ from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import LINUX
-from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.manifest import read_manifest
+from ecnlab.folder.outputs import PAGE, refuse_output, write_named
 from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 
@@ -154,9 +154,11 @@ def _agree_on_packets(file: Path, traces: int, seed: int, html: Path | None, as_
     from ecnlab.agreement.packets import agree as replay
     from ecnlab.agreement.packets_page import packets_page
 
+    if html:
+        refuse_output(html, PAGE)
     found = replay(file, traces=traces, seed=seed)
     if html:
-        write_bytes(html, packets_page(file, found).encode())
+        write_named(html, packets_page(file, found).encode(), PAGE)
     if as_json:
         console.write_json(
             [

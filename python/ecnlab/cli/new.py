@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import click
 
+from ecnlab._core import SpecError
 from ecnlab.base import package_data
+from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, examples
+from ecnlab.folder.outputs import TOML, refuse_output
+from ecnlab.scenario.files import checked
 from ecnlab.scenario.sketched import SKETCHES, Sketch, sketch, sketched, text
 
 DEFAULTS: Final = {
@@ -31,6 +38,18 @@ QUESTIONS: Final = {
     "senders": "Window laws of the senders, with commas",
     "duration": "Simulated time",
 }
+
+
+OPTIONS: Final = {
+    r"queue\..*\.discipline": "--queue",
+    r"duration|warmup|sample|flow\..*": "--duration",
+    r"link\..*\.rate": "--rate",
+    r"link\..*\.delay": "--rtt",
+    r"queue\..*": "--rate and --rtt",
+    r"tcp\..*": "--senders",
+    r".*": "--rate, --rtt or --duration",
+}
+"""Options by the keys that depend on them: patterns, of which the first applies."""
 
 
 @click.command()
@@ -53,15 +72,39 @@ def new(out: Path | None, **given: str | None) -> None:
         given = {key: click.prompt(question, default=DEFAULTS[key], err=True) for key, question in QUESTIONS.items()}
     chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()})
     path = out or Path("scenario.toml")
-    write_new({path: text(chosen).encode(), **_laws(chosen, path.parent)}, "file")
+    refuse_output(path, TOML)
+    files = {Path(path.name): text(chosen).encode(), **_laws(chosen)}
+    _refuse_what_check_refuses(files, path.name)
+    write_new({path.parent / name: content for name, content in files.items()}, "file")
     console.complain(f"next: {shlex.join(['ecnlab', 'run', str(path)])}")
 
 
-def _laws(chosen: Sketch, folder: Path) -> dict[Path, bytes]:
+def _refuse_what_check_refuses(files: Mapping[Path, bytes], name: str) -> None:
+    """Raise EcnlabError with the option whose value makes the scenario ``name`` one that `ecnlab check` refuses.
+
+    ``files`` are by their paths relative to the future folder.
+    """
+    with tempfile.TemporaryDirectory(prefix="ecnlab-") as scratch:
+        for path, content in files.items():
+            (Path(scratch) / path).parent.mkdir(exist_ok=True)
+            (Path(scratch) / path).write_bytes(content)
+        try:
+            checked(Path(scratch) / name)
+        except SpecError as error:
+            first = error.diagnostics[0]
+            raise EcnlabError(f"{_option(first['key'])}: {first['message']}; {first['help']}") from error
+
+
+def _option(key: str) -> str:
+    """The options that ``key`` of the scenario depends on."""
+    return next(options for pattern, options in OPTIONS.items() if re.fullmatch(pattern, key))
+
+
+def _laws(chosen: Sketch) -> dict[Path, bytes]:
     """The Python files of user-defined laws in the scenario, as they are in the examples."""
     own = [sketched("queue", chosen.queue), *(sketched("sender", name) for name in chosen.senders)]
     names = [law["copy"] for law in own if "copy" in law]
     if not names:
         return {}
     source = package_data.folder("examples") / "laws"
-    return {folder / "laws" / name: (source / name).read_bytes() for name in names}
+    return {Path("laws") / name: (source / name).read_bytes() for name in names}

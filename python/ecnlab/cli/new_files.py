@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
+from ecnlab.folder.outputs import refuse_output, write_named
 
 
 def write_new(files: Mapping[Path, bytes], other: str) -> None:
@@ -16,14 +17,12 @@ def write_new(files: Mapping[Path, bytes], other: str) -> None:
     choose with ``--out`` instead, "file" or "folder".
     """
     for path, content in files.items():
+        refuse_output(path, [path.suffix])
         if path.is_file() and not _is(path, content):
             raise EcnlabError(f"{path} exists with another content: choose another {other} with --out")
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            path.write_bytes(content)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(path)) from error
+        write_named(path, content, [path.suffix])
         console.say(str(path))
 
 

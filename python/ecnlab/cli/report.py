@@ -9,11 +9,12 @@ from typing import Final
 
 import click
 
-from ecnlab.base.errors import EcnlabError
+from ecnlab.base.errors import FolderError
 from ecnlab.cli import console
 from ecnlab.cli.options import File, examples
-from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.names import FILES
+from ecnlab.folder.outputs import PAGE as ENDINGS
+from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.verified import replace_file
 from ecnlab.runs.results import load
@@ -48,15 +49,15 @@ def report(
 ) -> None:
     """Write RESULT as one HTML page, which needs no other file and no network.
 
-    RESULT is the folder of a run, of a sweep (of its finished runs if it is not complete), of `ecnlab agree` or of `ecnlab
-    reproduce`; or a capture file.
+    RESULT is the folder of a run, of a sweep (of its finished runs if it is not complete), of `ecnlab agree`, `ecnlab
+    reproduce` or `ecnlab score`; or a capture file.
     """
     given = {"--against": against, "--stages": stages, "--layout": layout, "--watch": watch or None}
     if result.is_file():
         _refuse("a capture", given)
         file = _capture(result, out)
     elif (result / FILES).is_file():
-        _refuse("a result of `agree` or `reproduce`", given)
+        _refuse("a result of `agree`, `reproduce` or `score`", given)
         file = _drawn_again(result, out)
     elif against is not None:
         _refuse("--against", {name: value for name, value in given.items() if name != "--against"})
@@ -86,7 +87,7 @@ def _watched(folder: Path, out: Path | None, stages: Path | None, layout: Path |
         if complete:
             return file
         html = file.read_bytes()
-        write_bytes(file, html.replace(b"<title>", RELOAD + b"\n<title>", 1))
+        write_named(file, html.replace(b"<title>", RELOAD + b"\n<title>", 1), ENDINGS)
         time.sleep(EVERY_S)
 
 
@@ -95,9 +96,8 @@ def _capture(file: Path, out: Path | None) -> Path:
     from ecnlab.trace.page import capture_page
 
     target = out or file.with_name(f"{file.name}.html")
-    if target.exists() and target.samefile(file):
-        raise EcnlabError(f"{target} is the capture itself, which would be overwritten: choose another file")
-    write_bytes(target, capture_page(trace(file)).encode())
+    refuse_output(target, ENDINGS)
+    write_named(target, capture_page(trace(file)).encode(), ENDINGS)
     return target
 
 
@@ -106,20 +106,30 @@ def _comparison(first: Path, second: Path, out: Path | None) -> Path:
     from ecnlab.runs.comparison_page import comparison_page
 
     target = out or Path(f"{first.name}-{second.name}.html")
-    write_bytes(target, render(comparison_page(first, second)).encode())
+    refuse_output(target, ENDINGS)
+    write_named(target, render(comparison_page(first, second)).encode(), ENDINGS)
     return target
 
 
-def _drawn_again(folder: Path, out: Path | None) -> Path:
+def _stored_page(folder: Path) -> tuple[str, str]:
+    """The name and the text of the page of an agreement, a reproduction or a card."""
     from ecnlab.agreement import means
     from ecnlab.papers import reproduction
+    from ecnlab.scoring import storing
 
-    if read_json(folder / FILES)["kind"] == "agreement":
-        name, html = means.PAGE, means.stored_page(folder)
-    else:
-        name, html = reproduction.PAGE, reproduction.stored_page(folder)
+    kind = read_json(folder / FILES).get("kind")
+    of = {module.STORED: module for module in (means, reproduction, storing)}
+    if kind not in of:
+        raise FolderError(f"{folder} has no single result ({kind}): name one of the folders in it")
+    return of[kind].PAGE, of[kind].stored_page(folder)
+
+
+def _drawn_again(folder: Path, out: Path | None) -> Path:
+    if out is not None:
+        refuse_output(out, ENDINGS)
+    name, html = _stored_page(folder)
     if out is None:
         replace_file(folder, name, html.encode())
         return folder / name
-    write_bytes(out, html.encode())
+    write_named(out, html.encode(), ENDINGS)
     return out

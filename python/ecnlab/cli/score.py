@@ -151,6 +151,7 @@ def all_laws(
     from ecnlab import scoring  # its libraries take a second to load
 
     folder = out or Path("results") / f"score-all-{kind}"
+    scoring.refuse_other_index(folder)
     cards = {}
     with resumable(folder), cluster_at(address, jobs) as cluster:
         for name in scoring.names(kind):
@@ -229,7 +230,5 @@ def _card(
             progress=begin,
             cluster=cluster,
         )
-    scoring.write(card, out)
-    scoring.write_badge(card, out)
-    scoring.write_page(card, out)
+    scoring.store(card, out)
     return card

@@ -14,7 +14,7 @@ from ecnlab.cli.glance import ALL, show_run, show_sweep, show_unfinished, sweep_
 from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.cli.sketch import show_sketch
 from ecnlab.folder.names import REMEDY
-from ecnlab.runs.results import load
+from ecnlab.runs.results import load, refuse_file
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep, load_unfinished
 
@@ -33,6 +33,7 @@ from ecnlab.runs.sweep_result import Sweep, load_unfinished
 def show(folder: Path, tables: tuple[str, ...], rows: int, whole: bool, as_json: bool) -> None:
     """Show the run or sweep stored in FOLDER."""
     rows = ALL if whole else rows
+    refuse_file(folder)
     unfinished = None if tables else load_unfinished(folder)
     if unfinished:
         if as_json:

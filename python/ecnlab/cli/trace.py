@@ -14,7 +14,7 @@ from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, NO
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
-from ecnlab.folder.atomic import write_named
+from ecnlab.folder.outputs import PAGE, TABLE, refuse_output, write_named
 from ecnlab.trace import TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
 
@@ -125,7 +125,7 @@ def trace(
     if html:
         from ecnlab.trace.page import capture_page  # loads Jinja
 
-        write_named(html, capture_page(whole, connection).encode())
+        write_named(html, capture_page(whole, connection).encode(), PAGE)
     if as_json:
         tables = [(name, result.json_rows(name)) for name in TABLES]
         more = [(name, table.to_dicts()) for name, table in between.items()]
@@ -147,12 +147,13 @@ def trace(
 
 
 def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
-    """Raise EcnlabError if the output would overwrite its own input."""
+    """Raise EcnlabError if the output would overwrite its own input or a stored result."""
     outputs = [html] if html else []
     outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
     for output in outputs:
         if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
             raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
+        refuse_output(output, TABLE if output != html else PAGE)
 
 
 def _show_trace(result: Trace, rows: int) -> None:

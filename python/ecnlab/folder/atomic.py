@@ -6,10 +6,10 @@ import errno
 import os
 import shutil
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from ecnlab.base.errors import EcnlabError
+from typing import BinaryIO
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
@@ -20,11 +20,17 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
     if path.exists() and not (path.is_file() or path.is_dir()):
         path.write_bytes(data)  # a pipe or a terminal must not be replaced by a file
         return
-    path = behind_links(path)
+    with whole_file(behind_links(path), durable=durable) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """Open a file that becomes ``path`` when the block ends well, and is removed otherwise. Raises OSError that names ``path``."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
-            file.write(data)
+            yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
@@ -34,16 +40,6 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
-
-
-def write_named(path: Path, data: bytes) -> None:
-    """As `write_bytes`, for a ``path`` that the user has named: a figure, a page.
-
-    Raises EcnlabError if it is a link to a file of another kind, such as a manifest, which would be overwritten.
-    """
-    if path.is_symlink() and (there := behind_links(path)).is_file() and there.suffix.lower() != path.suffix.lower():
-        raise EcnlabError(f"{path} is a link to {there}, which would be overwritten: name another file")
-    write_bytes(path, data)
 
 
 def rename(old: Path, new: Path, *, durable: bool = True) -> None:

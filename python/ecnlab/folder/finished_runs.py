@@ -22,7 +22,7 @@ from ecnlab.base.errors import FolderError, RunError
 from ecnlab.base.lazy_imports import np, pl
 from ecnlab.folder import atomic, digests
 from ecnlab.folder.atomic import write_bytes
-from ecnlab.folder.names import MADE
+from ecnlab.folder.names import MADE, PARTS
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.streamed_tables import Growing
@@ -93,7 +93,7 @@ class Parts:
     def __init__(self, folder: Path, tables: Sequence[str], build: str) -> None:
         self.tables = tuple(tables)
         """``tables`` are the requested tables. A run has those of them that its scenario records."""
-        self.folder = folder / "parts"
+        self.folder = folder / PARTS
         self._merged = folder / "tables"
         self._build = build
         self._names = np.empty(0, NAME)

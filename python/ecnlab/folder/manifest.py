@@ -102,6 +102,10 @@ def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any]
     """
     if _is_free(folder) or damaged_manifest(folder, _signs(asked)):
         return
+    if folder.is_dir() and not (folder / MANIFEST).is_file():
+        raise FolderError(
+            f"{folder} holds no result (no {MANIFEST}) but other files: choose another folder, or remove that one first"
+        )
     there = read_manifest(folder)
     if any(there.get(key) != value for key, value in asked.items()):
         held = f"another {there['kind']} ({there['title']!r}, engine `{there['engine']}`)"

@@ -17,6 +17,18 @@ FILES: Final = "files.json"
 MADE: Final = "made.json"
 """Stored with the merged tables of a sweep and with its parts: the build, and the requested tables."""
 
+SPECS: Final = "specs.json"
+"""The specifications of a sweep, by their hashes."""
+
+PARTS: Final = "parts"
+"""Subfolder of an incomplete sweep with its finished runs."""
+
+CARD: Final = "card.json"
+"""The numbers of a card."""
+
+RESULTS: Final = "results.json"
+"""The numbers and claims of a reproduction."""
+
 OURS: Final = frozenset({*TABLES, "prediction", "timing", "runs", "metrics"})
 """Every table that a folder may have."""
 

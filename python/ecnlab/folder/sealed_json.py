@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,20 +22,12 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
     """Write a JSON object of ``entries``, read one by one, with its digest at the end, as `write_json` does."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            digest = digests.Running(file)
-            digest.write(b"{\n")
-            for key, value in entries:
-                digest.write(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n".encode())
-            digest.finish()
-            file.flush()
-            os.fsync(file.fileno())
-        atomic.rename(partial, path)
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+    with atomic.whole_file(path) as file:
+        digest = digests.Running(file)
+        digest.write(b"{\n")
+        for key, value in entries:
+            digest.write(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n".encode())
+        digest.finish()
 
 
 def read_json(path: Path) -> dict[str, Any]:

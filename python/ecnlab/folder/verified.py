@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder import digests
-from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.manifest import read_manifest, stated
-from ecnlab.folder.names import FILES, FORMAT, MANIFEST
+from ecnlab.folder.names import CARD, FILES, FORMAT, MANIFEST
+from ecnlab.folder.outputs import write_named
 from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.tables import read_table
 
@@ -34,6 +34,8 @@ class Files:
         Raises FolderError if it is damaged, OSError if it cannot be read.
         """
         path = self.folder / name
+        if path.exists() and not path.is_file():
+            raise self.damage(name, "no file")
         try:
             digest = digests.of_file(path)
         except FileNotFoundError as error:
@@ -42,9 +44,17 @@ class Files:
             raise self.damage(name, "damaged")
         return path
 
-    def damage(self, name: str, what: str) -> FolderError:
+    def is_intact(self, name: str) -> bool:
+        """Return whether the file ``name`` is as written, or unknown. Raises OSError."""
+        return name not in self.digests or digests.of_file(self.folder / name) == self.digests[name]
+
+    def damage(self, name: str, what: Literal["missing", "no file", "damaged"]) -> FolderError:
         """Return the error that the file ``name`` is ``what``, with the remedy."""
-        how = "is missing" if what == "missing" else "is damaged (its digest is not the manifest's)"
+        how = {
+            "missing": "is missing",
+            "no file": "is damaged (it is a folder, a device or a pipe)",
+            "damaged": "is damaged (its digest is not the manifest's)",
+        }[what]
         return FolderError(f"{self.folder / name} {how}: `{self.remake}` makes it again")
 
     def damaged(self) -> list[FolderError]:
@@ -58,10 +68,32 @@ class Files:
         return found
 
 
-def write_files(folder: Path, kind: str, names: Iterable[str], remake: str) -> None:
-    """Write the digests of the files ``names`` of a ``folder`` that is neither a run nor a sweep. Raises OSError."""
-    files = {name: digests.of_file(folder / name) for name in sorted(names)}
+def write_files(
+    folder: Path, kind: str, names: Iterable[str], remake: str, others: Mapping[str, str] | None = None
+) -> None:
+    """Write the digests of the files ``names`` of a ``folder`` that is neither a run nor a sweep. Raises OSError.
+
+    ``others`` are digests of further files, as they were when these were written.
+    """
+    found = {**(others or {}), **{name: digests.of_file(folder / name) for name in names}}
+    files = dict(sorted(found.items()))
     write_json(folder / FILES, {"format": FORMAT, "kind": kind, "files": files, "wall": {"remake": remake}})
+
+
+def refuse_other_kind(folder: Path, kind: str) -> None:
+    """Raise FolderError if ``folder`` is that of a run or sweep, or has another ``kind`` of result. Damaged digests count as none."""
+    if (folder / MANIFEST).is_file():
+        raise FolderError(f"{folder} has a run or a sweep: choose another folder with --out")
+    if not (folder / FILES).is_file():
+        return
+    try:
+        there = read_json(folder / FILES).get("kind")
+    except FolderError:
+        return
+    if there != kind:
+        raise FolderError(
+            f"{folder} has a result of another kind ({there}, not {kind}): choose another folder with --out"
+        )
 
 
 def read_files(folder: Path) -> Files:
@@ -72,9 +104,8 @@ def read_files(folder: Path) -> Files:
 def replace_file(folder: Path, name: str, data: bytes) -> None:
     """Write the file ``name``, which `write_files` recorded in ``folder``, again. Raises FolderError, OSError."""
     stored = read_json(folder / FILES)
-    write_bytes(folder / name, data)
-    names = {*stored["files"], name}
-    write_files(folder, stored["kind"], names, stored["wall"]["remake"])
+    write_named(folder / name, data, [Path(name).suffix], own=folder)
+    write_files(folder, stored["kind"], [name], stored["wall"]["remake"], stored["files"])
 
 
 def verify(folder: Path) -> tuple[int, list[FolderError]]:
@@ -83,7 +114,8 @@ def verify(folder: Path) -> tuple[int, list[FolderError]]:
     Raises FolderError if there is no result of ecnlab.
     """
     count, wrong = 0, []
-    heads = sorted(path for name in (MANIFEST, FILES) for path in folder.rglob(name))
+    heads = sorted(path for name in (MANIFEST, FILES, CARD) for path in folder.rglob(name))
+    heads = [path for path in heads if path.name != CARD or not path.with_name(FILES).exists()]
     heads = [path for path in heads if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     if not heads:
         raise FolderError(
@@ -92,13 +124,20 @@ def verify(folder: Path) -> tuple[int, list[FolderError]]:
     for head in heads:
         count += 1
         try:
-            files = read_files(head.parent) if head.name == FILES else Files(head.parent, read_manifest(head.parent))
+            files = _files_of(head)
         except FolderError as error:
             wrong.append(error)
         else:
             count += len(files.digests)
             wrong += files.damaged()
     return count, wrong
+
+
+def _files_of(head: Path) -> Files:
+    """The files that ``head`` lists: a manifest, digests, or a card from before cards had digests. Raises FolderError."""
+    if head.name == MANIFEST:
+        return Files(head.parent, read_manifest(head.parent))
+    return Files(head.parent, read_json(head))
 
 
 def refuse_damaged_capture(path: Path) -> None:

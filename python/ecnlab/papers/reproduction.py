@@ -14,18 +14,19 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Experiment
-from ecnlab.base.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS
 from ecnlab.folder import digests
-from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.ecn_fallback import said
 from ecnlab.folder.manifest import read_manifest
-from ecnlab.folder.names import MANIFEST
+from ecnlab.folder.names import MANIFEST, RESULTS
+from ecnlab.folder.outputs import PAGE as PAGES
+from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json
-from ecnlab.folder.tables import write_table
-from ecnlab.folder.verified import read_files, write_files
+from ecnlab.folder.tables import table_bytes
+from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
@@ -44,8 +45,11 @@ from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment
 
-RESULTS: Final = "results.json"
-"""Name of the file with every verdict."""
+STORED: Final = "reproduction"
+"""Value of `kind` in the ``files.json`` of a reproduction."""
+
+ALL: Final = "reproductions"
+"""Value of `kind` in the ``files.json`` of the reproductions of all papers."""
 
 PAGE: Final = "report.html"
 """Name of the report."""
@@ -73,6 +77,7 @@ def reproduce(
     """
     (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
+    _refuse_other(published.paper, target)
     if not full:
         _refuse_full(found, target)
     if linux:
@@ -89,11 +94,11 @@ def reproduce(
         tables |= _beside(found, published, done)
     remake = _remake(paper, target, full=full, linux=linux)
     names = _write(target, published, tables, about)
-    write_files(target, "reproduction", names, remake)
+    write_files(target, STORED, names, remake)
     report = target / PAGE
     html = render(paper_page(folder, Stored(target / "analysis", about), found))
-    write_bytes(report, html.encode())
-    write_files(target, "reproduction", [*names, report.name], remake)
+    write_named(report, html.encode(), PAGES, own=target)
+    write_files(target, STORED, [*names, report.name], remake)
     return report
 
 
@@ -129,6 +134,7 @@ def reproduce_all(
     Else as `reproduce`; what is done is not done again, and the index is written when the last paper is.
     """
     target = Path(out)
+    refuse_other_kind(target, ALL)
     for name, paper in PAPERS.items():
         report = progress(name) if progress else None
         reproduce(
@@ -141,8 +147,23 @@ def reproduce_all(
             cluster=cluster,
         )
     index = target / "index.html"
-    write_bytes(index, render(index_page(target, list(PAPERS))).encode())
+    write_named(index, render(index_page(target, list(PAPERS))).encode(), PAGES, own=target)
+    remake = ["ecnlab", "reproduce", "all", *(["--full"] if full else []), *(["--linux"] if linux else [])]
+    write_files(target, ALL, [index.name], shlex.join([*remake, "--out", str(target)]))
     return index
+
+
+def _refuse_other(paper: str, target: Path) -> None:
+    """Raise FolderError if ``target`` has another result than a reproduction of ``paper``."""
+    refuse_other_kind(target, STORED)
+    if not (target / RESULTS).is_file():
+        return
+    try:
+        there = read_json(target / RESULTS)["paper"]["name"]
+    except (FolderError, KeyError, TypeError):
+        return  # damaged: it is written again
+    if there != paper:
+        raise FolderError(f"{target} has a reproduction of {there}, not of {paper}: choose another folder with --out")
 
 
 def _refuse_full(paper: Paper, target: Path) -> None:
@@ -267,8 +288,8 @@ def _write(
     folder = target / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
-        write_table(folder / f"{name}.parquet", table)
-        write_bytes(folder / f"{name}.csv", _flat(table).write_csv().encode())
+        write_named(folder / f"{name}.parquet", table_bytes(table), TABLE, own=target)
+        write_named(folder / f"{name}.csv", _flat(table).write_csv().encode(), (".csv",), own=target)
     results = {
         "format": 1,
         "paper": {
@@ -282,7 +303,7 @@ def _write(
         "numbers": _plain(tables["numbers"]),
         "claims": _plain(tables["claims"]),
     }
-    write_bytes(target / RESULTS, digests.seal(results, allow_nan=False))
+    write_named(target / RESULTS, digests.seal(results, allow_nan=False), (".json",), own=target)
     return [RESULTS, *(f"analysis/{name}.{kind}" for name in tables for kind in ("parquet", "csv"))]
 
 

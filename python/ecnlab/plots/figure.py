@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.atomic import write_named
+from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.plots import values
 from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, WIDTH
 
@@ -141,10 +141,10 @@ class Figure:
         Warns (`FigureWarning`) about data that the file does not show.
         """
         path = Path(file)
+        endings = [f".{name}" for name in FORMATS]
+        refuse_output(path, endings)
         kind = path.suffix.removeprefix(".").lower()
-        if kind not in FORMATS:
-            raise EcnlabError(f"{path}: a figure ends with {', '.join(f'.{name}' for name in FORMATS)}")
-        write_named(path, self.data().write_csv().encode() if kind == "csv" else self._rendered(kind))
+        write_named(path, self.data().write_csv().encode() if kind == "csv" else self._rendered(kind), endings)
         return path
 
     def draw(self) -> Drawing:

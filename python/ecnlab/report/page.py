@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -187,14 +189,21 @@ def render(page: Page) -> str:
         autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["sign"] = lambda tone: SIGNS[tone]
+    script = _asset("page.js")
     template = environment.from_string(_asset("page.html.j2"))
     return template.render(
         page=page,
         style=Markup(_asset("page.css")),
         drawing=Markup(_asset("plot.css")),
-        script=Markup(_asset("page.js")),
+        script=Markup(script),
+        digest=_digest(script),
         markers=DEFINITIONS,
     )
+
+
+def _digest(script: str) -> str:
+    """The hash of an inline script, as a Content-Security-Policy names the only script that a browser may run."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _asset(name: str) -> str:

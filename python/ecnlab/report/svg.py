@@ -73,6 +73,24 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"
 
 
+ROWS: Final = 3
+"""Most rows of the texts of an x axis."""
+
+PHONE: Final = 36
+"""Letters that fit below a plot on a phone."""
+
+LABEL: Final = 48
+"""Most letters of the label of an axis; a tick has half."""
+
+
+def shortened(text: str, most: int) -> str | Markup:
+    """Return ``text`` with at most ``most`` letters; a longer one has an ellipsis in the middle, and its whole text as title."""
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2 + (most - 1) % 2
+    return Markup("{}…{}<title>{}</title>").format(text[:head], text[len(text) - (most - 1) // 2 :], text)
+
+
 @dataclass(frozen=True, slots=True)
 class Area:
     """The area of a plot: its two axes with their ticks, and its height in pixels."""
@@ -115,16 +133,20 @@ class Area:
         yield Markup('<g class="ticks">')
         for i, (value, text) in enumerate(self.x_ticks):
             at, low = percent(self.x.place(value)), LINE * (1 + i % rows)
-            yield Markup('<text class="x" x="{}" y="100%" dy="{}">{}</text>').format(at, low, text)
+            yield Markup('<text class="x" x="{}" y="100%" dy="{}">{}</text>').format(at, low, self._short(text))
         yield Markup("</g>")
         if self.x_label:
-            low = LINE * (rows + 1) + 2
-            yield Markup('<text class="title" x="100%" y="100%" dy="{}">{}</text>').format(low, self.x_label)
+            low, text = LINE * (rows + 1) + 2, shortened(self.x_label, LABEL)
+            yield Markup('<text class="title" x="100%" y="100%" dy="{}">{}</text>').format(low, text)
+
+    def _short(self, text: str) -> str | Markup:
+        """Return the text of a tick, short enough for its neighbours in `ROWS` rows."""
+        return shortened(text, max(8, min(LABEL // 2, ROWS * PHONE // max(len(self.x_ticks), 1) - 1)))
 
     def _rows(self) -> int:
-        """Return in how many rows the texts of the x axis stand: neighbours must not overlap on a phone (36 letters wide)."""
+        """Return in how many rows the texts of the x axis stand: neighbours must not overlap on a phone."""
         letters = sum(len(text) + 1 for _, text in self.x_ticks)
-        return min(3, math.ceil(letters / 36)) or 1
+        return min(ROWS, math.ceil(letters / PHONE)) or 1
 
     # ------------------------------------------------------------ marks
 

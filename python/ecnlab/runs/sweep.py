@@ -22,7 +22,7 @@ from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.differences import differences
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.folder.manifest import MOST_DIFFERENCES, read_manifest, refuse_other
-from ecnlab.folder.names import CAPTURES, FORMAT, MANIFEST
+from ecnlab.folder.names import CAPTURES, FORMAT, MANIFEST, SPECS
 from ecnlab.folder.replaced import only_writer
 from ecnlab.folder.sealed_json import read_json, write_entries, write_json
 from ecnlab.folder.tables import describe_stored
@@ -33,7 +33,7 @@ from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.local_pool import LocalPool
 from ecnlab.runs.sweep_doing import Executor, Progress, Todo, cores, do_runs, workers_that_fit
 from ecnlab.runs.sweep_merge import merge
-from ecnlab.runs.sweep_result import SPECS, Sweep
+from ecnlab.runs.sweep_result import Sweep
 from ecnlab.runs.sweep_runs import one_of_each, run_ids
 from ecnlab.runs.workers import begin
 from ecnlab.scenario import metrics

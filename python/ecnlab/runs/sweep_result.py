@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.folder.manifest import read_manifest
-from ecnlab.folder.names import MADE
+from ecnlab.folder.names import MADE, SPECS
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import missing_table
@@ -20,9 +20,6 @@ from ecnlab.runs import captures
 
 if TYPE_CHECKING:
     from ecnlab.plots.sweep import SweepPlots
-
-
-SPECS: Final = "specs.json"
 
 
 class Sweep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import tomllib
@@ -132,7 +133,7 @@ def _refusal(path: str | os.PathLike[str], message: str) -> SpecError:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a TOML file. Raises OSError, or EcnlabError if it is not text."""
+    """The text of a TOML file, without a byte order mark. Raises OSError, or EcnlabError if it is not text."""
     data = interruptible(lambda: _read_bytes(Path(path)))
     if len(data) > LARGEST:
         raise EcnlabError(f"{path}: not an ecnlab TOML file: it has more than {LARGEST // 2**20} MiB")
@@ -141,7 +142,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except UnicodeEncodeError as error:
         raise EcnlabError(f"{path}: the name of the file is not UTF-8: rename it") from error
     try:
-        return data.decode().replace("\r\n", "\n")
+        return data.removeprefix(codecs.BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise EcnlabError(f"{path}: not a TOML file: byte {error.start} is not UTF-8") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator
@@ -80,7 +81,10 @@ def _quantity(option: str, text: str, units: dict[str, int], example: str) -> st
     if not found or found[2] not in units or not float(found[1]):
         kind = "rate" if units is RATES else "time"
         raise EcnlabError(f'{option} is {text!r}, not a {kind} above 0: write one such as "{example}"')
-    return f"{found[1]} {found[2]}"
+    written = f"{found[1]} {found[2]}"
+    if not math.isfinite(FASTER * quantity(written)):
+        raise EcnlabError(f'{option} is {text[:40]!r}…, which is too large: write one such as "{example}"')
+    return written
 
 
 def text(sketch: Sketch) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ecnlab.base.safe_text import visible
-from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.outputs import write_named
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.engines import on_kernel
 from ecnlab.scoring.judging import Verdict
@@ -39,7 +39,7 @@ HEIGHT: Final = 20
 def write_badge(card: Card, folder: Path) -> Path:
     """Write the badge of ``card`` into ``folder`` and return its path. Raises OSError."""
     path = folder / FILE
-    write_bytes(path, badge(card).encode("utf-8", "surrogatepass"))
+    write_named(path, badge(card).encode("utf-8", "surrogatepass"), (".svg",), own=folder)
     return path
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from ecnlab._core import Experiment
 from ecnlab.base.errors import FolderError
+from ecnlab.folder.outputs import TOML, write_named
+from ecnlab.folder.verified import read_files
 from ecnlab.scenario.built import toml_key, toml_value
 from ecnlab.scenario.files import read_experiment
 from ecnlab.scoring.sheet import ONE_CASE, SUBJECT, Case, Kind, Scenario, Sheet, Size, flows
@@ -152,6 +155,15 @@ def metrics(scenario: Scenario) -> dict[str, Any]:
     return found | dict(scenario.metrics)
 
 
+def _as_written(path: Path) -> bool:
+    """Return whether the file of a scenario is not known to be damaged."""
+    folder = path.parents[1]
+    with suppress(OSError, FolderError):
+        files = read_files(folder)
+        return files.is_intact(path.relative_to(folder).as_posix())
+    return True
+
+
 def scenario_file(scenario: Scenario) -> str:
     """Name of the scenario's file in the folder of a card."""
     return f"{scenario.name}.scenario.toml"
@@ -170,10 +182,15 @@ def write(folder: Path, sheet: Sheet, scenario: Scenario, subjects: Subjects, si
     folder.mkdir(parents=True, exist_ok=True)
     question = (sheet, scenario, {arm: one.seen_from(folder) for arm, one in subjects.items()}, size)
     path, text = folder / scenario_file(scenario), scenario_text(*question)
-    if (folder / scenario.name).exists() and path.is_file() and path.read_text(encoding="utf-8") != text:
+    if (
+        (folder / scenario.name).exists()
+        and path.is_file()
+        and path.read_bytes() != text.encode()
+        and _as_written(path)
+    ):
         raise FolderError(
             f"{folder} has runs of another {SUBJECTS[sheet.kind]} or other parameters: choose another folder with --out"
         )
-    path.write_text(text, encoding="utf-8")
-    (folder / experiment_file(scenario)).write_text(experiment_text(*question), encoding="utf-8")
+    write_named(path, text.encode(), TOML, own=folder.parent)
+    write_named(folder / experiment_file(scenario), experiment_text(*question).encode(), TOML, own=folder.parent)
     return read_experiment(folder / experiment_file(scenario))

@@ -10,7 +10,11 @@ from ecnlab.base import stats
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.base.types import Instead
-from ecnlab.folder.sealed_json import read_json, write_json
+from ecnlab.folder import digests
+from ecnlab.folder.names import CARD
+from ecnlab.folder.outputs import write_named
+from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.verified import refuse_other_kind
 from ecnlab.scoring.building import COUNTS, SUBJECTS, experiment_file
 from ecnlab.scoring.engines import SIMULATOR, on_kernel
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
@@ -22,7 +26,10 @@ FORMAT: Final = 1
 KINDS: Final[Mapping[Kind, str]] = {"aqm": "score aqm", "cc": "score cc", "l4s": "score l4s"}
 """Values of the card's ``kind``."""
 
-FILE: Final = "card.json"
+FILE: Final = CARD
+
+STORED: Final = "card"
+"""Value of `kind` in the ``files.json`` of a card."""
 
 REPORTED: Final = "report"
 """Weight of a scenario whose failure is reported, and is no reason to reject the subject (RFC 9743 §7)."""
@@ -157,7 +164,7 @@ def arms(card: Card) -> list[str]:
 def write(card: Card, folder: Path) -> Path:
     """Write ``card.json`` into ``folder`` and return its path. Raises OSError."""
     path = folder / FILE
-    write_json(path, card)
+    write_named(path, digests.seal(card), (".json",), own=folder)
     return path
 
 
@@ -176,6 +183,24 @@ def read(folder: Path, kind: Kind | None = "aqm") -> Card:
         what = SUBJECTS[kind] if kind else "law"
         raise FolderError(f"{path} is no card of format {FORMAT}: score the {what} again into another folder")
     return found
+
+
+def refuse_other(folder: Path, kind: Kind, subjects: Mapping[str, Subject]) -> None:
+    """Raise FolderError if ``folder`` has a card of another ``kind``, or of other ``subjects``. A damaged card counts as none. Raises OSError."""
+    refuse_other_kind(folder, STORED)
+    if not (folder / FILE).is_file():
+        return
+    try:
+        there = read(folder, None)
+    except FolderError:
+        return
+    stored = [there["kind"], *(there[arm]["label"] for arm in (SUBJECT, REFERENCE))]
+    asked = [KINDS[kind], *(subjects[arm].label for arm in (SUBJECT, REFERENCE))]
+    if stored != asked:
+        raise FolderError(
+            f"{folder} has a card of `{stored[0]}`, {stored[1]} against {stored[2]}, not of `{asked[0]}`, {asked[1]} against "
+            f"{asked[2]}: choose another folder with --out"
+        )
 
 
 def summary(card: Card) -> list[str]:

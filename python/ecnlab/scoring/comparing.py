@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.report import Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.scoring import engines
@@ -189,8 +189,8 @@ def _listed(items: Sequence[str]) -> str:
 
 
 def write_comparison(found: Comparison, path: Path) -> None:
-    """Write the page of ``found``. Raises OSError."""
-    write_bytes(path, render(comparison_page(found)).encode("utf-8", "surrogatepass"))
+    """Write the page of ``found``. Raises EcnlabError if ``path`` is no page, or a file of a stored result; OSError."""
+    write_named(path, render(comparison_page(found)).encode("utf-8", "surrogatepass"), PAGE)
 
 
 def comparison_page(found: Comparison) -> Page:

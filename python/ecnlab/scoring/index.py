@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.outputs import PAGE, write_named
+from ecnlab.folder.verified import refuse_other_kind, write_files
 from ecnlab.report import Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
-from ecnlab.scoring.card import Card, word
+from ecnlab.scoring.card import Card, kind_of, word
 from ecnlab.scoring.judging import VERDICTS
 from ecnlab.scoring.page import FILE as CARD
 from ecnlab.scoring.page import TONES
@@ -18,12 +20,23 @@ from ecnlab.stages.words import counted
 
 FILE: Final = "index.html"
 
+STORED: Final = "cards"
+"""Value of `kind` in the ``files.json`` of many cards."""
+
 
 def write_index(cards: Mapping[str, Card], folder: Path) -> Path:
     """Write the page of ``cards``, by the names of their folders in ``folder``, and return its path. Raises OSError."""
     path = folder / FILE
-    write_bytes(path, render(index(cards)).encode("utf-8", "surrogatepass"))
+    refuse_other_index(folder)
+    write_named(path, render(index(cards)).encode("utf-8", "surrogatepass"), PAGE, own=folder)
+    kind = kind_of(next(iter(cards.values())))
+    write_files(folder, STORED, [FILE], shlex.join(["ecnlab", "score", "all", kind, "--out", str(folder)]))
     return path
+
+
+def refuse_other_index(folder: Path) -> None:
+    """Raise FolderError if ``folder`` has another result than cards of many laws."""
+    refuse_other_kind(folder, STORED)
 
 
 def index(cards: Mapping[str, Card]) -> Page:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ecnlab.base.readable import cell, number
 from ecnlab.engines.protocol import PACKETS
-from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.plots.cloud import LEAST, ellipse
 from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
@@ -46,7 +46,7 @@ BOUNDS: Final = {"at_most": "at most", "at_least": "at least"}
 def write_page(card: Card, folder: Path) -> Path:
     """Write the page of ``card`` into ``folder``, that of the card, and return its path. Raises OSError."""
     path = folder / FILE
-    write_bytes(path, render(page(card, folder)).encode("utf-8", "surrogatepass"))
+    write_named(path, render(page(card, folder)).encode("utf-8", "surrogatepass"), PAGE, own=folder)
     return path
 
 
@@ -271,7 +271,7 @@ def _instead(card: Card) -> Iterator[Table]:
 
 def _commands(card: Card, folder: Path) -> Table:
     runs = runs_folder(folder, card["size"])
-    rows = [["card", shlex.join(_words(card, folder))]]
+    rows = [["card", shlex.join(remake(card, folder))]]
     for one in card["scenarios"]:
         if one["measures"]:
             words = ["ecnlab", "sweep", str(runs / one["experiment"]), *_engine(card)]
@@ -284,7 +284,8 @@ def _engine(card: Card) -> list[str]:
     return [] if name == PACKETS else ["--engine", name]
 
 
-def _words(card: Card, folder: Path) -> list[str]:
+def remake(card: Card, folder: Path) -> list[str]:
+    """The command that writes the card in ``folder`` again."""
     full = ["--full"] if card["size"] == "full" else []
     only = [word for one in card["scenarios"] for word in ("--scenario", one["name"])] if card["left_out"] else []
     against = ["--against", card["reference"]["name"]] if kind_of(card) == "aqm" else []

@@ -55,6 +55,7 @@ def score(
     if cluster is not None:
         refuse_on_cluster(engine)
     engines.refuse_other(folder, engine)
+    card.refuse_other(folder, sheet.kind, subjects)
     used = engines.Used(engine)
     runs = runs_folder(folder, size)
     questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.scenario import sketched
-from ecnlab.scenario.files import read_scenario
+from ecnlab.scenario.files import read_scenario, read_text
 from ecnlab.scoring.sheet import SUBJECT, Kind, Sheet
 from ecnlab.scoring.sheet import built_in as built_in_sheet
 
@@ -154,7 +154,7 @@ def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
 def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     scenario = read_scenario(path)
     family, _sketches, words = FAMILIES[kind]
-    text = tomllib.loads(path.read_text(encoding="utf-8"))
+    text = tomllib.loads(read_text(path))
     table_of = TABLES[kind]
     tables = text.get(table_of, {})
     there = [one for one in tables if one != DEFAULT] or list(tables)

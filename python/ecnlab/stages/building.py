@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.outputs import PAGE, refuse_output, write_named
 from ecnlab.report import Finding, Page, Section, render
 from ecnlab.report.page import Block
 from ecnlab.stages import registry
@@ -30,8 +30,9 @@ def write(
 ) -> Path:
     """Write the page of ``result`` to ``file`` and return its path. Raises as `page` does, and OSError."""
     path = Path(file)
+    refuse_output(path, PAGE)
     html = render(page(result, stages=stages, layout=layout))
-    write_bytes(path, html.encode("utf-8", "surrogatepass"))
+    write_named(path, html.encode("utf-8", "surrogatepass"), PAGE)
     return path
 
 

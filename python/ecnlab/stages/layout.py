@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.scenario.files import read_text
 from ecnlab.stages.registry import Kind, Stages
 
 KEYS: Final = {"name": str, "title": str, "intro": str, "stages": list, "folded": bool}
@@ -50,20 +51,20 @@ def read_layout(file: Path, kind: Kind, stages: Stages) -> Layout:
 
     Raises EcnlabError, with place, key and remedy, if it is no layout or names a stage that is not in ``stages``; OSError.
     """
-    return _layout(file.read_bytes(), str(file), kind, stages)
+    return _layout(read_text(file), str(file), kind, stages)
 
 
 def built_in(kind: Kind, stages: Stages) -> Layout:
     """Return the layout of ecnlab for results of a ``kind``."""
     name = f"{kind}.toml"
-    data = resources.files("ecnlab.stages").joinpath("assets", name).read_bytes()
-    return _layout(data, name, kind, stages)
+    text = resources.files("ecnlab.stages").joinpath("assets", name).read_text(encoding="utf-8")
+    return _layout(text, name, kind, stages)
 
 
-def _layout(data: bytes, where: str, kind: Kind, stages: Stages) -> Layout:
+def _layout(text: str, where: str, kind: Kind, stages: Stages) -> Layout:
     try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except ValueError as error:  # of the encoding, too
+        table = tomllib.loads(text)
+    except ValueError as error:
         raise EcnlabError(f"{where}: not a TOML file: {error}; correct it") from error
     _refuse_unknown(table, {"summary": dict, "section": list}, where, "")
     summary = table.get("summary", {})

@@ -111,6 +111,8 @@ def load(file: Path) -> dict[tuple[Kind, str], Stage]:
 
     Raises EcnlabError, with the line, if it fails or registers none; OSError if it cannot be read.
     """
+    if file.exists() and not file.is_file():
+        raise EcnlabError(f"{file} is no file: --stages names a Python file")
     with file.open("rb"), _into(file) as found:
         try:
             runpy.run_path(str(file))

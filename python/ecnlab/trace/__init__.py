@@ -20,7 +20,8 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.types import Standard
 from ecnlab.engines.frames import frames
-from ecnlab.folder.tables import write_table
+from ecnlab.folder.outputs import TABLE, refuse_output, write_named
+from ecnlab.folder.tables import table_bytes
 from ecnlab.folder.verified import refuse_damaged_capture
 from ecnlab.trace.findings import absence, doubts
 from ecnlab.trace.memory import for_connections
@@ -172,11 +173,13 @@ class Trace:
         return frames({"series": columns})["series"]
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the tables as Parquet files into ``folder``, which is made if need be. Raises OSError."""
+        """Write the tables as Parquet files into ``folder``, which is made if need be. Raises EcnlabError, OSError."""
         target = Path(folder)
+        for name in TABLES:
+            refuse_output(target / f"{name}.parquet", TABLE)
         target.mkdir(parents=True, exist_ok=True)
         for name, table in self.tables.items():
-            write_table(target / f"{name}.parquet", table)
+            write_named(target / f"{name}.parquet", table_bytes(table), TABLE)
         return target
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from ecnlab._core import __version__
-from ecnlab.folder.atomic import write_named
+from ecnlab.base.errors import EcnlabError, FolderError
+from ecnlab.folder.outputs import refuse_output, write_named
+from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
+from ecnlab.scenario.built import toml_value
 from ecnlab.vectors.events import Event, events, events_and_capture
 from ecnlab.vectors.qlog import qlog
 from ecnlab.vectors.vector import Vector
@@ -16,6 +21,12 @@ from ecnlab.vectors.vector import Vector
 Format = Literal["jsonl", "qlog", "pcapng"]
 FORMATS: Final[tuple[Format, ...]] = ("jsonl", "qlog", "pcapng")
 """Ends of the names of files."""
+
+STORED: Final = "vectors"
+"""Value of `kind` in the ``files.json`` of a folder of vectors."""
+
+AND: Final = " && "
+"""Between the commands that wrote a folder."""
 
 
 def header(vector: Vector, overrides: Mapping[str, object] | None = None) -> dict[str, Any]:
@@ -52,7 +63,8 @@ def export(
 ) -> list[Path]:
     """Write ``vector`` into ``folder``, a file for each of ``formats``, and return the paths.
 
-    ``overrides`` sets dotted keys of the scenario. Raises SpecError for a key or value that is not possible, and OSError.
+    ``overrides`` sets dotted keys of the scenario. Raises SpecError for a key or value that is not possible,
+    EcnlabError if a file exists with another content, and OSError.
     """
     capture = b""
     if "pcapng" in formats:
@@ -64,10 +76,42 @@ def export(
         "qlog": lambda: qlog(vector, found).encode(),
         "pcapng": lambda: capture,
     }
+    written = {folder / f"{vector.name}.{name}": content[name]() for name in formats}
+    for path, data in written.items():
+        _refuse_replacing(path, data)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name in formats:
-        path = folder / f"{vector.name}.{name}"
-        write_named(path, content[name]())
-        paths.append(path)
-    return paths
+    for path, data in written.items():
+        write_named(path, data, [path.suffix], own=folder)
+    _record(folder, [path.name for path in written], _remake(vector, folder, formats, overrides))
+    return list(written)
+
+
+def _refuse_replacing(path: Path, data: bytes) -> None:
+    """Raise EcnlabError if ``path`` cannot be written, or has another content and is not known to be damaged."""
+    refuse_output(path, [path.suffix], own=path.parent)
+    refuse_other_kind(path.parent, STORED)
+    if not path.is_file() or (path.stat().st_size == len(data) and path.read_bytes() == data):
+        return
+    with suppress(OSError, FolderError):
+        if not read_files(path.parent).is_intact(path.name):
+            return
+    raise EcnlabError(f"{path} exists with another content: choose another folder with --out")
+
+
+def _record(folder: Path, names: Sequence[str], remake: str) -> None:
+    """Write the digests of the files ``names``, and of those of earlier exports, into ``folder``."""
+    before: dict[str, str] = {}
+    commands = [remake]
+    with suppress(OSError, FolderError):
+        files = read_files(folder)
+        before = {name: digest for name, digest in files.digests.items() if name not in names}
+        commands = list(dict.fromkeys([*files.remake.split(AND), remake]))
+    write_files(folder, STORED, names, AND.join(commands), before)
+
+
+def _remake(vector: Vector, folder: Path, formats: Sequence[Format], overrides: Mapping[str, object] | None) -> str:
+    """Return the command that writes the files of ``vector`` again; without overrides it writes those of all vectors."""
+    words = ["ecnlab", "vectors", "export", *([vector.name] if overrides else []), "--out", str(folder)]
+    words += [] if set(formats) == set(FORMATS) else [word for name in formats for word in ("--format", name)]
+    words += [word for key, value in (overrides or {}).items() for word in ("--set", f"{key}={toml_value(value, key)}")]
+    return shlex.join(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,11 +63,11 @@ def read(path: Path) -> Log:
 def _content(path: Path) -> bytes:
     """The first bytes of ``path``, at most one more than `MOST`; ``-`` is standard input."""
     if str(path) == "-":
-        return sys.stdin.buffer.read(MOST + 1)
+        return sys.stdin.buffer.read(MOST + 1).removeprefix(BOM_UTF8)
     if path.is_char_device() or path.is_block_device():
         raise EcnlabError(f"{path} is a device, not the log of a vector: name a file, or `-` for standard input")
     with path.open("rb") as file:
-        return file.read(MOST + 1)
+        return file.read(MOST + 1).removeprefix(BOM_UTF8)
 
 
 def _object(path: Path, at: int, line: str) -> Event:
