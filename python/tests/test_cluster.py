@@ -161,6 +161,15 @@ def test_an_error_of_a_law_is_that_of_a_local_sweep(shared, tmp_path):
     assert said[0] == said[1]
 
 
+def test_a_worker_may_refuse_laws(tmp_path):
+    experiment = with_law(tmp_path)
+    (tmp_path / "dask").mkdir()
+    with Processes(tmp_path / "dask") as processes:
+        processes.start_worker("careful", "import os; os.environ['ECNLAB_LAWS'] = 'off'")
+        with pytest.raises(ecnlab.EcnlabError, match=r"worker tcp://.*ECNLAB_LAWS"):
+            ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
+
+
 def test_a_law_that_changes_during_the_sweep_is_refused(shared, tmp_path):
     experiment = ecnlab.scenario.read_experiment(with_law(tmp_path))
     (tmp_path / "laws" / "own.py").write_text(LAW.format(mistake="* 2"))

@@ -25,6 +25,7 @@ from distributed.protocol import dumps, loads, to_serialize
 from distributed.protocol.serialize import ToPickle
 
 from ecnlab.runs import cluster_answer, cluster_comm
+from ecnlab.runs.cluster import connected
 
 EVIL = """
 class Evil(Exception):
@@ -37,8 +38,8 @@ RETURNS = (
     + """
 import distributed.worker as worker
 if not hasattr(worker, "real"):  # Dask executes this text twice
-    worker.real = worker.apply_function_simple
-worker.apply_function_simple = lambda *_: worker.real(lambda: {work}, (), {{}})
+    worker.real = worker._run_task_simple
+worker._run_task_simple = lambda _task, _data, delay: worker.real(lambda _data: {work}, {{}}, delay)
 """
 )
 """Preloaded by a worker that executes ``work`` in place of its task."""
@@ -59,7 +60,9 @@ cluster_worker.do = do
 def failure(experiment: Path, out: Path, folder: Path, preload: str, **options: object) -> str:
     """The error of a sweep whose only worker has ``preload``."""
     with Processes(folder) as processes:
-        processes.start_worker("hostile", preload)
+        worker = processes.start_worker("hostile", preload)
+        with connected(processes.address) as cluster:
+            until(lambda: cluster.workers == 1, worker)
         with pytest.raises(RunError) as error:
             ecnlab.sweep(experiment, out, replicates=1, cluster=processes.address, **options)
     return str(error.value)
