@@ -27,6 +27,7 @@ from ecnlab.engines.protocol import LINUX, PACKETS, refuse_unless_random
 from ecnlab.explain import LONGEST_S, explain
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.sealed_json import read_json, write_json
+from ecnlab.folder.shapes import Margin, insist
 from ecnlab.folder.tables import read_table, write_table
 from ecnlab.folder.verified import read_files, write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
@@ -228,7 +229,7 @@ def _state(folder: Path, margin: float) -> None:
     path = folder / "margin.json"
     stated = {"margin": margin, "level": LEVEL}
     if path.exists() and read_json(path) != stated:
-        there = read_json(path)["margin"]
+        there = insist(path, read_json(path), Margin)["margin"]
         raise FolderError(f"{folder} was begun with a margin of {there}: use that margin, or choose another folder")
     write_json(path, stated)
 

@@ -114,7 +114,7 @@ def _drawn_again(folder: Path, out: Path | None) -> Path:
     from ecnlab.agreement import means
     from ecnlab.papers import reproduction
 
-    if read_json(folder / FILES)["kind"] == "agreement":
+    if read_json(folder / FILES).get("kind") == "agreement":
         name, html = means.PAGE, means.stored_page(folder)
     else:
         name, html = reproduction.PAGE, reproduction.stored_page(folder)

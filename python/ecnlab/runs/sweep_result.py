@@ -14,6 +14,7 @@ from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MADE
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.shapes import OneSpec, insist
 from ecnlab.folder.tables import missing_table
 from ecnlab.folder.verified import Files, StoredTables
 from ecnlab.runs import captures
@@ -34,7 +35,10 @@ class Sweep:
         self.manifest = manifest
         """``manifest`` describes the question and the engine; see ``docs/run-folder.md``."""
         self._files = Files(folder, manifest)
-        self._tables = StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
+        names, rows = manifest["tables"], {name: about["rows"] for name, about in manifest["tables"].items()}
+        self._tables = StoredTables(
+            self._files, ["runs", "metrics", *names], "tables/", rows=rows, axes=manifest["axes"]
+        )
 
     def __repr__(self) -> str:
         return f"Sweep({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
@@ -130,7 +134,8 @@ class Sweep:
     @property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
-        return read_json(self._files.path(SPECS))
+        path = self._files.path(SPECS)
+        return insist(path, read_json(path), dict[str, OneSpec])
 
     @property
     def captures(self) -> dict[str, tuple[Path, ...]]:
