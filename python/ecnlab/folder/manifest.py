@@ -15,7 +15,8 @@ from ecnlab.folder import digests
 from ecnlab.folder.differences import differences
 from ecnlab.folder.names import FORMAT, LOCK, MANIFEST
 from ecnlab.folder.sealed_json import damaged, read_json
-from ecnlab.folder.shapes import FinishedManifest, RunManifest, SweepManifest, insist
+from ecnlab.folder.shapes import FinishedManifest, RunManifest, SweepManifest, insist, insist_on_metrics
+from ecnlab.folder.spec_hash import insist_on_hash
 
 MOST_DIFFERENCES: Final = 5
 """Maximum number of differences between two specifications that are listed."""
@@ -66,8 +67,10 @@ def _insist_on_shape(path: Path, manifest: dict[str, Any]) -> None:
     """Raise FolderError unless the manifest in ``path`` has the shape of its kind."""
     if manifest["kind"] == "run":
         insist(path, manifest, RunManifest)
+        insist_on_hash(path, manifest["spec"], manifest["spec_hash"])
     else:
         insist(path, manifest, FinishedManifest if manifest.get("complete") is True else SweepManifest)
+        insist_on_metrics(path, manifest["metrics"])
     if strange := [name for name in manifest["tables"] if not re.fullmatch(r"\w+", name)]:
         raise FolderError(f"{path} is damaged (no table is called {strange[0]!r}): remove the folder and run again")
 

@@ -5,10 +5,12 @@ A digest shows that a file is as it was written, not that ecnlab wrote it, or th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 from ecnlab.base.errors import FolderError
+from ecnlab.folder.columns import TABLES
 
 REMEDY: Final = "remove the folder and run again, or use the version of ecnlab that wrote it"
 
@@ -108,6 +110,18 @@ class RunManifest(Manifest):
     departures: NotRequired[list[Departure]]
 
 
+class Metric(TypedDict):
+    """A metric of an experiment: of a table, or a ratio or difference of two others."""
+
+    table: NotRequired[str]
+    column: NotRequired[str]
+    aggregate: NotRequired[str]
+    where: NotRequired[dict[str, Any]]
+    ratio: NotRequired[list[str]]
+    difference: NotRequired[list[str]]
+    minus_one: NotRequired[bool]
+
+
 class SweepManifest(Manifest):
     """The manifest of a sweep."""
 
@@ -115,7 +129,7 @@ class SweepManifest(Manifest):
     replicates: int
     complete: bool
     axes: list[str]
-    metrics: dict[str, dict[str, Any]]
+    metrics: dict[str, Metric]
     keep: list[str]
 
 
@@ -182,6 +196,26 @@ class Results(TypedDict):
     linux: NotRequired[dict[str, Any] | None]
     numbers: list[dict[str, Any]]
     claims: list[dict[str, Any]]
+
+
+def insist_on_metrics(path: Path, metrics: Mapping[str, Metric]) -> None:
+    """Raise FolderError unless each of ``metrics``, from the manifest ``path``, has a table or two other metrics."""
+    for name, metric in metrics.items():
+        if "table" in metric:
+            whole = metric["table"] in TABLES and ("column" in metric or metric.get("aggregate") == "count")
+        else:
+            whole = _two_others(metrics, name, len(metrics))
+        if not whole:
+            raise FolderError(f"{path} is damaged (`metrics.{name}` is no metric): {REMEDY}")
+
+
+def _two_others(metrics: Mapping[str, Metric], name: str, depth: int) -> bool:
+    """Return whether the metric ``name`` depends on two others, and not on itself."""
+    metric = metrics[name]
+    if "table" in metric:
+        return True
+    of = metric.get("ratio") or metric.get("difference") or []
+    return depth > 0 and len(of) == 2 and all(one in metrics and _two_others(metrics, one, depth - 1) for one in of)
 
 
 def insist(path: Path, value: dict[str, Any], shape: Any, remedy: str = REMEDY) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ecnlab.folder.names import MADE
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.shapes import OneSpec, insist
+from ecnlab.folder.spec_hash import insist_on_hash
 from ecnlab.folder.tables import missing_table
 from ecnlab.folder.verified import Files, StoredTables
 from ecnlab.runs import captures
@@ -135,7 +136,10 @@ class Sweep:
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
         path = self._files.path(SPECS)
-        return insist(path, read_json(path), dict[str, OneSpec])
+        specs = insist(path, read_json(path), dict[str, OneSpec])
+        for stated, entry in specs.items():
+            insist_on_hash(path, entry["spec"], stated)
+        return specs
 
     @property
     def captures(self) -> dict[str, tuple[Path, ...]]:
