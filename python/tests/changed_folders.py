@@ -13,7 +13,7 @@ import polars as pl
 
 from ecnlab.folder import digests
 
-VALUES = (None, 7, -0.5, "x", [], {}, [3], {"a": 3}, True)
+VALUES = (None, 7, "x", [], {})
 """Values that replace one of another type."""
 
 
@@ -56,14 +56,14 @@ def store(folder: Path, name: str, data: bytes) -> None:
         inside = name.removeprefix("tables/") if head.startswith("tables/") else name
         if isinstance(files, dict) and inside in files:
             files[inside] = digests.of_bytes((folder / name).read_bytes())
-            store(folder, head, digests.seal(stated))
+            store(folder, head, sealed(stated))
 
 
 def changed_json(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Callable[[], None]]]:
     """Each change of the JSON file ``name``, and a function that makes it."""
     whole = digests.unseal((folder / name).read_bytes())
     for what, value in changes(whole, depth):
-        yield f"{name}: {what}", lambda value=value: store(folder, name, digests.seal(value))
+        yield f"{name}: {what}", lambda value=value: store(folder, name, sealed(value))
 
 
 def changed_columns(folder: Path, name: str) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -108,5 +108,8 @@ def each(
 
 
 def sealed(value: dict[str, Any]) -> bytes:
-    """``value`` as a sealed JSON file."""
-    return digests.seal(json.loads(json.dumps(value)))
+    """``value`` as a sealed JSON file, also where `digests.seal` finds no place for the digest."""
+    if isinstance(value.get("wall", {}), dict):
+        return digests.seal(value)
+    data = json.dumps({**value, "digest": digests.BLANK}).encode()
+    return data.replace(digests.BLANK.encode(), digests.of_bytes(data).encode())

@@ -62,6 +62,13 @@ def insist_on_rows(path: Path, name: str, rows: pl.DataFrame, stated: int | None
         raise FolderError(f"{path} is damaged (column `{missing[0]}` lacks values): {REMEDY}")
 
 
+def insist_on_ids(path: Path, runs: pl.DataFrame, links: Path) -> None:
+    """Raise FolderError unless ``runs``, the table in ``path``, has the ids of the table ``links``, which every run has."""
+    there = pl.scan_parquet(links).select(pl.col("id").unique()).collect()["id"]
+    if set(there) != set(runs["id"]):
+        raise FolderError(f"{path} is damaged (its ids are not those of the table {links.name}): {REMEDY}")
+
+
 @lru_cache
 def _kinds(name: str, axes: tuple[str, ...] | None) -> Mapping[str, Kind]:
     if name in ("runs", "metrics"):

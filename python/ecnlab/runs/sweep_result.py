@@ -16,6 +16,7 @@ from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.shapes import OneSpec, insist
 from ecnlab.folder.spec_hash import insist_on_hash
+from ecnlab.folder.table_shapes import insist_on_ids
 from ecnlab.folder.tables import missing_table
 from ecnlab.folder.verified import Files, StoredTables
 from ecnlab.runs import captures
@@ -36,6 +37,7 @@ class Sweep:
         self.manifest = manifest
         """``manifest`` describes the question and the engine; see ``docs/run-folder.md``."""
         self._files = Files(folder, manifest)
+        self._known = "links" not in manifest["tables"]
         names, rows = manifest["tables"], {name: about["rows"] for name, about in manifest["tables"].items()}
         self._tables = StoredTables(
             self._files, ["runs", "metrics", *names], "tables/", rows=rows, axes=manifest["axes"]
@@ -52,7 +54,11 @@ class Sweep:
     @property
     def runs(self) -> pl.DataFrame:
         """One row a run: ``arm``, a label for each axis, ``replicate``, ``seed``, ``id``, ``spec_hash``."""
-        return self._tables["runs"]
+        found = self._tables["runs"]
+        if not self._known:
+            insist_on_ids(self._tables.path("runs"), found, self._tables.path("links"))
+            self._known = True
+        return found
 
     @property
     def metrics(self) -> pl.DataFrame:
