@@ -55,9 +55,7 @@ def insist_on_rows(path: Path, name: str, rows: pl.DataFrame, stated: int | None
         raise FolderError(f"{path} is damaged (it has {rows.height} rows, its manifest states {stated}): {REMEDY}")
     if not rows.height and name in NEVER_EMPTY:
         raise FolderError(f"{path} is damaged (it has no rows): {REMEDY}")
-    keys = [
-        key for key in ("id", "arm", "spec_hash", "replicate", "flow", "link", "name", "metric") if key in rows.columns
-    ]
+    keys = [key for key in ("id", "spec_hash", "replicate", "flow", "link", "name", "metric") if key in rows.columns]
     if missing := [key for key in keys if rows[key].null_count()]:
         raise FolderError(f"{path} is damaged (column `{missing[0]}` lacks values): {REMEDY}")
 

@@ -1,4 +1,4 @@
-"""The shape of ``card.json``, which `ecnlab.folder.shapes` checks when a card is read. ``docs/score.md`` defines its keys."""
+"""The shape of ``card.json``: the keys that a comparison of cards needs, and the types of the others. It is checked when a card is read. ``docs/score.md`` defines its keys."""
 
 from __future__ import annotations
 
@@ -64,29 +64,29 @@ class Scored(TypedDict):
     """A scenario of a card."""
 
     name: str
-    section: str
+    section: NotRequired[str]
     title: str
-    weight: str
-    about: str
-    stands: list[Any]
-    limit_packets: dict[str, Any]
-    experiment: Any
+    weight: NotRequired[str]
+    about: NotRequired[str]
+    stands: NotRequired[list[Any]]
+    limit_packets: NotRequired[dict[str, Any]]
+    experiment: NotRequired[Any]
     verdict: Verdict
-    why_not: str
+    why_not: NotRequired[str]
     criteria: list[Criterion]
-    measures: list[Measured]
-    points: list[Point]
+    measures: NotRequired[list[Measured]]
+    points: NotRequired[list[Point]]
     incumbents: NotRequired[dict[str, Incumbent]]
 
 
 class Law(TypedDict):
     """The subject, the reference or an incumbent."""
 
-    name: str
+    name: NotRequired[str]
     argument: str
     label: str
     source: str
-    given: dict[str, Any]
+    given: NotRequired[dict[str, Any]]
     parameters: dict[str, Any]
 
 
@@ -96,19 +96,19 @@ class CardShape(TypedDict):
     format: int
     kind: str
     ecnlab: Maker
-    engine: dict[str, Any]
-    instead: list[dict[str, Any]]
+    engine: NotRequired[dict[str, Any]]
+    instead: NotRequired[list[dict[str, Any]]]
     source: str
     size: Literal["quick", "full"]
     replicates: int
-    left_out: int
-    criteria: str | None
+    left_out: NotRequired[int]
+    criteria: NotRequired[str | None]
     incumbents: NotRequired[list[str]]
     subject: Law
     reference: Law
     verdicts: dict[Verdict, int]
     scenarios: list[Scored]
-    summary: list[str]
+    summary: NotRequired[list[str]]
 
 
 REMEDY: Final = "score the law again into another folder"
@@ -119,11 +119,9 @@ def insist_on_card(path: Path, card: dict[str, Any], word: str) -> None:
     insist(path, card, CardShape, REMEDY)
     arms = card.get("incumbents", [])
     insist(path, {arm: card.get(arm) for arm in arms}, dict[str, Law], REMEDY)
-    if len(card["summary"]) < 3:
-        raise FolderError(f"{path} is damaged (`summary` has {len(card['summary'])} lines, not 3 or more): {REMEDY}")
     for number, one in enumerate(card["scenarios"]):
         for key in ("measures", "points"):
-            if any(word not in row for row in one[key]):
+            if any(word not in row for row in one.get(key, ())):
                 raise FolderError(f"{path} is damaged (`scenarios[{number}].{key}` lacks `{word}`): {REMEDY}")
         if any(("at_most" in row) == ("at_least" in row) for row in one["criteria"]):
             raise FolderError(f"{path} is damaged (`scenarios[{number}].criteria` lacks a limit): {REMEDY}")
