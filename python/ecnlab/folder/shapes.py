@@ -93,7 +93,6 @@ class Manifest(TypedDict):
     title: str | None
     ecnlab: Maker
     tables: dict[str, About]
-    wall: Wall
     instead: NotRequired[list[dict[str, Any]]]
     linux: NotRequired[dict[str, Any] | None]
 
@@ -102,6 +101,7 @@ class RunManifest(Manifest):
     """The manifest of a run."""
 
     files: dict[str, str]
+    wall: Wall
     seed: int | None
     events: bool
     spec_hash: str
@@ -137,6 +137,7 @@ class FinishedManifest(SweepManifest):
     """The manifest of a complete sweep."""
 
     files: dict[str, str]
+    wall: Wall
 
 
 class OneSpec(TypedDict):

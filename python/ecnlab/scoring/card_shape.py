@@ -83,7 +83,7 @@ class Law(TypedDict):
     """The subject, the reference or an incumbent."""
 
     name: NotRequired[str]
-    argument: str
+    argument: NotRequired[str]
     label: str
     source: str
     given: NotRequired[dict[str, Any]]
