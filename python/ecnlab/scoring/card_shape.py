@@ -83,11 +83,20 @@ class Law(TypedDict):
     """The subject, the reference or an incumbent."""
 
     name: NotRequired[str]
-    argument: NotRequired[str]
+    argument: str
     label: str
     source: str
     given: NotRequired[dict[str, Any]]
     parameters: dict[str, Any]
+
+
+class Other(TypedDict):
+    """The reference of a card, of which comparisons read the label."""
+
+    label: str
+    name: NotRequired[str]
+    argument: NotRequired[str]
+    source: NotRequired[str]
 
 
 class CardShape(TypedDict):
@@ -105,7 +114,7 @@ class CardShape(TypedDict):
     criteria: NotRequired[str | None]
     incumbents: NotRequired[list[str]]
     subject: Law
-    reference: Law
+    reference: Other
     verdicts: dict[Verdict, int]
     scenarios: list[Scored]
     summary: NotRequired[list[str]]
