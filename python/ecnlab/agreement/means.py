@@ -28,6 +28,7 @@ from ecnlab.explain import LONGEST_S, explain
 from ecnlab.folder.outputs import PAGE as PAGES
 from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json, write_json
+from ecnlab.folder.shapes import Margin, insist
 from ecnlab.folder.tables import read_table, table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
@@ -233,7 +234,7 @@ def _state(folder: Path, margin: float) -> None:
     path = folder / "margin.json"
     stated = {"margin": margin, "level": LEVEL}
     if path.exists() and read_json(path) != stated:
-        there = read_json(path)["margin"]
+        there = insist(path, read_json(path), Margin)["margin"]
         raise FolderError(f"{folder} was begun with a margin of {there}: use that margin, or choose another folder")
     write_json(path, stated)
 

@@ -64,7 +64,9 @@ def unseal(data: bytes) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(data)
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")
-    value.get("wall", value).pop("digest", None)
+    holder = value.get("wall", value)
+    if isinstance(holder, dict):
+        holder.pop("digest", None)
     return value
 
 

@@ -13,7 +13,7 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -72,19 +72,50 @@ def write_part(
     write_bytes(folder / f"{run}.{digests.of_bytes(data.getvalue())}.arrows", data.getvalue(), durable=False)
 
 
-def receive_part(folder: Path, run: str, files: Mapping[str, bytes]) -> None:
+def receive_part(folder: Path, run: str, files: Mapping[str, bytes], tables: Collection[str]) -> None:
     """Store the finished ``run`` in ``folder``: ``files`` are those that `write_part` wrote on another machine.
 
-    Raises RunError if they are not those of ``run``, or damaged; OSError.
+    ``tables`` are those that were requested. Raises RunError if ``files`` are not those of ``run``, or damaged; OSError.
     """
+    captures_of(run, files, tables)
     for name, data in sorted(files.items(), key=lambda file: PART.fullmatch(file[0]) is not None):
-        if _id(name) != run or not (PART.fullmatch(name) or LARGE.fullmatch(name)):
+        write_bytes(folder / name, data, durable=False)
+
+
+def captures_of(run: str, files: Mapping[str, bytes], tables: Collection[str]) -> dict[str, str]:
+    """Return the digests of the captures that a part in ``files`` states, by name, after all checks of `receive_part`."""
+    for name, data in files.items():
+        large = LARGE.fullmatch(name) and name.split(".")[1] in tables
+        if _id(name) != run or not (PART.fullmatch(name) or large):
             raise RunError(f"its worker returned the file {name!r}, which is no part of this run: a defect of ecnlab")
         if digests.of_bytes(data) != _digest(name):
             raise RunError(f"its worker returned the file {name}, whose content does not match its digest")
-        write_bytes(folder / name, data, durable=False)
-    if not any(map(PART.fullmatch, files)):
-        raise RunError("its worker returned no result: a defect of ecnlab")
+    names = [name for name in files if PART.fullmatch(name)]
+    if len(names) != 1:
+        raise RunError(f"its worker returned {'several results' if names else 'no result'}: a defect of ecnlab")
+    return _stated_captures(run, names[0], files[names[0]], tables)
+
+
+def _stated_captures(run: str, name: str, data: bytes, tables: Collection[str]) -> dict[str, str]:
+    try:
+        part = pl.read_ipc_stream(data)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise RunError(f"its worker returned the file {name}, which is no table ({error})") from error
+    expected = {"id": pl.String(), "captures": pl.List(pl.String)}
+    for column, kind in part.schema.items():
+        right = kind == expected[column] if column in expected else column in tables and _is_table(kind)
+        if not right:
+            raise RunError(f"its worker returned the file {name}, whose column {column!r} is none of this run")
+    whole = part.height == 1 and expected.keys() <= set(part.columns) and part["captures"].null_count() == 0
+    if not whole or part["id"][0] != run:
+        raise RunError(f"its worker returned the file {name}, which is no part of this run")
+    lines = (line.partition(" ") for line in part["captures"][0].drop_nulls())
+    return {name: digest for digest, _, name in lines}
+
+
+def _is_table(kind: pl.DataType) -> bool:
+    """Return whether a column of ``kind`` has the rows of a table."""
+    return isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
 
 
 class Parts:

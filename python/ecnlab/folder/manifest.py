@@ -15,26 +15,13 @@ from ecnlab.folder import digests
 from ecnlab.folder.differences import differences
 from ecnlab.folder.names import FORMAT, LOCK, MANIFEST
 from ecnlab.folder.sealed_json import damaged, read_json
+from ecnlab.folder.shapes import FinishedManifest, RunManifest, SweepManifest, insist, insist_on_metrics
+from ecnlab.folder.spec_hash import insist_on_hash
 
 MOST_DIFFERENCES: Final = 5
 """Maximum number of differences between two specifications that are listed."""
 
 KINDS: Final = ("run", "sweep")
-
-NOTHING: Final = type(None)
-
-NEEDED: Final[dict[str, tuple[type, ...]]] = {
-    "title": (str, NOTHING),
-    "ecnlab": (dict,),
-    "tables": (dict,),
-}
-"""Keys that readers need in every manifest."""
-
-NEEDED_BY: Final[dict[str, dict[str, tuple[type, ...]]]] = {
-    "run": {"spec_hash": (str,), "spec": (dict,), "seed": (int, NOTHING), "events": (bool,), "wall": (dict,)},
-    "sweep": {"complete": (bool,), "axes": (list,), "metrics": (dict,), "replicates": (int,), "seed": (int,)},
-}
-"""And of those of each kind."""
 
 
 def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
@@ -57,7 +44,7 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
     manifest = read_json(path)
     if kind is not None and manifest["kind"] != kind:
         raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
-    _insist_on_keys(path, manifest)
+    _insist_on_shape(path, manifest)
     # Folders from before there were several engines do not name the engine.
     return {**manifest, "engine": manifest.get("engine", PACKETS)}
 
@@ -76,12 +63,14 @@ def stated(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _insist_on_keys(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise FolderError unless the manifest in ``path`` has the keys required for its kind, with the required types."""
-    for key, kind in (NEEDED | NEEDED_BY[manifest["kind"]]).items():
-        if key not in manifest or not isinstance(manifest[key], kind):
-            what = "lacks" if key not in manifest else "has another kind of value in"
-            raise FolderError(f"{path} is damaged (it {what} `{key}`): remove the folder and run again")
+def _insist_on_shape(path: Path, manifest: dict[str, Any]) -> None:
+    """Raise FolderError unless the manifest in ``path`` has the shape of its kind."""
+    if manifest["kind"] == "run":
+        insist(path, manifest, RunManifest)
+        insist_on_hash(path, manifest["spec"], manifest["spec_hash"])
+    else:
+        insist(path, manifest, FinishedManifest if manifest.get("complete") is True else SweepManifest)
+        insist_on_metrics(path, manifest["metrics"])
     if strange := [name for name in manifest["tables"] if not re.fullmatch(r"\w+", name)]:
         raise FolderError(f"{path} is damaged (no table is called {strange[0]!r}): remove the folder and run again")
 

@@ -32,7 +32,11 @@ def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the JSON in ``path``, without its digest. Raises FolderError if it is invalid, or not as written; OSError."""
-    return digests.unseal(_read_sealed(path))
+    data = _read_sealed(path)
+    try:
+        return digests.unseal(data)
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, str(error)) from error
 
 
 def read_plain_json(path: Path) -> dict[str, Any]:

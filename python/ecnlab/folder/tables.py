@@ -104,6 +104,15 @@ def read_table(path: Path) -> pl.DataFrame:
         raise FolderError(f"{path} is damaged, cut off or changed since it was written: {REMEDY}") from error
 
 
+def table_schema(path: Path) -> pl.Schema:
+    """The columns of the table in ``path`` with their types. Raises FolderError if it is missing or no table."""
+    insist_on_table(path)
+    try:
+        return pl.Schema(pl.read_parquet_schema(path))
+    except pl.exceptions.PolarsError as error:
+        raise FolderError(f"{path} is damaged, cut off or changed since it was written: {REMEDY}") from error
+
+
 def insist_on_table(path: Path) -> None:
     """Raise FolderError if there is no file ``path``, a table named in the manifest of its folder."""
     if not path.is_file():

@@ -13,7 +13,9 @@ from ecnlab.folder.manifest import read_manifest, stated
 from ecnlab.folder.names import CARD, FILES, FORMAT, MANIFEST
 from ecnlab.folder.outputs import write_named
 from ecnlab.folder.sealed_json import read_json, write_json
-from ecnlab.folder.tables import read_table
+from ecnlab.folder.shapes import FilesList, insist
+from ecnlab.folder.table_shapes import insist_on_columns, insist_on_rows
+from ecnlab.folder.tables import read_table, table_schema
 
 
 class Files:
@@ -98,14 +100,18 @@ def refuse_other_kind(folder: Path, kind: str) -> None:
 
 def read_files(folder: Path) -> Files:
     """The files in ``folder`` as `write_files` knows them. Raises FolderError, OSError."""
-    return Files(folder, read_json(folder / FILES))
+    return Files(folder, _stored_files(folder))
+
+
+def _stored_files(folder: Path) -> dict[str, Any]:
+    return insist(folder / FILES, read_json(folder / FILES), FilesList)
 
 
 def replace_file(folder: Path, name: str, data: bytes) -> None:
     """Write the file ``name``, which `write_files` recorded in ``folder``, again. Raises FolderError, OSError."""
-    stored = read_json(folder / FILES)
+    stored = _stored_files(folder)
     write_named(folder / name, data, [Path(name).suffix], own=folder)
-    write_files(folder, stored["kind"], [name], stored["wall"]["remake"], stored["files"])
+    write_files(folder, stored["kind"], [name], stored["wall"].get("remake", ""), stored["files"])
 
 
 def verify(folder: Path) -> tuple[int, list[FolderError]]:
@@ -158,8 +164,19 @@ def refuse_damaged_capture(path: Path) -> None:
 class StoredTables(Mapping[str, "pl.DataFrame"]):
     """Tables in a folder, each read on first use."""
 
-    def __init__(self, files: Files, names: Iterable[str], under: str = "") -> None:
+    def __init__(
+        self,
+        files: Files,
+        names: Iterable[str],
+        under: str = "",
+        *,
+        rows: Mapping[str, int] | None = None,
+        axes: Iterable[str] | None = None,
+    ) -> None:
+        """``rows`` are the tables' numbers of rows, ``axes`` those of a sweep; see `table_shapes`."""
         self._files = files
+        self._rows = rows or {}
+        self._axes = axes
         self._names = list(names)
         self._under = under
         self._read: dict[str, pl.DataFrame] = {}
@@ -168,15 +185,20 @@ class StoredTables(Mapping[str, "pl.DataFrame"]):
         if name not in self._names:
             raise KeyError(name)
         if name not in self._read:
-            self._read[name] = read_table(self.path(name))
+            path = self.path(name)
+            read = read_table(path)
+            insist_on_rows(path, name, read, self._rows.get(name))
+            self._read[name] = read
         return self._read[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # that of `Mapping` reads the table
 
     def path(self, name: str) -> Path:
-        """The file of the table ``name``, verified. Raises FolderError, OSError."""
-        return self._files.path(f"{self._under}{name}.parquet")
+        """The file of the table ``name``, verified, with its columns. Raises FolderError, OSError."""
+        path = self._files.path(f"{self._under}{name}.parquet")
+        insist_on_columns(path, name, table_schema(path), self._axes)
+        return path
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

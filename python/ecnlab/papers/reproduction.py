@@ -25,6 +25,7 @@ from ecnlab.folder.names import MANIFEST, RESULTS
 from ecnlab.folder.outputs import PAGE as PAGES
 from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.shapes import Results, insist
 from ecnlab.folder.tables import table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
@@ -108,7 +109,7 @@ def stored_page(out: str | os.PathLike[str]) -> str:
     Raises EcnlabError for a paper that ecnlab does not have, or a text that is wrong; FolderError, OSError.
     """
     target = Path(out)
-    about = read_json(target / RESULTS)
+    about = insist(target / RESULTS, read_json(target / RESULTS), Results)
     found, folder = find(shlex.split(read_files(target).remake)[2])  # as `_remake` has it
     return render(paper_page(folder, Stored(target / "analysis", about), found))
 

@@ -15,16 +15,18 @@ from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError, LawError, RunError
-from ecnlab.base.interpreter import safe_environment
 from ecnlab.base.threads import LOOK_SECONDS, in_another_thread, interruptible
-from ecnlab.folder.finished_runs import Parts, receive_part
+from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs import cluster_task
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_doing import Outcome, Todo, cores, task_of, workers_that_fit
+
+if TYPE_CHECKING:
+    from ecnlab.runs.cluster_answer import Answer
 
 Client: TypeAlias = Any
 """`distributed.Client`; most of its methods have no types."""
@@ -33,7 +35,10 @@ Future: TypeAlias = Any
 """`distributed.Future`."""
 
 LOCAL: Final = "local"
-"""Address that stands for a cluster of processes on this machine, which is started and closed."""
+"""Address that stands for a scheduler and workers in this process, which are started and closed."""
+
+SCHEMES: Final = ("tcp://", "tls://")
+"""Transports to a scheduler."""
 
 CONNECT_SECONDS: Final = 10
 """Time to find the scheduler, and to stop a local cluster; one that takes longer ends with this process."""
@@ -75,14 +80,15 @@ def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
         raise EcnlabError(
             "`--cluster` needs Dask distributed, which is not installed: `pip install 'ecnlab[cluster]'` adds it"
         )
-    if address != LOCAL and "://" not in address:
+    if address != LOCAL and not address.startswith(SCHEMES):
         raise EcnlabError(
             f"{address!r} is not the address of a Dask scheduler: write {LOCAL!r}, or an address such as "
-            f"tcp://10.0.0.1:8786, which the scheduler prints when it starts"
+            f"tcp://10.0.0.1:8786 or tls://10.0.0.1:8786, which the scheduler prints when it starts"
         )
     opened = _local(workers or cores()) if address == LOCAL else _client(address)
     with in_another_thread(opened, CONNECT_SECONDS, _give_up) as client:
-        yield Cluster(client, client.scheduler.address, _dashboard(client), workers, local=address == LOCAL)
+        local = address == LOCAL
+        yield Cluster(client, address, None if local else _dashboard(client), workers, local=local)
 
 
 def _give_up() -> None:
@@ -92,31 +98,22 @@ def _give_up() -> None:
 
 @contextmanager
 def _local(workers: int) -> Iterator[Client]:
-    """Start a scheduler and ``workers`` processes on this machine; yield their client."""
-    distributed: Any = import_module("distributed")
-    with (
-        _quiet(),
-        safe_environment(),
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            preload=["ecnlab.runs.cluster_preload"],
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as started,
-        _client(started.scheduler_address) as client,
-    ):
+    """Start a scheduler and ``workers`` in threads of this process; yield their client."""
+    local: Any = import_module("ecnlab.runs.cluster_local")
+    with _quiet(), local.started(workers) as started, _client(started.scheduler_address) as client:
         yield client
 
 
 @contextmanager
 def _client(address: str) -> Iterator[Client]:
     distributed: Any = import_module("distributed")
+    comm: Any = import_module("ecnlab.runs.cluster_comm")
     with _quiet():
         try:
-            client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+            # Directly from a worker, data would come over a transport of Dask, which unpickles.
+            client = distributed.Client(
+                comm.guarded(address), timeout=CONNECT_SECONDS, set_as_default=False, direct_to_workers=False
+            )
         except (OSError, ValueError) as error:
             raise EcnlabError(
                 f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, and workers with "
@@ -149,10 +146,11 @@ def _children() -> list[str]:
 def _dashboard(client: Client) -> str | None:
     """The address of the dashboard, which exists if the scheduler has Bokeh."""
     try:
-        bokeh = interruptible(lambda: client.run_on_scheduler(find_spec, "bokeh"))
-        return str(client.dashboard_link) if bokeh else None
+        bokeh = interruptible(lambda: client.run_on_scheduler(cluster_task.bokeh))
+        link = str(client.dashboard_link)
     except Exception:  # a scheduler may have neither an HTTP server nor this Python
         return None
+    return link if bokeh == b"installed" and link.isprintable() else None
 
 
 class ClusterPool:
@@ -211,37 +209,36 @@ class ClusterPool:
 
     def _outcome(self, run: ExperimentRun, future: Future) -> RunError | None:
         """Store the answer of ``run``. Return the error that it ended with, if that is its own."""
-        from distributed import KilledWorker
+        from ecnlab.runs import cluster_answer, cluster_comm
 
         if future.status in ("cancelled", "lost"):
             raise self._lost()
         try:
             with self._connection():
-                answer: dict[str, Any] = interruptible(future.result)
-        except KilledWorker as error:
-            times = f"{error.allowed_failures + 1} times " if error.allowed_failures else ""
-            return RunError(f"{times}its worker died, the last time {error.last_worker.address}")
-        except (EcnlabError, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            return RunError(f"its worker failed with {type(error).__name__}: {error}")
-        finally:
-            future.release()
-        if "refused" in answer:
-            raise cluster_task.refusal(answer["worker"], answer["refused"])
-        if answer["error"]:
-            return _own_error(answer)
-        try:
+                data: object = interruptible(future.result)
+            answer = cluster_answer.read(data)
+            if answer.failed:
+                return RunError(f"its worker failed with {answer.failed}")
+            if answer.refused:
+                raise cluster_task.refusal(answer.worker, answer.refused)
+            if answer.error:
+                return _own_error(answer)
             self._store(run, answer)
+        except cluster_comm.TaskFailed as error:
+            return RunError(str(error))
         except RunError as error:
             return error
+        finally:
+            future.release()
         return None
 
-    def _store(self, run: ExperimentRun, answer: dict[str, Any]) -> None:
-        with self._tapping.written(run.id, self._tapping.tapped(run)) as captures:
-            for name, data in answer["captures"].items() if captures else ():
-                (captures / name).write_bytes(data)
-            receive_part(self._parts.folder, run.id, answer["parts"])
+    def _store(self, run: ExperimentRun, answer: Answer) -> None:
+        from ecnlab.runs import cluster_answer
+
+        tapped = self._tapping.tapped(run)
+        with self._tapping.written(run.id, tapped) as folder:
+            captures = {name: folder / name for name in tapped.captures} if folder else {}
+            cluster_answer.store(answer, self._parts.folder, run.id, self._parts.tables, captures)
 
     @contextmanager
     def _connection(self) -> Iterator[None]:
@@ -261,15 +258,15 @@ class ClusterPool:
         )
 
 
-def _own_error(answer: dict[str, Any]) -> RunError:
+def _own_error(answer: Answer) -> RunError:
     """Return the error of an answer, if it is that of its run; raise it if the sweep cannot continue."""
-    message, worker = answer["message"], answer["worker"]
-    if answer["error"] == "LawError":
+    message, worker = answer.message, answer.worker
+    if answer.error == "LawError":
         failed = LawError(message)
-        failed.traceback = answer["traceback"]
+        failed.traceback = answer.traceback
         return failed
-    if answer["error"] == "RunError":
+    if answer.error == "RunError":
         return RunError(f"{message} (worker {worker})")
-    if answer["error"] == "OSError":
-        raise OSError(answer["errno"], message, f"worker {worker}")
+    if answer.error == "OSError":
+        raise OSError(answer.errno, message, f"worker {worker}")
     raise EcnlabError(f"worker {worker}: {message}")

@@ -52,30 +52,45 @@ def _files(scenario: Scenario) -> dict[str, tuple[str, bytes]]:
     return found
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Do the run on a Dask worker, if it has the same ecnlab; return the answer of `cluster_worker.do`.
+def answer(asked: dict[str, Any]) -> bytes:
+    """Do the run on a Dask worker, if it has the same ecnlab; return a packed `cluster_answer.Answer`.
 
-    An answer has ``worker``, the worker's address and host. Where the version or the binary differs, or there is no ecnlab,
-    ``refused`` is what was found. This function is sent by value: it uses nothing that the worker may lack.
+    Where the version or the binary differs, or there is no ecnlab, it has ``refused``. It raises nothing, because the client
+    decodes no exceptions. This function is sent by value: it uses nothing that the worker may lack.
     """
     import importlib
     import socket
 
+    import msgpack  # type: ignore[import-untyped]
     from distributed import get_worker
 
     worker = f"{get_worker().address} on {socket.gethostname()}"
+
+    def done() -> dict[str, Any]:
+        try:
+            version = importlib.import_module("ecnlab._core").__version__
+            build = importlib.import_module("ecnlab.base.provenance").build()
+        except Exception as error:
+            return {"refused": f"no ecnlab that can be imported ({type(error).__name__}: {error})"}
+        if (version, build) != (asked["version"], asked["build"]):
+            return {"refused": f"ecnlab {version} with binary {build}"}
+        return dict(importlib.import_module("ecnlab.runs.cluster_worker").do(asked))
+
     try:
-        version = importlib.import_module("ecnlab._core").__version__
-        build = importlib.import_module("ecnlab.base.provenance").build()
+        return bytes(msgpack.packb({"worker": worker, **done()}))
     except Exception as error:
-        return {"worker": worker, "refused": f"no ecnlab that can be imported ({type(error).__name__}: {error})"}
-    if (version, build) != (asked["version"], asked["build"]):
-        return {"worker": worker, "refused": f"ecnlab {version} with binary {build}"}
-    return {"worker": worker, **importlib.import_module("ecnlab.runs.cluster_worker").do(asked)}
+        return bytes(msgpack.packb({"worker": worker, "failed": f"{type(error).__name__}: {error}"}))
+
+
+def bokeh() -> bytes:
+    """Return ``b"installed"`` on a scheduler with Bokeh, which its dashboard needs."""
+    import importlib.util
+
+    return b"installed" if importlib.util.find_spec("bokeh") else b""
 
 
 # cloudpickle sends functions of this module by value; schedulers and workers without ecnlab can load them.
-answer.__module__ = "__main__"
+answer.__module__ = bokeh.__module__ = "__main__"
 
 
 def refusal(worker: str, refused: str) -> EcnlabError:

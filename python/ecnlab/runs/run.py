@@ -300,7 +300,8 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
     restore_folder(path)
     manifest = read_manifest(path, "run")
     files = Files(path, manifest)
-    found = Run(manifest, StoredTables(files, manifest["tables"]))
+    rows = {name: about["rows"] for name, about in manifest["tables"].items()}
+    found = Run(manifest, StoredTables(files, manifest["tables"], rows=rows))
     found._settle(path)
     return found
 

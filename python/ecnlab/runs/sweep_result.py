@@ -14,6 +14,9 @@ from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MADE, SPECS
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.shapes import OneSpec, insist
+from ecnlab.folder.spec_hash import insist_on_hash
+from ecnlab.folder.table_shapes import insist_on_ids
 from ecnlab.folder.tables import missing_table
 from ecnlab.folder.verified import Files, StoredTables
 from ecnlab.runs import captures
@@ -31,7 +34,11 @@ class Sweep:
         self.manifest = manifest
         """``manifest`` describes the question and the engine; see ``docs/run-folder.md``."""
         self._files = Files(folder, manifest)
-        self._tables = StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
+        self._known = "links" not in manifest["tables"]
+        names, rows = manifest["tables"], {name: about["rows"] for name, about in manifest["tables"].items()}
+        self._tables = StoredTables(
+            self._files, ["runs", "metrics", *names], "tables/", rows=rows, axes=manifest["axes"]
+        )
 
     def __repr__(self) -> str:
         return f"Sweep({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
@@ -44,7 +51,11 @@ class Sweep:
     @property
     def runs(self) -> pl.DataFrame:
         """One row a run: ``arm``, a label for each axis, ``replicate``, ``seed``, ``id``, ``spec_hash``."""
-        return self._tables["runs"]
+        found = self._tables["runs"]
+        if not self._known:
+            insist_on_ids(self._tables.path("runs"), found, self._tables.path("links"))
+            self._known = True
+        return found
 
     @property
     def metrics(self) -> pl.DataFrame:
@@ -127,7 +138,11 @@ class Sweep:
     @property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
-        return read_json(self._files.path(SPECS))
+        path = self._files.path(SPECS)
+        specs = insist(path, read_json(path), dict[str, OneSpec])
+        for stated, entry in specs.items():
+            insist_on_hash(path, entry["spec"], stated)
+        return specs
 
     @property
     def captures(self) -> dict[str, tuple[Path, ...]]:

@@ -16,6 +16,7 @@ from ecnlab.folder.outputs import write_named
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.verified import refuse_other_kind
 from ecnlab.scoring.building import COUNTS, SUBJECTS, experiment_file
+from ecnlab.scoring.card_shape import insist_on_card
 from ecnlab.scoring.engines import SIMULATOR, on_kernel
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
 from ecnlab.scoring.sheet import REFERENCE, SUBJECT, Kind, Scenario, Sheet, Size
@@ -182,6 +183,7 @@ def read(folder: Path, kind: Kind | None = "aqm") -> Card:
     if found.get("format") != FORMAT or found.get("kind") not in kinds:
         what = SUBJECTS[kind] if kind else "law"
         raise FolderError(f"{path} is no card of format {FORMAT}: score the {what} again into another folder")
+    insist_on_card(path, found, word(found))
     return found
 
 
