@@ -93,6 +93,7 @@ def test_each_fall_of_the_delay_reorders_once(reorder: bool, recoveries: int, tm
         "link.access.jitter.reorder": reorder,
         "tcp.subject.recovery": "sack",
         "tcp.subject.receive_buffer": "120 kB",
+        "tcp.subject.receive_window": "fixed",
         "queue.bottleneck.limit": "5000 packets",
     }
     found = flow("path-change", tmp_path, "tcp", **overrides)
