@@ -46,7 +46,7 @@ impl From<Label> for Packet {
     #[inline]
     fn from(label: Label) -> Packet {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let class = label.group * CLASSES | class_bits(label.ecn);
+        let class = label.group * CLASSES | u32::from(label.ecn.bits());
         let marks = u32::from(label.ecn.bits())
             | u32::from(label.has_data) << HAS_DATA
             | u32::from(label.dscp.bits()) << DSCP
@@ -57,23 +57,12 @@ impl From<Label> for Packet {
     }
 }
 
-/// Number of counting classes of a group.
+/// Number of counting classes of a group: its codepoints.
 const CLASSES: u32 = 4;
 
-/// The part of a packet's counting class that its codepoint determines.
-#[inline(always)]
-fn class_bits(ecn: Ecn) -> u32 {
-    u32::from(ecn.is_capable()) | u32::from(ecn == Ecn::Ce) << 1
-}
-
-/// Returns the group of a counting class, and a codepoint of its packets.
+/// Returns the group and the codepoint of a counting class.
 pub fn of_class(class: u32) -> (usize, Ecn) {
-    let ecn = match class % CLASSES {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    };
-    ((class / CLASSES) as usize, ecn)
+    ((class / CLASSES) as usize, Ecn::from_bits(class as u8))
 }
 
 /// Bit position of the sender in the lower half of `way`.
@@ -112,9 +101,9 @@ impl Packet {
     /// Sets the codepoint.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | u64::from(CLASSES - 1));
-        self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(class_bits(ecn));
+        self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(ecn.bits());
     }
-    /// Counting class of the packet: bit 0 is ECN capability, bit 1 is CE, the higher bits are the group.
+    /// Counting class of the packet: the lower two bits are the codepoint, the higher bits are the group.
     #[inline]
     pub fn class(&self) -> u32 {
         self.kind as u32
@@ -131,7 +120,7 @@ impl Item for Packet {
         Ecn::from_bits((self.kind >> 32) as u8)
     }
     fn mark(&mut self) {
-        self.kind |= u64::from(Ecn::Ce.bits()) << 32 | u64::from(class_bits(Ecn::Ce));
+        self.kind |= u64::from(Ecn::Ce.bits()) << 32 | u64::from(Ecn::Ce.bits());
     }
     #[inline]
     fn group(&self) -> usize {
@@ -361,17 +350,14 @@ mod tests {
                 // 70,000 is 4464 past 2^16.
                 assert_eq!(packet.hosts(), (4_464, 2));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
-                assert_eq!(packet.class(), 5 << 2 | u32::from(ecn.is_capable()) | u32::from(ecn == Ecn::Ce) << 1);
+                assert_eq!(packet.class(), 5 << 2 | u32::from(ecn.bits()));
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
                 packet.set_ecn(ecn);
                 packet.set_wire_len(1499);
                 assert_eq!((packet.wire_len(), packet.hosts(), packet.ecn()), (1499, (4_464, 2), ecn));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
-                assert_eq!(
-                    (packet.class(), packet.flow()),
-                    (5 << 2 | u32::from(ecn.is_capable()) | u32::from(ecn == Ecn::Ce) << 1, 4)
-                );
+                assert_eq!((packet.class(), packet.flow()), (5 << 2 | u32::from(ecn.bits()), 4));
                 assert_eq!((packet.flow_key(), packet.dscp()), (6 << 32 | 4, dscp));
             }
         }

@@ -82,8 +82,8 @@ impl<P: Item> Queue<P> {
         self.is_open
     }
 
-    /// Counts packets of one group that passed directly through an open queue: all with CE, all with ECT, or all
-    /// Not-ECT, of which `ecn` is an example. Counters and statistics show them as entering and leaving at the same time.
+    /// Counts packets of one group with the codepoint `ecn` that passed directly through an open queue. Counters and
+    /// statistics show them as entering and leaving at the same time.
     pub fn count_passed(&mut self, group: usize, ecn: Ecn, packets: Tally) {
         let kind = self.books.counters.kind(group, ecn.is_capable());
         kind.arrived += packets;
