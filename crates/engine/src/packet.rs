@@ -46,7 +46,7 @@ impl From<Label> for Packet {
     #[inline]
     fn from(label: Label) -> Packet {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let class = label.group * CLASSES | u32::from(label.ecn.bits());
+        let class = (label.group * CLASSES) | u32::from(label.ecn.bits());
         let marks = u32::from(label.ecn.bits())
             | u32::from(label.has_data) << HAS_DATA
             | u32::from(label.dscp.bits()) << DSCP
