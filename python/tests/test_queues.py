@@ -245,12 +245,21 @@ delay = "5 ms"
 queue = "q"
 [link.second]
 from = "r"
-to = "b"
+to = "s"
 rate = "2 Mbps"
 delay = "5 ms"
 queue = "q"
+[link.third]
+from = "s"
+to = "b"
+rate = "2 Mbps"
+delay = "5 ms"
+queue = "open"
 [queue.q]
 {red}
+[queue.open]
+discipline = "droptail"
+limit = "100 packets"
 [flow.bulk]
 count = 4
 from = "a"
@@ -264,7 +273,10 @@ ecn = "rfc3168"
     assert done.returncode == 0, done.stderr
     run = ecnlab.load(tmp_path / "out")
     queues = {row["link"]: row for row in run.table("queues").filter(group="all").to_dicts()}
-    first, second = queues["first"], queues["second"]
+    first, second, third = (queues[name] for name in ("first", "second", "third"))
+    # Packets with CE that arrive are those marked before, less those on the way; the third queue is always empty.
+    assert first["ce_arrived"] == 0 and 0 <= first["marks"] - second["ce_arrived"] <= 8
+    assert 0 <= first["marks"] + second["marks"] - third["ce_arrived"] <= 100
     assert first["marks"] > 0 and first["marks_on_ce"] == 0 and second["marks_on_ce"] > 0
     # Each packet is counted as marked once. Those in the second queue and on its link have not been received.
     received = run.table("flows_run")["ce_received"].sum()

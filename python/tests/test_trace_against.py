@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -110,3 +111,40 @@ def test_packets_found_only_at_one_place_are_listed_with_their_marks(cli, tmp_pa
     assert (client["paired"], server["only_first"], server["only_first_bytes"], server["paired"]) == (5, 2, 0, 1)
     shown = cli("trace", "first.pcap", "--against", "second.pcap").stdout
     assert "packets found at both places, or only at one" in shown
+
+
+def test_the_packets_without_partner_are_listed_with_number_and_codepoint(cli, tmp_path):
+    first, second = Hosts(), Hosts()
+    for hosts in (first, second):
+        hosts.shake()
+    first.say(40, 0, 1, 1, "A", 2 * MSS, CE)
+    segments(second, lost=(0, 2, 3, 4, 5))
+    first.say(60, 1, 1, 1 + 6 * MSS, "A")
+    second.say(70, 0, 1 + 6 * MSS, 1, "A", 10, ECT0)
+    _, paths = between(cli, tmp_path, first, second)
+    assert paths["49152"]["only_first"] == 0 and paths["443"]["only_first"] == 1
+    rows = json.loads(cli("trace", "first.pcap", "--against", "second.pcap", "--json").stdout)["lost"]
+    listed = [[row[key] for key in ("side", "packet", "codepoint", "len", "missing_bytes")] for row in rows]
+    # Half of the large packet was found; of a pure ACK no bytes are missing.
+    assert listed == [
+        ["first", 4, "CE", 2 * MSS, MSS],
+        ["first", 5, "Not-ECT", 0, 0],
+        ["second", 5, "ECT(0)", 10, 10],
+    ]
+    starts = [min(ms for ms, _ in hosts.packets) for hosts in (first, second)]
+    assert rows[0]["time_s"] == pytest.approx((40 - starts[0]) / 1000)
+    assert rows[2]["time_s"] == pytest.approx((70 + LATE_MS - starts[1]) / 1000)
+    assert rows[0]["from"].endswith(":49152") and rows[1]["from"].endswith(":443")
+    assert "packets found only at one place" in cli("trace", "first.pcap", "--against", "second.pcap").stdout
+
+
+def test_the_list_of_packets_without_partner_is_short_and_has_the_marked_ones(cli, tmp_path):
+    first, second = Hosts(), Hosts()
+    for hosts in (first, second):
+        hosts.shake()
+    segments(first, marked=(299,), count=300)
+    _, paths = between(cli, tmp_path, first, second)
+    assert paths["49152"]["only_first"] == 300
+    rows = json.loads(cli("trace", "first.pcap", "--against", "second.pcap", "--json").stdout)["lost"]
+    assert [row["packet"] for row in rows] == [*range(4, 4 + 255), 303]
+    assert rows[-1]["codepoint"] == "CE"

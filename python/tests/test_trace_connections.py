@@ -303,3 +303,34 @@ def test_bytes_acknowledged_and_never_captured_are_missing(cli, tmp_path):
     hosts.say(900, 0, 801, 1, "A", 800)
     row = read(cli, hosts.save(tmp_path / "hole.pcap"))["directions"][0]
     shows(row, missing_bytes=800, retransmits=1, retransmits_timeout=1, retransmits_spurious=1, timeouts=1)
+
+
+def test_a_reset_outside_the_window_closes_nothing(cli, tmp_path):
+    """RFC 9293 §3.10.7.4: the receiver drops it. Its acknowledgement number is not read either."""
+    hosts = Hosts()
+    hosts.shake()
+    hosts.say(30, 0, 1, 1, "A", 1000, ECT0)
+    hosts.say(40, 1, 0x4000_0000, 0x2000_0000, "RA", window=0)
+    hosts.say(50, 1, 1, 1001, "A")
+    hosts.say(60, 0, 1001, 1, "A", 1000, ECT0)
+    hosts.say(80, 1, 1, 2001, "A")
+    found = read(cli, hosts.save(tmp_path / "forged.pcap"))
+    client, server = found["directions"]
+    assert not found["connections"][0]["closed"] and server["rst"] == 1
+    assert (client["missing_bytes"], client["rtt_samples"], server["window_zero"]) == (0, 3, 0)
+    # One with the next number closes it.
+    hosts.say(90, 1, 1, 2001, "RA")
+    assert read(cli, hosts.save(tmp_path / "reset.pcap"))["connections"][0]["closed"]
+
+
+def test_the_reset_of_an_old_connection_does_not_close_the_new_one(cli, tmp_path):
+    """RFC 9293 §3.5.1: a server that still has the old connection answers the SYN with an ACK, which the client resets."""
+    hosts = Hosts(isn=(0x7000_0000, 77_000))
+    hosts.say(0, 0, 0, 0, "SEC", options=PLAIN)
+    hosts.say(20, 1, 3_000_000, -40_000, "A")
+    hosts.say(20.1, 0, -40_000, 0, "R")
+    hosts.say(1000, 0, 0, 0, "SEC", options=PLAIN)
+    hosts.say(1020, 1, 0, 1, "SAE", options=PLAIN)
+    hosts.say(1020.1, 0, 1, 1, "A")
+    found = read(cli, hosts.save(tmp_path / "half-open.pcap"))
+    assert [(row["packets"], row["ecn"], row["closed"]) for row in found["connections"]] == [(6, "accepted", False)]

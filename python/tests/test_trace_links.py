@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from frames_by_hand import analysed, ethernet, ipv4, ipv6, pcap, transfer
+from frames_by_hand import CLIENT, CLIENT6, analysed, ethernet, ipv4, ipv6, pcap, transfer
 
 import ecnlab
 
@@ -71,6 +71,13 @@ TUNNELS = {
     "GRE": (None, lambda p: ipv4(True, gre(p, 0x0800), protocol=47)),
     "GRE with all fields": (None, lambda p: ipv4(True, gre(p, 0x0800, 0xB000), protocol=47)),
     "GRE over IPv6, bridged": (None, lambda p: ipv6(True, gre(ethernet(p), 0x6558), following=47)),
+    "ERSPAN type I": (None, lambda p: ipv4(True, gre(ethernet(p), 0x88BE), protocol=47)),
+    "ERSPAN type II": (None, lambda p: ipv4(True, gre(bytes(8) + ethernet(p), 0x88BE, 0x1000), protocol=47)),
+    "ERSPAN type III": (None, lambda p: ipv4(True, gre(bytes(12) + ethernet(p), 0x22EB, 0x1000), protocol=47)),
+    "ERSPAN type III with a platform header": (
+        None,
+        lambda p: ipv4(True, gre(bytes(11) + b"\x01" + bytes(8) + ethernet(p), 0x22EB, 0x1000), protocol=47),
+    ),
     "VXLAN": ("vxlan,geneve", lambda p: ipv4(True, udp(VNI + ethernet(p), 4789), ecn=3, protocol=17)),
     "VXLAN at Linux's port": ("vxlan:8472", lambda p: ipv6(True, udp(VNI + ethernet(p), 8472), following=17)),
     "Geneve with an option": (
@@ -129,6 +136,64 @@ def test_no_more_than_eight_tunnels_are_opened(cli, tmp_path):
     for depth, code in ((8, 0), (9, 1), (200, 1)):
         path = pcap(tmp_path / "x.pcap", [(at, ethernet(nested(packet, depth))) for at, packet in transfer()])
         assert analysed(cli, path, code=code)["totals"]["tcp"] == (9 if code == 0 else 0)
+
+
+HOP6 = bytes.fromhex("20010db8" + "00" * 11 + "aa")
+ROUTES6 = {
+    "type 0": lambda end: struct.pack("!BBBBI", 6, 4, 0, 1, 0) + HOP6 + end,
+    "type 2": lambda end: struct.pack("!BBBBI", 6, 2, 2, 1, 0) + end,
+    "segments (type 4)": lambda end: struct.pack("!BBBBBBH", 6, 4, 4, 1, 1, 0, 0) + end + HOP6,
+}
+
+
+@pytest.mark.parametrize("route", ROUTES6)
+def test_the_last_address_of_a_routing_header_is_the_destination(cli, tmp_path, route):
+    """RFC 8200 §8.1: one connection, although only the client's packets have the header."""
+    frames = []
+    for at, p in transfer(six=True):
+        if p[8:24] == CLIENT6:
+            header = ROUTES6[route](p[24:40])
+            p = p[:4] + two(len(p) - 40 + len(header)) + b"\x2b" + p[7:24] + HOP6 + header + p[40:]
+        frames.append((at, ethernet(p, 0x86DD)))
+    found = analysed(cli, pcap(tmp_path / "x.pcap", frames))
+    assert [(row["packets"], row["ecn"]) for row in found["connections"]] == [(9, "accepted")]
+    data = found["directions"][0]
+    assert (data["to"], data["bytes"], data["missing_bytes"]) == ("[2001:db8::9]:443", 2100, 0)
+
+
+@pytest.mark.parametrize("kind", [131, 137], ids=["loose", "strict"])
+def test_the_last_address_of_a_source_route_is_the_destination(cli, tmp_path, kind):
+    """RFC 791 §3.1, with a no-operation before the option; a route that is used up changes nothing."""
+    frames = []
+    for at, p in transfer():
+        if p[12:16] == CLIENT:
+            done = at >= 50
+            route = (
+                bytes([1, kind, 11, 12 if done else 8])
+                + bytes([192, 0, 2, 1])
+                + (bytes([192, 0, 2, 2]) if done else p[16:20])
+            )
+            to = p[16:20] if done else bytes([192, 0, 2, 2])
+            p = b"\x48" + p[1:2] + two(len(p) + 12) + p[4:16] + to + route + p[20:]
+        frames.append((at, ethernet(p)))
+    found = analysed(cli, pcap(tmp_path / "x.pcap", frames))
+    assert [(row["packets"], row["ecn"]) for row in found["connections"]] == [(9, "accepted")]
+    assert found["directions"][0]["bytes"] == 2100
+
+
+def test_authentication_headers_are_read_over(cli, tmp_path):
+    """RFC 4302: in both versions of IP; integrity values of 12 bytes."""
+    for six in (False, True):
+        frames = []
+        for at, p in transfer(six=six):
+            header = struct.pack("!BBHII", 6, 4, 0, 7, at) + bytes(12)
+            if six:
+                p = p[:4] + two(len(p) - 40 + 24) + b"\x33" + p[7:40] + header + p[40:]
+            else:
+                p = p[:2] + two(len(p) + 24) + p[4:9] + b"\x33" + p[10:20] + header + p[20:]
+            frames.append((at, ethernet(p, 0x86DD if six else 0x0800)))
+        data = analysed(cli, pcap(tmp_path / "x.pcap", frames))["directions"][0]
+        assert (data["bytes"], data["ect0"], data["missing_bytes"]) == (2100, 3, 0)
 
 
 @pytest.mark.parametrize("value", ["gre", "vxlan:0", "vxlan:70000", "vxlan,", "", "geneve:x"])

@@ -223,7 +223,7 @@ fn a_signal_is_ce_for_the_capable_and_a_drop_for_others() {
     assert_eq!(bench.befell("on ce"), [4]);
     assert_eq!(bench.befell("early"), [3]);
     let counts = bench.queue.counters().total().ect;
-    assert_eq!((counts.marks.packets, counts.on_ce.packets), (1, 1));
+    assert_eq!((counts.marks.packets, counts.on_ce.packets, counts.arrived_ce), (1, 1, 1));
     let codepoints: Vec<Ecn> = bench.drain().iter().map(|p| p.ecn).collect();
     assert_eq!(codepoints, [Ecn::Ect0, Ecn::Ce, Ecn::Ce]);
 }
@@ -585,7 +585,7 @@ mod conservation {
                 let packet = Packet { id: way.sent, len, ecn, dscp: Dscp::default(), group: 0, flow: 0 };
                 way.queue.enqueue(packet, now, &mut way.diary);
                 prop_assert_eq!(way.queue.dequeue(now, &mut way.diary), Some(packet));
-                straight.queue.count_passed(0, ecn.is_capable(), ecnlab_aqm::Tally { packets: 1, bytes: len.into() });
+                straight.queue.count_passed(0, ecn, ecnlab_aqm::Tally { packets: 1, bytes: len.into() });
             }
             prop_assert_eq!(way.queue.counters(), straight.queue.counters());
             prop_assert_eq!(way.queue.cut_stats(now), straight.queue.cut_stats(now));

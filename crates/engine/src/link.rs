@@ -13,7 +13,7 @@ use ecnlab_wire::Ecn;
 
 use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
 use crate::faults::Faults;
-use crate::packet::Packet;
+use crate::packet::{Packet, of_class};
 use crate::plan::{LinkPlan, Plan};
 use crate::tunnel::{Tunnel, TunnelCounters};
 use crate::unsteady::Unsteady;
@@ -403,8 +403,8 @@ impl Link {
     /// Updates the queue's counters.
     #[cold]
     fn settle(&mut self) {
-        let (group, capable) = (self.class >> 1, self.class & 1 == 1);
-        self.slow.queue.count_passed(group as usize, capable, std::mem::take(&mut self.passed));
+        let (group, ecn) = of_class(self.class);
+        self.slow.queue.count_passed(group, ecn, std::mem::take(&mut self.passed));
     }
 
     /// Time of the link's next event: the first delivery or, with an empty wire or where packets overtake, the next

@@ -46,7 +46,7 @@ impl From<Label> for Packet {
     #[inline]
     fn from(label: Label) -> Packet {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let class = label.group << 1 | u32::from(label.ecn.is_capable());
+        let class = (label.group * CLASSES) | u32::from(label.ecn.bits());
         let marks = u32::from(label.ecn.bits())
             | u32::from(label.has_data) << HAS_DATA
             | u32::from(label.dscp.bits()) << DSCP
@@ -55,6 +55,14 @@ impl From<Label> for Packet {
         let len_and_from = u32::from(label.wire_len as u16) | label.from << FROM;
         Packet { way: word(len_and_from, label.to), whose: word(label.cargo, label.flow), kind: word(class, marks) }
     }
+}
+
+/// Number of counting classes of a group: its codepoints.
+const CLASSES: u32 = 4;
+
+/// Returns the group and the codepoint of a counting class.
+pub fn of_class(class: u32) -> (usize, Ecn) {
+    ((class / CLASSES) as usize, Ecn::from_bits(class as u8))
 }
 
 /// Bit position of the sender in the lower half of `way`.
@@ -92,10 +100,10 @@ impl Packet {
     }
     /// Sets the codepoint.
     pub fn set_ecn(&mut self, ecn: Ecn) {
-        let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | 1);
-        self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(ecn.is_capable());
+        let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | u64::from(CLASSES - 1));
+        self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(ecn.bits());
     }
-    /// Counting class of the packet: bit 0 is ECN capability, the higher bits are the group.
+    /// Counting class of the packet: the lower two bits are the codepoint, the higher bits are the group.
     #[inline]
     pub fn class(&self) -> u32 {
         self.kind as u32
@@ -112,11 +120,11 @@ impl Item for Packet {
         Ecn::from_bits((self.kind >> 32) as u8)
     }
     fn mark(&mut self) {
-        self.kind |= u64::from(Ecn::Ce.bits()) << 32;
+        self.kind |= u64::from(Ecn::Ce.bits()) << 32 | u64::from(Ecn::Ce.bits());
     }
     #[inline]
     fn group(&self) -> usize {
-        (self.class() >> 1) as usize
+        (self.class() / CLASSES) as usize
     }
     fn dscp(&self) -> Dscp {
         Dscp::from_bits((self.kind >> (32 + DSCP)) as u8)
@@ -342,14 +350,14 @@ mod tests {
                 // 70,000 is 4464 past 2^16.
                 assert_eq!(packet.hosts(), (4_464, 2));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
-                assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
+                assert_eq!(packet.class(), 5 << 2 | u32::from(ecn.bits()));
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
                 packet.set_ecn(ecn);
                 packet.set_wire_len(1499);
                 assert_eq!((packet.wire_len(), packet.hosts(), packet.ecn()), (1499, (4_464, 2), ecn));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
-                assert_eq!((packet.class(), packet.flow()), (5 << 1 | u32::from(ecn.is_capable()), 4));
+                assert_eq!((packet.class(), packet.flow()), (5 << 2 | u32::from(ecn.bits()), 4));
                 assert_eq!((packet.flow_key(), packet.dscp()), (6 << 32 | 4, dscp));
             }
         }

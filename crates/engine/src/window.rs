@@ -221,6 +221,7 @@ impl Window {
         let ect = |f: fn(&Kind) -> u64| rows().map(move |r| f(&r.2.ect));
         t.u64("arrived", all(|k| k.arrived.packets));
         t.u64("arrived_ect", ect(|k| k.arrived.packets));
+        t.u64("ce_arrived", ect(|k| k.arrived_ce));
         t.u64("arrived_bytes", all(|k| k.arrived.bytes));
         t.u64("departed", all(|k| k.departed.packets));
         t.u64("departed_bytes", all(|k| k.departed.bytes));
@@ -284,6 +285,7 @@ impl Window {
         let ect = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.1.counts.ect));
         t.u64("arrived", all(|k| k.arrived.packets));
         t.u64("arrived_ect", ect(|k| k.arrived.packets));
+        t.u64("ce_arrived", ect(|k| k.arrived_ce));
         t.u64("departed", all(|k| k.departed.packets));
         t.u64("departed_bytes", all(|k| k.departed.bytes));
         t.u64("marks", all(|k| k.marks.packets));

@@ -234,10 +234,12 @@ pub fn trace_series<'py>(
     Ok((table.into_pyobject(py)?.into_any(), thinned))
 }
 
-/// Index after those of the codepoints, for undecided codepoints.
+/// Names of the codepoints by their bits, and of undecided ones.
+const CODEPOINTS: [&str; 5] = ["Not-ECT", "ECT(1)", "ECT(0)", "CE", "cannot tell"];
+/// Index of undecided codepoints in [`CODEPOINTS`].
 const CANNOT_TELL: u8 = 4;
 
-/// Comparison of two captures of the same packets: {"changes": table, "paths": table}.
+/// Comparison of two captures of the same packets: {"changes": table, "paths": table, "lost": table}.
 #[pyfunction]
 pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let open = |path: &Path| py.detach(|| Input::open(path)).map_err(|error| failure(path, error));
@@ -252,14 +254,17 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     let mut t = Table::new("changes");
     texts(&mut t, "from", ends(true));
     texts(&mut t, "to", ends(false));
-    let codepoints = ["Not-ECT", "ECT(1)", "ECT(0)", "CE", "cannot tell"].map(str::to_owned);
+    let codepoints = CODEPOINTS.map(str::to_owned);
     t.text("before", rows.iter().map(|row| row.2.into()), &codepoints);
     t.text("after", rows.iter().map(|row| row.3.into()), &codepoints);
     t.u32("flags_changed", rows.iter().map(|row| row.4.into()));
     t.u64("packets", rows.iter().map(|row| row.5));
     let result = PyDict::new(py);
     result.set_item("changes", tables::to_python(py, vec![t])?.get_item("changes")?)?;
-    result.set_item("paths", tables::to_python(py, vec![paths(&found)])?.get_item("paths")?)?;
+    let others = tables::to_python(py, vec![paths(&found), lost(&found)])?;
+    for name in ["paths", "lost"] {
+        result.set_item(name, others.get_item(name)?)?;
+    }
     Ok(result)
 }
 
@@ -285,6 +290,27 @@ fn paths(found: &ecnlab_trace::Comparison) -> Table {
     t.f64("delay_min_s", delay(|delays| delays.0));
     t.f64("delay_mean_s", rows.iter().map(|row| row.1.delay_mean().map_or(f64::NAN, |ns| ns / 1e9)));
     t.f64("delay_max_s", delay(|delays| delays.1));
+    t
+}
+
+/// Returns a row for each listed packet that was found only at one place.
+fn lost(found: &ecnlab_trace::Comparison) -> Table {
+    let listed =
+        found.paths.iter().flat_map(|(direction, path)| path.lost.iter().map(move |packet| (direction, packet)));
+    let mut rows: Vec<_> = listed.collect();
+    rows.sort_by_key(|(direction, packet)| (packet.side, packet.number, *direction));
+    let ends = |low: bool| {
+        rows.iter().map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)])).collect()
+    };
+    let mut t = Table::new("lost");
+    t.u64("packet", rows.iter().map(|row| row.1.number));
+    t.f64("time_s", rows.iter().map(|row| (row.1.time - found.starts[row.1.side]) as f64 / 1e9));
+    texts(&mut t, "from", ends(true));
+    texts(&mut t, "to", ends(false));
+    t.text("side", rows.iter().map(|row| row.1.side as u32), &["first", "second"].map(str::to_owned));
+    t.text("codepoint", rows.iter().map(|row| row.1.ecn.into()), &CODEPOINTS.map(str::to_owned));
+    t.u64("len", rows.iter().map(|row| row.1.len));
+    t.u64("missing_bytes", rows.iter().map(|row| row.1.missing));
     t
 }
 

@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::link::{Frame, device_of, ip_of, link_type, u16_at};
 use crate::packet::{Segment, segment};
 use crate::tracker::Tracker;
-use crate::tunnel::{UdpTunnels, inside};
+use crate::tunnel::{UdpTunnels, behind_authentication, inside};
 
 /// Totals of a capture, including packets that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,6 +181,9 @@ impl Within<'_> {
         }
         if ip.protocol == protocol::TCP {
             return self.tcp(ip, take);
+        }
+        if let Some(behind) = behind_authentication(ip).filter(|_| depth < DEPTH) {
+            return self.open(&behind, depth + 1, take);
         }
         let (totals, record) = (&mut *self.totals, self.record);
         match inside(ip, self.tunnels) {

@@ -21,7 +21,8 @@ pub fn compare(first: Input, second: Input) -> Result<Comparison, TraceError> {
         }
         side.advance()?;
     }
-    Ok(pairing.finish())
+    let starts = sides.map(|side| side.capture.totals().times.map_or(0, |times| times.0));
+    Ok(Comparison { starts, ..pairing.finish() })
 }
 
 fn earlier(sides: &[Side; 2]) -> Option<usize> {
@@ -51,8 +52,8 @@ impl Side {
         while head.is_none() {
             let more = self.capture.step(|segment| {
                 if !segment.dropped {
-                    let Segment { time, id, ecn, flags, .. } = *segment;
-                    *head = Some((Print::of(segment), Packet { time, id, ecn, flags }));
+                    let Segment { number, time, id, ecn, flags, .. } = *segment;
+                    *head = Some((Print::of(segment), Packet { number, time, id, ecn, flags }));
                 }
             })?;
             if !more {

@@ -3,6 +3,7 @@
 mod negotiation;
 mod opening;
 mod passing;
+mod reset;
 
 use ecnlab_wire::{Flags, Seq, TcpOptions};
 
@@ -220,6 +221,9 @@ impl Connection {
     pub fn take(&mut self, segment: &Segment<'_>) -> Seen {
         self.packets.1 = segment.number;
         let i = usize::from(!segment.from_low);
+        if segment.flags.contains(Flags::RST) && self.ignores_reset(i, segment) {
+            return self.ignore(i, segment);
+        }
         let options = segment.parsed_options();
         if segment.flags.contains(Flags::SYN) {
             self.handshake(i, segment, &options);

@@ -400,13 +400,13 @@ impl Reader {
     }
 
     fn at_end(&mut self) -> Result<bool, TraceError> {
-        if !self.input.peek(1).map_err(TraceError::Io)?.is_empty() {
-            return Ok(false);
-        }
-        match self.input.failure() {
-            Some(error) => Err(self.wrong(format!("no more: {error}"))),
-            None => Ok(true),
-        }
+        let failure = match self.input.peek(1) {
+            Ok([]) => self.input.failure(),
+            Ok(_) => return Ok(false),
+            Err(error) if error.raw_os_error().is_none() => Some(error),
+            Err(error) => return Err(TraceError::Io(error)),
+        };
+        failure.map_or(Ok(true), |error| Err(self.wrong(format!("no more: {error}"))))
     }
 
     /// Reads exactly `n` bytes.

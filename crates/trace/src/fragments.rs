@@ -37,6 +37,11 @@ pub struct Whole {
 impl Fragments {
     /// Adds a fragment; returns the datagram when it is complete.
     pub fn add(&mut self, ip: &IpPacket<'_>, fragment: Fragment) -> Option<Whole> {
+        if fragment.offset == 0 && !fragment.more {
+            // RFC 6946 §4: an atomic fragment is not combined with others of its identification.
+            let head = ip.payload[..ip.payload.len().min(HEAD)].to_owned();
+            return Some(Whole { head, len: ip.payload_len, ecn: ip.ecn });
+        }
         let id = (ip.source, ip.destination, ip.protocol, fragment.id);
         let place = self.0.iter().position(|d| d.id == id).unwrap_or_else(|| {
             if self.0.len() == MOST {
@@ -76,5 +81,33 @@ impl Datagram {
     fn reaches(&mut self) -> u32 {
         self.there.sort_unstable();
         self.there.iter().fold(0, |reached, &(start, end)| if start <= reached { reached.max(end) } else { reached })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv6 packet with the fragment header of datagram 7: `len` bytes at `offset`.
+    fn fragment(offset: u16, more: bool, len: u8, traffic_class: u8) -> Vec<u8> {
+        let mut bytes = vec![0x60, traffic_class << 4, 0, 0, 0, 8 + len, 44, 64];
+        bytes.extend([0x20, 1, 0xd, 0xb8].iter().chain(&[0; 12]).chain(&[0x20, 1, 0xd, 0xb8]).chain(&[0; 12]));
+        bytes.extend([6, 0]);
+        bytes.extend((offset | u16::from(more)).to_be_bytes());
+        bytes.extend([0, 0, 0, 7]);
+        bytes.resize(bytes.len() + usize::from(len), 0);
+        bytes
+    }
+
+    #[test]
+    fn an_atomic_fragment_is_not_combined_with_others_of_its_number() {
+        let mut fragments = Fragments::default();
+        let mut add = |bytes: Vec<u8>| {
+            let ip = IpPacket::parse_cut(&bytes, bytes.len()).unwrap();
+            fragments.add(&ip, ip.fragment.unwrap()).map(|whole| (whole.len, whole.ecn))
+        };
+        assert_eq!(add(fragment(0, true, 64, 3)), None);
+        assert_eq!(add(fragment(0, false, 24, 2)), Some((24, Ecn::Ect0)));
+        assert_eq!(add(fragment(64, false, 16, 2)), Some((80, Ecn::Ce)));
     }
 }

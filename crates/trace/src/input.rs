@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::TraceError;
+use crate::compressed::{Frames, Members, is_zstd};
 
 /// Bytes per read from the system.
 const CHUNK: usize = 1 << 18;
@@ -52,13 +53,8 @@ impl Input {
         let magic = plain.peek(4).map_err(TraceError::Io)?.to_owned();
         let rest = |plain: Input| io::Cursor::new(plain.buffer[plain.start..plain.end].to_owned()).chain(plain.reader);
         Ok(match magic.as_slice() {
-            [0x1f, 0x8b, ..] => Input::of(Box::new(flate2::read::MultiGzDecoder::new(rest(plain)))),
-            [0x28, 0xb5, 0x2f, 0xfd] => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(rest(plain)).map_err(|error| {
-                    TraceError::Format { offset: 0, what: format!("is not a zstd stream: {error}") }
-                })?;
-                Input::of(Box::new(decoder))
-            }
+            [0x1f, 0x8b, ..] => Input::of(Box::new(Members::new(rest(plain)))),
+            magic if is_zstd(magic) => Input::of(Box::new(Frames::new(rest(plain)))),
             _ => plain,
         })
     }

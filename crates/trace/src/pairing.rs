@@ -1,6 +1,7 @@
 //! Pairs the packets of two captures: by all fields that routers do not change, by the IPv4 identification and, if
 //! these are equal, by order and time. Ambiguous packets are reported as such.
 
+mod lost;
 mod pieces;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use ecnlab_wire::{Ecn, Flags};
 
 use crate::packet::{Key, Segment};
+pub use lost::Lost;
 use pieces::Pieces;
 
 /// Maximum time in flight plus clock offset.
@@ -42,10 +44,12 @@ pub struct Comparison {
     pub cannot_tell: BTreeMap<(Key, bool), u64>,
     /// Counts of each direction.
     pub paths: BTreeMap<(Key, bool), Path>,
+    /// Time of the first packet at each point, in nanoseconds since 1970.
+    pub starts: [u64; 2],
 }
 
 /// One direction between the two points.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Path {
     /// Packets found at both points; if a host merges or splits segments, pairs of segments that share bytes.
     pub paired: u64,
@@ -59,6 +63,8 @@ pub struct Path {
     pub delays: Option<(i64, i64)>,
     /// Sum and number of the delays.
     pub delay_sum: (i128, u64),
+    /// The first of `only` and of segments found in part: [`lost::MOST`] packets, those with CE before others.
+    pub lost: Vec<Lost>,
 }
 
 impl Path {
@@ -67,10 +73,13 @@ impl Path {
         self.delays = Some((least.min(delay), most.max(delay)));
         self.delay_sum = (self.delay_sum.0 + i128::from(delay), self.delay_sum.1 + 1);
     }
-    fn lack(&mut self, side: usize, packet: &Packet, packets: u64, bytes: u64) {
-        self.only[side] += packets;
-        self.only_bytes[side] += bytes;
+    /// Counts a packet of `len` bytes of which `missing` were not found at the other point.
+    fn lack(&mut self, side: usize, packet: &Packet, len: u64, missing: u64) {
+        self.only[side] += u64::from(missing == len);
+        self.only_bytes[side] += missing;
         self.only_ce[side] += u64::from(packet.ecn == Ecn::Ce);
+        let Packet { number, time, ecn, .. } = *packet;
+        lost::list(&mut self.lost, Lost { side, number, time, ecn: ecn.bits(), len, missing });
     }
     /// Mean delay, in nanoseconds.
     pub fn delay_mean(&self) -> Option<f64> {
@@ -114,6 +123,7 @@ impl Print {
 /// The remaining fields of a packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Packet {
+    pub number: u64,
     pub time: u64,
     pub id: u16,
     pub ecn: Ecn,
@@ -289,7 +299,7 @@ impl Pairing {
     fn lack(&mut self, print: Print, packet: Packet, side: usize) {
         let direction = (print.key, print.from_low);
         if print.len == 0 {
-            self.found.paths.entry(direction).or_default().lack(side, &packet, 1, 0);
+            self.found.paths.entry(direction).or_default().lack(side, &packet, 0, 0);
         } else if self.pieces.entry(direction).or_default().add(print.seq, print.len, packet, side) {
             self.settle(direction, false);
         }

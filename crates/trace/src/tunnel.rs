@@ -1,6 +1,6 @@
 //! Tunnels: finds the IP packet inside another IP packet.
 
-use ecnlab_wire::{IpPacket, UdpHeader, protocol};
+use ecnlab_wire::{Extension, IpPacket, UdpHeader, protocol};
 
 use crate::error::TraceError;
 use crate::link::{Frame, ether_type, payload, u16_at};
@@ -9,6 +9,7 @@ use crate::link::{Frame, ether_type, payload, u16_at};
 const IPV4: u8 = 4;
 const IPV6: u8 = 41;
 const GRE: u8 = 47;
+const AUTHENTICATION: u8 = 51;
 
 /// A tunnel over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,16 @@ pub(crate) fn inside<'a>(ip: &IpPacket<'a>, udp: &UdpTunnels) -> Option<Frame<'a
     }
 }
 
+/// Returns the packet behind the authentication header of IPv4 (RFC 4302); in IPv6 it is an extension header.
+pub(crate) fn behind_authentication<'a>(ip: &IpPacket<'a>) -> Option<IpPacket<'a>> {
+    if ip.protocol != AUTHENTICATION {
+        return None;
+    }
+    let (header, payload) = Extension::parse(AUTHENTICATION, ip.payload).ok()??;
+    let payload_len = ip.payload_len.checked_sub((ip.payload.len() - payload.len()) as u32)?;
+    Some(IpPacket { protocol: header.next_header(), payload_len, payload, ..*ip })
+}
+
 /// GRE (RFC 2784) with key and sequence number (RFC 2890); `None` for other versions.
 fn gre(bytes: &[u8]) -> Option<Frame<'_>> {
     const CHECKSUM: u16 = 0x8000;
@@ -84,8 +95,19 @@ fn gre(bytes: &[u8]) -> Option<Frame<'_>> {
     if flags & (7 | ROUTING) != 0 {
         return None;
     }
+    /// ERSPAN (draft-foschiano-erspan §4): mirrored Ethernet frames. Type I has no sequence number and no header.
+    const ERSPAN: u16 = 0x88be;
+    const ERSPAN_III: u16 = 0x22eb;
     let fields = [CHECKSUM, KEY, SEQUENCE].iter().filter(|&&flag| flags & flag != 0).count();
-    Some(bytes.get(4 + 4 * fields..).map_or(Frame::Cut, |rest| payload(kind, rest)))
+    let Some(rest) = bytes.get(4 + 4 * fields..) else { return Some(Frame::Cut) };
+    let head = match kind {
+        ERSPAN if flags & SEQUENCE == 0 => 0,
+        ERSPAN => 8,
+        // The last bit of the header stands for a platform header.
+        ERSPAN_III => 12 + 8 * usize::from(rest.get(11).is_some_and(|byte| byte & 1 == 1)),
+        _ => return Some(payload(kind, rest)),
+    };
+    Some(rest.get(head..).map_or(Frame::Cut, |frame| payload(ether_type::ETHERNET, frame)))
 }
 
 fn vxlan(bytes: &[u8]) -> Frame<'_> {

@@ -136,6 +136,38 @@ fn compressed_files() {
     }
 }
 
+/// Appended files, parallel compressors and padded archives.
+#[test]
+fn compressed_files_of_several_parts() {
+    let plain = capture(&packets());
+    let gzip = |bytes: &[u8]| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap()
+    };
+    let zstd = |bytes: &[u8]| ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
+    // Behind the file header and the header and bytes of the first packet, and inside a packet.
+    let whole = 24 + 16 + packets()[0].bytes().len();
+    let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
+    for cut in [whole, whole + 5] {
+        let (head, tail) = plain.split_at(cut);
+        assert_read([gzip(head), gzip(tail)].concat());
+        assert_read([gzip(head), vec![0; 700], gzip(tail), vec![0; 9000]].concat());
+        assert_read([zstd(head), zstd(tail)].concat());
+        assert_read([&skipped[..], &zstd(head), &skipped, &zstd(tail), &skipped].concat());
+    }
+    for damaged in [
+        [gzip(&plain), b"more".to_vec()].concat(),
+        [zstd(&plain), b"more".to_vec()].concat(),
+        [zstd(&plain), skipped[..9].to_vec()].concat(),
+    ] {
+        let analysis = read(damaged).unwrap();
+        assert_eq!(analysis.totals.packets, packets().len() as u64);
+        let damage = analysis.damage.unwrap().to_string();
+        assert!(damage.starts_with(&format!("byte {}: ", plain.len())), "{damage}");
+    }
+}
+
 #[test]
 fn fragments_are_put_together_and_keep_their_mark() {
     let whole = d(20, 0).bytes();

@@ -34,7 +34,11 @@ TRACE_BRIEF: Final = {
 """Columns in the summary of a capture; ``--json`` and ``--parquet`` have all."""
 
 
-BETWEEN: Final = {"changes": "changes on the path", "paths": "packets found at both places, or only at one"}
+BETWEEN: Final = {
+    "changes": "changes on the path",
+    "paths": "packets found at both places, or only at one",
+    "lost": "packets found only at one place",
+}
 """Titles of the tables of ``--against``."""
 
 MORE: Final = "--all shows them"

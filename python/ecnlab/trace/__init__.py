@@ -220,8 +220,9 @@ def compared(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> d
     """Compare two captures of the same packets, on the path from ``first`` to ``second``.
 
     ``changes`` is as `changes` returns it. ``paths`` has one row per direction of a connection: packets found at both
-    places, packets, bytes and CE found only at one, and the delays from ``first`` to ``second`` by their clocks. Raises
-    as `changes` does.
+    places, packets, bytes and CE found only at one, and the delays from ``first`` to ``second`` by their clocks. ``lost``
+    has the first 256 packets of each direction that were found only at one place or in part, those with CE before
+    others. Raises as `changes` does.
     """
     for path in (first, second):
         refuse_damaged_capture(Path(path))

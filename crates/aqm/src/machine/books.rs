@@ -32,7 +32,7 @@ impl Books {
     /// Counts the arrival of `packet`.
     #[inline]
     pub fn arrived(&mut self, packet: &impl Item) {
-        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len(), packet.ecn());
     }
 
     /// Counts `packet` as held.

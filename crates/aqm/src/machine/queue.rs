@@ -2,6 +2,7 @@
 
 use ecnlab_base::facts::Column;
 use ecnlab_base::{Length, Rng, Time};
+use ecnlab_wire::Ecn;
 
 use crate::machine::books::Books;
 use crate::machine::fifo::Dequeued;
@@ -81,11 +82,12 @@ impl<P: Item> Queue<P> {
         self.is_open
     }
 
-    /// Counts packets of one group, all or none of them ECN-capable, that passed directly through an open queue.
-    /// Counters and statistics show them as entering and leaving at the same time.
-    pub fn count_passed(&mut self, group: usize, capable: bool, packets: Tally) {
-        let kind = self.books.counters.kind(group, capable);
+    /// Counts packets of one group with the codepoint `ecn` that passed directly through an open queue. Counters and
+    /// statistics show them as entering and leaving at the same time.
+    pub fn count_passed(&mut self, group: usize, ecn: Ecn, packets: Tally) {
+        let kind = self.books.counters.kind(group, ecn.is_capable());
         kind.arrived += packets;
+        kind.arrived_ce += if ecn == Ecn::Ce { packets.packets } else { 0 };
         kind.departed += packets;
         self.passed += packets.packets;
     }

@@ -2,6 +2,8 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
+use ecnlab_wire::Ecn;
+
 use crate::{DropReason, MarkReason};
 
 /// A number of packets and their bytes.
@@ -18,6 +20,8 @@ pub struct Tally {
 pub struct Kind {
     /// Packets that arrived at the queue, including dropped ones.
     pub arrived: Tally,
+    /// Number of packets that arrived with CE; zero in [`Group::not_ect`].
+    pub arrived_ce: u64,
     /// Packets that left for the wire.
     pub departed: Tally,
     /// Packets set to CE by this queue.
@@ -70,8 +74,10 @@ impl Kind {
         self.arrived - self.departed - self.dropped()
     }
 
-    pub(crate) fn arrived(&mut self, len: u32) {
+    #[inline]
+    pub(crate) fn arrived(&mut self, len: u32, ecn: Ecn) {
         self.arrived.count(len);
+        self.arrived_ce += u64::from(ecn == Ecn::Ce);
     }
     pub(crate) fn departed(&mut self, len: u32) {
         self.departed.count(len);
@@ -158,6 +164,6 @@ macro_rules! fieldwise {
 }
 fieldwise! {
     Tally { packets, bytes }
-    Kind { arrived, departed, marks, on_ce, threshold, coupled, early, forced, tail, quenches }
+    Kind { arrived, arrived_ce, departed, marks, on_ce, threshold, coupled, early, forced, tail, quenches }
     Group { not_ect, ect }
 }

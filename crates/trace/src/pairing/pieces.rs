@@ -74,7 +74,7 @@ impl Pieces {
                 let lacking = piece.lacking();
                 let keep = lacking > 0 && !all && !crowded && piece.packet.time > old;
                 if !keep && lacking > 0 {
-                    path.lack(side, &piece.packet, u64::from(lacking == piece.end - piece.start), lacking);
+                    path.lack(side, &piece.packet, piece.end - piece.start, lacking);
                 }
                 keep
             });

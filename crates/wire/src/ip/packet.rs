@@ -22,7 +22,7 @@ pub struct Fragment {
 pub struct IpPacket<'a> {
     /// Source address.
     pub source: IpAddr,
-    /// Destination address.
+    /// Destination address: the last one of a packet with a source route.
     pub destination: IpAddr,
     /// ECN codepoint.
     pub ecn: Ecn,
@@ -83,9 +83,10 @@ impl<'a> IpPacket<'a> {
             more: header.more_fragments,
             id: header.id.into(),
         });
+        let routed = if header.options.is_empty() { None } else { header.routed_to() };
         Ok(IpPacket {
             source: header.source.into(),
-            destination: header.destination.into(),
+            destination: routed.unwrap_or(header.destination).into(),
             ecn: header.ecn,
             id: header.id,
             ttl: header.ttl,
@@ -105,11 +106,14 @@ impl<'a> IpPacket<'a> {
             (len, _) => usize::from(len),
         };
         let mut payload = &rest[..rest.len().min(announced)];
+        let mut destination = header.destination;
         let (mut protocol, mut fragment, mut skipped) = (header.next_header, None, 0);
         while let Some((extension, behind)) = Extension::parse(protocol, payload)? {
             skipped += payload.len() - behind.len();
             payload = behind;
             protocol = extension.next_header();
+            // RFC 8200 §8.1: the transport layer's destination is the last one.
+            destination = extension.final_destination().unwrap_or(destination);
             if let Extension::Fragment { offset, more, id, .. } = extension {
                 fragment = Some(Fragment { offset: u32::from(offset) * 8, more, id });
                 if offset > 0 {
@@ -119,7 +123,7 @@ impl<'a> IpPacket<'a> {
         }
         Ok(IpPacket {
             source: header.source.into(),
-            destination: header.destination.into(),
+            destination: destination.into(),
             ecn: header.ecn,
             id: 0,
             ttl: header.hop_limit,

@@ -104,6 +104,27 @@ impl<'a> Ipv4Header<'a> {
         out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
     }
 
+    /// The destination of a packet with a source route that has not reached its last address (RFC 791 §3.1); `None`
+    /// without such a route.
+    #[cold]
+    pub fn routed_to(&self) -> Option<Ipv4Addr> {
+        const LOOSE: u8 = 131;
+        const STRICT: u8 = 137;
+        let mut rest = self.options;
+        loop {
+            rest = match *rest {
+                [0, ..] | [] => return None,
+                [1, ..] => &rest[1..],
+                [LOOSE | STRICT, len, pointer, ..] if pointer <= len => {
+                    let last = rest.get(usize::from(len).checked_sub(4)?..)?.first_chunk::<4>()?;
+                    return Some(Ipv4Addr::from(*last));
+                }
+                [_, len, ..] if len >= 2 => rest.get(usize::from(len)..)?,
+                _ => return None,
+            };
+        }
+    }
+
     /// Bytes of the header.
     #[inline]
     pub fn len(&self) -> usize {

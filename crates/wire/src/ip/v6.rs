@@ -173,6 +173,26 @@ impl<'a> Extension<'a> {
         Ok(Some((extension, &bytes[whole.len()..])))
     }
 
+    /// The destination of a packet that has not reached its last segment: of routing headers of type 0 (RFC 2460
+    /// §4.4), 2 (RFC 6275 §6.4) and 4 (RFC 8754 §2). `None` for other headers, or if the bytes end before it.
+    pub fn final_destination(&self) -> Option<Ipv6Addr> {
+        let Extension::Other { kind: protocol::ROUTING, body: &[kind, left, ..], .. } = *self else { return None };
+        let addresses = self.addresses().filter(|_| left > 0)?;
+        let bytes = match kind {
+            0 => addresses.last(),
+            // Segments are listed from the last one.
+            2 | 4 => addresses.first(),
+            _ => None,
+        };
+        bytes.map(|bytes| Ipv6Addr::from(*bytes))
+    }
+
+    /// The addresses of a routing header.
+    fn addresses(&self) -> Option<&'a [[u8; 16]]> {
+        let Extension::Other { kind: protocol::ROUTING, body, .. } = *self else { return None };
+        Some(body.get(6..)?.as_chunks().0)
+    }
+
     /// Appends the header; a body is padded with zeros to a valid length, or truncated to the maximum.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();

@@ -54,7 +54,7 @@ impl<P: Item> Branch<P> {
         self.idles = books.idles;
         let own = self.claim(&packet);
         let i = self.coupling.as_mut().map_or(own, |coupling| coupling.place(&packet, own, now));
-        self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
+        self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len(), packet.ecn());
         if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
             coverage_mark!("tree.full_drops_arrival");
             let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
