@@ -1,5 +1,5 @@
-//! Decompression of gzip streams of any number of members (RFC 1952 §2.2) and zstd streams of any number of frames
-//! (RFC 8878 §3.1): parallel compressors and appended files have several.
+//! Decompression of gzip streams of any number of members (RFC 1952) and zstd streams of any number of frames
+//! (RFC 8878): parallel compressors and appended files have several.
 
 use std::io::{self, BufRead, BufReader, Read};
 

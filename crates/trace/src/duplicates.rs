@@ -9,6 +9,8 @@ use crate::error::TraceError;
 use crate::packet::Segment;
 use crate::tracker::Tracker;
 
+/// Packets compared of a capture without copies: where there are copies, they are among the first packets.
+const ENOUGH: u64 = 8192;
 /// Packets remembered.
 const SLOTS: usize = 2048;
 /// Longest time between two captures of a packet at two interfaces, in nanoseconds: half of the smallest retransmission
@@ -68,6 +70,12 @@ impl Watched {
             self.untimed.insert(index);
             return;
         }
+        if self.twice.packets < ENOUGH || self.twice.found() {
+            self.compare(segment);
+        }
+    }
+
+    fn compare(&mut self, segment: &Segment<'_>) {
         self.twice.packets += 1;
         let hash = fingerprint(segment);
         let slot = &mut self.slots[(hash >> 32) as usize % SLOTS];
@@ -80,6 +88,10 @@ impl Watched {
 }
 
 impl Twice {
+    fn found(&self) -> bool {
+        self.same > 0 || !self.between.is_empty()
+    }
+
     #[cold]
     fn add(&mut self, first: u32, device: u32) {
         if first == device {

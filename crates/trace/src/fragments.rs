@@ -38,7 +38,7 @@ impl Fragments {
     /// Adds a fragment; returns the datagram when it is complete.
     pub fn add(&mut self, ip: &IpPacket<'_>, fragment: Fragment) -> Option<Whole> {
         if fragment.offset == 0 && !fragment.more {
-            // RFC 6946 §4: an atomic fragment is not combined with others of its identification.
+            // RFC 6946: an atomic fragment is not combined with others of its identification.
             let head = ip.payload[..ip.payload.len().min(HEAD)].to_owned();
             return Some(Whole { head, len: ip.payload_len, ecn: ip.ecn });
         }

@@ -162,7 +162,7 @@ fn ppp(bytes: &[u8]) -> Frame<'_> {
 /// (RFC 1662); type 0 for protocols other than IP and MPLS.
 fn of_ppp(bytes: &[u8]) -> Option<(u16, &[u8])> {
     let bytes = bytes.strip_prefix(&[0xff, 3]).unwrap_or(bytes);
-    // RFC 1661 §6.5: a compressed protocol field is one odd byte.
+    // RFC 1661: a compressed protocol field is one odd byte.
     let (protocol, rest) = match bytes.split_first()? {
         (first, rest) if first & 1 == 1 => (u16::from(*first), rest),
         _ => (u16_at(bytes, 0)?, &bytes[2..]),

@@ -112,7 +112,7 @@ fn gre(bytes: &[u8]) -> Option<Frame<'_>> {
 
 fn vxlan(bytes: &[u8]) -> Frame<'_> {
     match bytes.get(8..) {
-        // RFC 7348 §5: a header with another first byte has no valid network identifier.
+        // RFC 7348: a header with another first byte has no valid network identifier.
         Some(rest) if bytes[0] & 8 != 0 => payload(ether_type::ETHERNET, rest),
         Some(_) => Frame::Other(0),
         None => Frame::Cut,
@@ -121,7 +121,7 @@ fn vxlan(bytes: &[u8]) -> Frame<'_> {
 
 fn geneve(bytes: &[u8]) -> Frame<'_> {
     let (Some(&first), Some(kind)) = (bytes.first(), u16_at(bytes, 2)) else { return Frame::Cut };
-    // RFC 8926 §3.4: version, and the length of the options in words of 32 bits.
+    // RFC 8926: version, and the length of the options in words of 32 bits.
     if first >> 6 != 0 {
         return Frame::Other(0);
     }

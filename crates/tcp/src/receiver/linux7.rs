@@ -19,6 +19,8 @@ pub(super) struct Linux7Window {
     announced: u64,
     /// Its right edge (rcv_wup + rcv_wnd), which never moves back.
     pub edge: u64,
+    /// The next offset expected when it was announced; none after a segment that changed the growth.
+    at: Option<u64>,
 }
 
 impl Linux7Window {
@@ -26,7 +28,7 @@ impl Linux7Window {
     pub fn new(config: &Config) -> Option<Box<Linux7Window>> {
         let growth = config.receive_window.is_linux7().then(|| Growth::new(config))?;
         let announced = growth.first_window();
-        Some(Box::new(Linux7Window { growth, announced, edge: 1 + announced }))
+        Some(Box::new(Linux7Window { growth, announced, edge: 1 + announced, at: None }))
     }
 }
 
@@ -67,12 +69,17 @@ impl Receiver {
     pub fn establish(&mut self, now: Time) {
         if let Some(grown) = &mut self.grown {
             grown.growth.establish(grown.announced, now);
+            grown.at = None;
         }
     }
 
     /// tcp_select_window: the window to announce in bytes. The right edge never moves back.
     pub(super) fn window_linux7(&mut self, syn: bool) -> u64 {
-        let Some(Linux7Window { growth, announced, edge }) = self.grown.as_deref_mut() else { return self.buffer };
+        let Some(Linux7Window { growth, announced, edge, at }) = self.grown.as_deref_mut() else { return self.buffer };
+        if !syn && *at == Some(self.next) {
+            return *announced;
+        }
+        *at = (!syn).then_some(self.next);
         *announced = if syn {
             growth.first_window()
         } else {
@@ -102,6 +109,7 @@ impl Receiver {
     pub fn note_read(&mut self, now: Time) {
         let early = self.early();
         if let Some(grown) = &mut self.grown {
+            grown.at = None;
             grown.growth.read(self.next, early, now);
         }
     }
@@ -127,8 +135,9 @@ impl Receiver {
     fn grow(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
         let (next, early, sack) = (self.next, self.early(), self.compression.sack);
         let end = (self.offset(segment.seq) + i64::from(segment.len)).clamp(0, next as i64) as u64;
-        let Some(Linux7Window { growth, announced, .. }) = self.grown.as_deref_mut() else { return false };
+        let Some(Linux7Window { growth, announced, at, .. }) = self.grown.as_deref_mut() else { return false };
         let in_order = brought == Brought::InOrder;
+        *at = None;
         growth.measure(segment.len);
         if in_order {
             growth.time_window(end, *announced, now);

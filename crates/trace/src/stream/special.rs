@@ -9,7 +9,7 @@ use super::{ORIGIN, QUIET, Sending, Stream};
 const IDLE: u64 = 1_000_000_000;
 
 impl Stream {
-    /// Returns whether a segment of at most one byte below SND.NXT is a keep-alive (RFC 9293 §3.8.4): everything has
+    /// Returns whether a segment of at most one byte below SND.NXT is a keep-alive (RFC 9293): everything has
     /// been acknowledged, or the capture lacks the ACKs (`alone`).
     #[inline]
     pub fn is_keep_alive(&self, seq: Seq, len: u32, time: u64, alone: bool) -> bool {
@@ -105,7 +105,7 @@ impl Stream {
     }
 
     /// Returns whether a segment from `seq` on is data of the SYN that the SYN-ACK did not acknowledge, sent again at
-    /// once and for the first time (RFC 7413 §4.2).
+    /// once and for the first time (RFC 7413).
     #[inline]
     pub fn repeats_syn_data(&self, seq: Seq, time: u64) -> bool {
         self.syn_data > self.una && self.una > ORIGIN && {
