@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use ecnlab_wire::{IpPacket, protocol};
 
 use crate::container::{Interface, Reader, Record};
-use crate::duplicates::Twice;
 use crate::error::TraceError;
 use crate::fragments::{Fragments, Whole};
 use crate::input::Input;
@@ -13,6 +12,7 @@ use crate::link::{Frame, device_of, ip_of, link_type, u16_at};
 use crate::packet::{Segment, segment};
 use crate::tracker::Tracker;
 use crate::tunnel::{UdpTunnels, behind_authentication, inside};
+use crate::twice::Twice;
 
 /// Totals of a capture, including packets that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

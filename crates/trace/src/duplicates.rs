@@ -8,6 +8,7 @@ use crate::container::Interface;
 use crate::error::TraceError;
 use crate::packet::Segment;
 use crate::tracker::Tracker;
+use crate::twice::Twice;
 
 /// Packets compared of a capture without copies: where there are copies, they are among the first packets.
 const ENOUGH: u64 = 8192;
@@ -20,20 +21,6 @@ const FORWARDED: u64 = 100_000_000;
 /// has not in common with the original; and without.
 const MIRRORED: u64 = 2_000_000;
 const MIRRORED_WITHOUT_ID: u64 = 50_000;
-/// Maximum number of pairs of interfaces that are counted separately.
-const PAIRS: usize = 64;
-
-/// Number of packets that the capture has more than once.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Twice {
-    /// Packets compared.
-    pub packets: u64,
-    /// Copies at the same interface.
-    pub same: u64,
-    /// Copies at another interface: the interface of the first packet, that of the copy, and their number.
-    pub between: Vec<(u32, u32, u64)>,
-}
-
 /// A packet seen: hash of its fields, time and interface.
 #[derive(Clone, Copy, Default)]
 struct Slot {
@@ -83,25 +70,6 @@ impl Watched {
             self.twice.add(slot.device, segment.device);
         } else {
             *slot = Slot { hash, time: segment.time, device: segment.device };
-        }
-    }
-}
-
-impl Twice {
-    fn found(&self) -> bool {
-        self.same > 0 || !self.between.is_empty()
-    }
-
-    #[cold]
-    fn add(&mut self, first: u32, device: u32) {
-        if first == device {
-            self.same += 1;
-            return;
-        }
-        if let Some(pair) = self.between.iter_mut().find(|pair| (pair.0, pair.1) == (first, device)) {
-            pair.2 += 1;
-        } else if self.between.len() < PAIRS {
-            self.between.push((first, device, 1));
         }
     }
 }

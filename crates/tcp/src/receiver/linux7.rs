@@ -6,31 +6,11 @@ use ecnlab_base::Time;
 use ecnlab_wire::Segment;
 
 use super::Receiver;
-use super::growth::{Echo, Growth, Taken};
+use super::announced::Linux7Window;
+use super::growth::{Echo, Taken};
 use super::quickack::Brought;
 use crate::config::{Config, DelayedAck, ReceiveWindow};
 use crate::rto::Rto;
-
-/// The window announced as in Linux 7.
-#[derive(Clone, Debug)]
-pub(super) struct Linux7Window {
-    pub growth: Growth,
-    /// Size of the window announced last, in bytes (rcv_wnd).
-    announced: u64,
-    /// Its right edge (rcv_wup + rcv_wnd), which never moves back.
-    pub edge: u64,
-    /// The next offset expected when it was announced; none after a segment that changed the growth.
-    at: Option<u64>,
-}
-
-impl Linux7Window {
-    /// The window of the SYN, if `config` asks for it.
-    pub fn new(config: &Config) -> Option<Box<Linux7Window>> {
-        let growth = config.receive_window.is_linux7().then(|| Growth::new(config))?;
-        let announced = growth.first_window();
-        Some(Box::new(Linux7Window { growth, announced, edge: 1 + announced, at: None }))
-    }
-}
 
 impl DelayedAck {
     fn is_linux7(self) -> bool {

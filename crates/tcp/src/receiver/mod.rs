@@ -1,5 +1,6 @@
 //! The receiving half of a connection: reassembly, ACK timing and SACK blocks.
 
+mod announced;
 mod compression;
 mod growth;
 mod linux20;
@@ -14,9 +15,9 @@ use crate::ranges::Ranges;
 use crate::rto::Rto;
 use crate::wheel;
 
+use announced::Linux7Window;
 use compression::{BLOCKS_EXPECTED, Compression};
 pub(crate) use growth::Echo;
-use linux7::Linux7Window;
 use linux20::Spacing;
 use quickack::{Brought, QuickAck};
 

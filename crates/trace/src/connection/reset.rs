@@ -28,6 +28,8 @@ impl Connection {
         let [low, high] = &mut self.ends;
         let (me, peer) = if i == 0 { (low, high) } else { (high, low) };
         me.count(segment, peer);
+        me.counts.bytes += u64::from(segment.len);
+        me.counts.data_packets += u64::from(segment.len > 0);
         check(me, segment, &Seen::default(), off, classic, self.counted.is_some() && !classic);
         Seen::default()
     }
