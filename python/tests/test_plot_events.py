@@ -170,10 +170,10 @@ def test_windows_as_small_multiples_share_their_axes_and_count_the_events_of_the
 
 
 def test_the_events_of_a_window_are_those_of_the_data_that_it_limits(run) -> None:
-    requests = run.packets.filter(flow="calls", from_sender=False, event="mark")
-    assert requests.height and not run.packets.filter(flow="calls", from_sender=True, event="mark").height
+    requests = run.packets.filter(flow="pages", from_sender=False, event="mark")
+    assert requests.height and not run.packets.filter(flow="pages", from_sender=True, event="mark").height
     assert any(
-        text.startswith("calls: 0 marks") for text in texts(run.plot.cwnd(["calls", "bulk[1]"], panels=True).draw())
+        text.startswith("pages: 0 marks") for text in texts(run.plot.cwnd(["pages", "bulk[1]"], panels=True).draw())
     )
 
 
