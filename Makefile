@@ -121,7 +121,7 @@ crosscheck: build ## the same dumbbells in ns-2, side by side
 
 linux: build ## the Linux kernel as an engine: built once, then tested
 	$(BIN)/ecnlab linux build $(ARGS)
-	ECNLAB_TRACES=200 $(BIN)/pytest -rs python/tests/test_linux_kernel.py python/tests/test_packets_kernel.py
+	ECNLAB_TRACES=200 $(BIN)/pytest -rs python/tests/test_linux_kernel.py python/tests/test_linux_windows.py python/tests/test_packets_kernel.py
 
 live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in real time (root) and virtual time (make linux); BYTES=2000000
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --workspace --test interop
