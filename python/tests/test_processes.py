@@ -104,13 +104,13 @@ def workers_of(command: subprocess.Popen[str]) -> list[int]:
     return found
 
 
-def killed(command: subprocess.Popen[str], number: int, used_s: float = 0) -> tuple[int, str]:
-    """Kill the first ``number`` workers of ``command``, each after ``used_s`` of CPU time; its exit code and standard error."""
+def killed(command: subprocess.Popen[str], number: int) -> tuple[int, str]:
+    """Kill the first ``number`` workers of ``command`` as they start; its exit code and standard error."""
     found = set[int]()
     try:
         while len(found) < number and command.poll() is None:
             for pid in workers_of(command):
-                if pid not in found and cpu_s(pid) >= used_s and len(found) < number:
+                if pid not in found and len(found) < number:
                     os.kill(pid, signal.SIGKILL)
                     found.add(pid)
             time.sleep(0.001)
@@ -119,17 +119,6 @@ def killed(command: subprocess.Popen[str], number: int, used_s: float = 0) -> tu
         command.kill()
     assert len(found) == number, said
     return command.returncode, said
-
-
-IN_A_RUN_S = 1.0
-"""CPU time after which a worker has loaded its libraries and does a run of ``slow_experiment``, which takes longer."""
-
-
-def cpu_s(pid: int) -> float:
-    with suppress(OSError):
-        user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-    return 0.0
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -151,14 +140,26 @@ def test_workers_that_are_always_killed_are_reported_with_their_runs(experiment,
     assert done(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1).returncode == 0
 
 
-def test_a_worker_that_is_killed_in_its_run_loses_only_this_run(slow_experiment, tmp_path):
-    pipe = tmp_path / "pipe.toml"
-    pipe.write_text(pipe.read_text().replace('"2000 s"', '"10000 s"'))
-    code, said = killed(
-        started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1), 1, used_s=IN_A_RUN_S
+KILLED_ONCE = """\
+try:
+            os.close(os.open({path!r}, os.O_CREAT | os.O_EXCL))
+            os.kill(os.getpid(), signal.SIGKILL)
+        except FileExistsError:
+            window.cwnd += acked"""
+"""In a window law: the first process that calls it is killed."""
+
+
+def test_a_worker_that_is_killed_in_its_run_loses_only_this_run(tmp_path):
+    law = WINDOW.replace("window.cwnd += acked", KILLED_ONCE.format(path=str(tmp_path / "killed")))
+    law_scenario(tmp_path, window=f"import os, signal\n{law}")
+    (tmp_path / "e.toml").write_text('format = 1\nscenario = "x.toml"\nreplicates = 4\n')
+    ended = done(tmp_path, "sweep", "e.toml", "--out", "out")
+    assert ended.returncode == 4, ended.stderr
+    assert (
+        ended.stderr.count("its process died, ended by SIGKILL")
+        == ended.stderr.count("`ecnlab sweep e.toml --only ")
+        == 1
     )
-    assert code == 4, said
-    assert said.count("its process died, ended by SIGKILL; `ecnlab sweep gain.toml --only ") == 1
     assert len(list((tmp_path / "out" / "parts").glob("[!.]*.arrows"))) == 3
 
 
