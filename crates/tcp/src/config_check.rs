@@ -2,13 +2,16 @@
 
 use ecnlab_base::Dur;
 
-use crate::config::{Config, Estimator, InitialSsthresh};
+use crate::config::{Config, Estimator, InitialSsthresh, ReceiveWindow};
 use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
 use crate::remedies::Refusal;
 
 /// The largest window that the maximum window scale can announce, in bytes (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
+
+/// Least buffer of a window that grows as in Linux 7, in bytes: a page (tcp_rmem\[0\]).
+const LEAST_GROWING_BUFFER: u64 = 4096;
 
 /// Maximum of `max_doublings`: more doublings exceed any useful `max_rto`.
 const MAX_DOUBLINGS: u32 = 16;
@@ -68,7 +71,7 @@ impl Config {
         ]
     }
 
-    fn check_wire(&self) -> [Result<(), Invalid>; 3] {
+    fn check_wire(&self) -> [Result<(), Invalid>; 4] {
         let mss = ensure((64..=65_495).contains(&self.mss.0), "mss", || {
             format!("must be from 64 B to 65495 B, not {}", self.mss)
         });
@@ -80,7 +83,14 @@ impl Config {
         let remedy = scalable.then_some(Remedy::set("window_scaling", true));
         let clock =
             ensure(self.timestamp_clock >= Dur::from_us(1), "timestamp_clock", || "must be at least 1 us".into());
-        [mss, buffer.map_err(|invalid| Invalid { remedy, ..invalid }), clock]
+        let grows = self.receive_window == ReceiveWindow::Linux7;
+        let least = ensure_fit(
+            !grows || self.receive_buffer.0 >= LEAST_GROWING_BUFFER,
+            "receive_buffer",
+            Remedy::set("receive_window", "fixed"),
+            || format!("must be at least {LEAST_GROWING_BUFFER} B with receive_window = \"linux-7\" (tcp_rmem[0])"),
+        );
+        [mss, buffer.map_err(|invalid| Invalid { remedy, ..invalid }), least, clock]
     }
 
     fn check_timers(&self) -> Vec<Result<(), Invalid>> {
@@ -170,6 +180,17 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+    }
+
+    #[test]
+    fn a_growing_window_needs_a_page_of_buffer() {
+        let checked = |bytes, receive_window| {
+            let config = profile("linux-7").unwrap().config.clone();
+            Config { receive_buffer: Bytes(bytes), receive_window, ..config }.check().map_err(|invalid| invalid.key)
+        };
+        assert_eq!(checked(4_095, ReceiveWindow::Linux7), Err("receive_buffer"));
+        assert_eq!(checked(4_096, ReceiveWindow::Linux7), Ok(()));
+        assert_eq!(checked(1, ReceiveWindow::Fixed), Ok(()));
     }
 
     #[test]
