@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
 from ecnlab.base.errors import FolderError
+from ecnlab.base.types import Departure
 from ecnlab.folder.columns import TABLES
 
 REMEDY: Final = "remove the folder and run again, or use the version of ecnlab that wrote it"
@@ -38,16 +39,6 @@ class About(TypedDict):
     rows: int
     types: dict[str, str]
     units: dict[str, str]
-
-
-class Departure(TypedDict):
-    """A TCP setting that departs from its profile."""
-
-    key: str
-    profile: str
-    profile_value: Any
-    value: Any
-    source: str
 
 
 class Instead(TypedDict):
