@@ -23,7 +23,7 @@ def routed(segments: int = 3) -> list[tuple[float, bytes]]:
     return sorted(frames, key=lambda frame: frame[0])
 
 
-def test_packets_at_two_interfaces_are_told_with_the_filter_that_reads_one(cli, tmp_path):
+def test_packets_at_two_interfaces_are_reported_with_the_filter_that_reads_one(cli, tmp_path):
     path = pcap(tmp_path / "x.pcap", routed(), link=276)
     found = analysed(cli, path)
     (warning,) = found["warnings"]
@@ -39,7 +39,7 @@ def test_packets_at_two_interfaces_are_told_with_the_filter_that_reads_one(cli, 
     assert "captured at another interface" in (tmp_path / "x.html").read_text()
 
 
-def test_packets_at_two_interfaces_of_a_pcapng_are_told_too(cli, tmp_path):
+def test_packets_at_two_interfaces_of_a_pcapng_are_reported_too(cli, tmp_path):
     path = tmp_path / "x.pcapng"
     frames = [(at + i / 10, i, ethernet(packet)) for at, packet in transfer() for i in (0, 1)]
     blocks = [enhanced(i, at, frame) for at, i, frame in sorted(frames, key=lambda frame: frame[0])]
@@ -67,7 +67,7 @@ def test_retransmissions_and_duplicate_acks_are_no_copies(cli, tmp_path, same_nu
     assert (found["warnings"], found["directions"][0]["retransmits"]) == ([], 2)
 
 
-def test_a_step_of_the_clock_is_told_everywhere(cli, tmp_path):
+def test_a_step_of_the_clock_is_reported_everywhere(cli, tmp_path):
     frames = [(at - (7000 if at > 30 else 0), ethernet(packet)) for at, packet in transfer(4)]
     path = pcap(tmp_path / "x.pcap", frames)
     shown = cli("trace", path, "--html", "x.html")
@@ -127,8 +127,8 @@ BAD_FILTERS = {
 @pytest.mark.parametrize("filter_", BAD_FILTERS)
 def test_wrong_filters_are_told(cli, tmp_path, filter_):
     path = pcap(tmp_path / "x.pcap", [(at, ethernet(packet)) for at, packet in transfer()])
-    told = cli("trace", path, "--filter", filter_)
-    assert (told.returncode, BAD_FILTERS[filter_] in told.stderr) == (2, True), told.stderr
+    ended = cli("trace", path, "--filter", filter_)
+    assert (ended.returncode, BAD_FILTERS[filter_] in ended.stderr) == (2, True), ended.stderr
 
 
 @pytest.mark.parametrize("filter_", ["net 198.51.100.0/24", "net 1.2.3.4/0", "net 198.51.100.7/32", "interface 0"])
@@ -138,5 +138,5 @@ def test_right_filters_are_read(cli, tmp_path, filter_):
 
 
 def test_the_interfaces_of_cooked_headers_are_named(cli, tmp_path):
-    told = cli("trace", pcap(tmp_path / "x.pcap", routed(), link=276), "--filter", "interface 5")
-    assert "`interface 5` is not in the capture, which has 0, 4, 7" in told.stderr
+    ended = cli("trace", pcap(tmp_path / "x.pcap", routed(), link=276), "--filter", "interface 5")
+    assert "`interface 5` is not in the capture, which has 0, 4, 7" in ended.stderr

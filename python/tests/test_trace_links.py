@@ -199,9 +199,9 @@ def test_authentication_headers_are_read_over(cli, tmp_path):
 @pytest.mark.parametrize("value", ["gre", "vxlan:0", "vxlan:70000", "vxlan,", "", "geneve:x"])
 def test_wrong_tunnels_are_told(cli, tmp_path, value):
     path = pcap(tmp_path / "x.pcap", [(at, ethernet(packet)) for at, packet in transfer()])
-    told = cli("trace", path, "--decapsulate", value)
-    assert told.returncode == 2
-    assert "decapsulate: `" in told.stderr and "write `vxlan`" in told.stderr
+    ended = cli("trace", path, "--decapsulate", value)
+    assert ended.returncode == 2
+    assert "decapsulate: `" in ended.stderr and "write `vxlan`" in ended.stderr
 
 
 ARP = ethernet(bytes(28), 0x0806)
@@ -222,10 +222,10 @@ NOTHING = {
 def test_a_capture_without_tcp_tells_what_it_has_and_what_to_do(cli, tmp_path, kind):
     link, frames, expected = NOTHING[kind]
     path = pcap(tmp_path / "x.pcap", list(enumerate(frames)), link=link)
-    told, code = cli("trace", path), 1 if frames else 0
-    assert told.returncode == code
-    assert [text for text in expected if text not in told.stderr] == []
-    assert "connections" not in told.stdout
+    ended, code = cli("trace", path), 1 if frames else 0
+    assert ended.returncode == code
+    assert [text for text in expected if text not in ended.stderr] == []
+    assert "connections" not in ended.stdout
     found = analysed(cli, path, code=code)
     assert found["connections"] == [] and expected[0] in found["warnings"][0]
     assert ecnlab.trace(path).absence == found["warnings"][0]
@@ -233,14 +233,14 @@ def test_a_capture_without_tcp_tells_what_it_has_and_what_to_do(cli, tmp_path, k
 
 def test_packets_truncated_in_their_headers_are_told(cli, tmp_path):
     path = pcap(tmp_path / "x.pcap", [(at, ethernet(packet)) for at, packet in transfer()], snap=40)
-    told = cli("trace", path, "--html", "x.html")
-    assert (told.returncode, "9 truncated within their headers; " in told.stderr) == (1, True)
-    assert "tcpdump -s 128" in told.stderr
+    ended = cli("trace", path, "--html", "x.html")
+    assert (ended.returncode, "9 truncated within their headers; " in ended.stderr) == (1, True)
+    assert "tcpdump -s 128" in ended.stderr
     assert "9 truncated within their headers" in (tmp_path / "x.html").read_text()
 
 
 def test_a_filter_that_matches_nothing_is_told(cli, tmp_path):
     path = pcap(tmp_path / "x.pcap", [(at, ethernet(packet)) for at, packet in transfer()])
-    told = cli("trace", path, "--filter", "port 9")
-    assert told.returncode == 1
-    assert "no TCP packet matches the filter `port 9`: the capture has 9 TCP packets without it" in told.stderr
+    ended = cli("trace", path, "--filter", "port 9")
+    assert ended.returncode == 1
+    assert "no TCP packet matches the filter `port 9`: the capture has 9 TCP packets without it" in ended.stderr

@@ -377,10 +377,10 @@ def test_the_page_lists_every_vector_and_every_field() -> None:
 def test_changed_scenarios_are_sampled_as_often_as_their_events_need(cli, tmp_path):
     fast, name = {"link.path.rate": "100 Mbps"}, "rto-backoff"
     for out, more in (("chosen", []), ("set", ["--set", "sample=2 us"])):
-        told = cli(
+        ended = cli(
             "vectors", "export", name, "--out", out, "--format", "jsonl", "--set", "link.path.rate=100 Mbps", *more
         )
-        assert told.returncode == 0, told.stderr
+        assert ended.returncode == 0, ended.stderr
     chosen, by_hand = ((tmp_path / out / f"{name}.jsonl").read_text().splitlines()[1:] for out in ("chosen", "set"))
     assert chosen == by_hand
     assert len(events(vector(name), fast)) == len(chosen)

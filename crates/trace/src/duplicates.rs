@@ -10,7 +10,7 @@ use crate::packet::Segment;
 use crate::tracker::Tracker;
 use crate::twice::Twice;
 
-/// Packets compared of a capture without copies: where there are copies, they are among the first packets.
+/// Packets compared until the first copy: without one among them, later packets are not compared.
 const ENOUGH: u64 = 8192;
 /// Packets remembered.
 const SLOTS: usize = 2048;

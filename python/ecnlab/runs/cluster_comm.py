@@ -113,7 +113,7 @@ def _vetted(message: Any) -> Any:
 
 
 def _reason(exception: object) -> str:
-    """Return what a pickled ``exception`` says, without unpickling it."""
+    """Return the type and text of a pickled ``exception``, without unpickling it."""
     data = exception.data if isinstance(exception, Opaque) else exception
     if not isinstance(data, bytes):
         return str(data)

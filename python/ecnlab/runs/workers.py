@@ -270,7 +270,7 @@ def _without_files(path: str, text: str) -> Scenario:
 
 
 def _line(error: BaseException) -> str:
-    """Return ``error`` as the last line of a traceback has it, if it says nothing else."""
+    """Return ``error`` as the last line of a traceback shows it, if it has no other text."""
     return str(error) or type(error).__name__
 
 

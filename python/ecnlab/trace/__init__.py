@@ -198,7 +198,7 @@ def trace(
     machine has available. ``decapsulate`` opens tunnels over UDP: "vxlan", "geneve", "vxlan:8472" (another port), or a list
     with commas.
 
-    A capture without TCP connections is returned like others: its tables are empty, and ``absence`` says why.
+    A capture without TCP connections is returned like others: its tables are empty, and ``absence`` states why.
 
     Raises TraceFailure if it is no capture, ``filter`` or ``decapsulate`` cannot be understood, or the filter names an interface
     that the capture does not have; OSError if it cannot be read, FolderError if

@@ -203,13 +203,13 @@ fn mark_columns(t: &mut Table, rows: &[Direction<'_>]) {
         finite(ce as f64 / (ect0 + ect1 + ce) as f64)
     };
     t.f64("ce_share", rows.iter().map(share));
-    let told = |f: fn(&Marks) -> f64| {
+    let reported = |f: fn(&Marks) -> f64| {
         rows.iter().map(move |r| r.1.marks(r.2).filter(|m| m.packets + m.rounds > 0).map_or(f64::NAN, f))
     };
-    t.f64("marks_told", told(|marks| marks.packets as f64));
-    t.f64("marked_bytes_told", told(|marks| marks.bytes as f64));
-    t.f64("marks_per_rtt", told(|marks| finite(marks.in_rounds as f64 / marks.rounds as f64)));
-    t.f64("alpha", told(|marks| if marks.rounds > 0 { marks.alpha } else { f64::NAN }));
+    t.f64("marks_told", reported(|marks| marks.packets as f64));
+    t.f64("marked_bytes_told", reported(|marks| marks.bytes as f64));
+    t.f64("marks_per_rtt", reported(|marks| finite(marks.in_rounds as f64 / marks.rounds as f64)));
+    t.f64("alpha", reported(|marks| if marks.rounds > 0 { marks.alpha } else { f64::NAN }));
 }
 
 /// A violation: the number of its connection, the end that broke the rule, and its time if all packets of the connection
