@@ -205,3 +205,140 @@ def test_the_slower_of_link_shaper_and_queue_counts() -> None:
     assert keys(text.replace("10 Mbps", "1 Mbps").replace('ecn = "rfc3168"', small)) == []
     # CAKE raises its target above the time of a packet at its own rate.
     assert slow("10 Mbps", 'discipline = "cake"\nrate = "1 Mbps"') == []
+
+
+def messages(text: str, folder: Path | None = None) -> list[str]:
+    path = (folder or Path()) / "s.toml"
+    return [found["message"] for found in advice.of_scenario(Scenario(str(path), text)).diagnostics]
+
+
+MARKING = SCENARIO.replace("quantiles", "ecn = true\nquantiles")
+
+
+def with_law(law: str, ecn: str = "rfc3168") -> str:
+    return MARKING.replace('ecn = "rfc3168"', f'ecn = "{ecn}"\nprofile = "linux-7"\ncongestion = "{law}"')
+
+
+def test_a_law_that_ignores_marks_is_named_where_its_packets_are_marked() -> None:
+    (one,) = messages(with_law("bbr"))
+    assert one.startswith("`tcp.capable` has ECN, but its window law `bbr` ignores marks: `queue.q` marks")
+    assert messages(with_law("cubic")) == []
+    dropping = with_law("bbr").replace("ecn = true\nquantiles", "quantiles")
+    assert keys(dropping) == ["queue.q.ecn"]
+
+
+def test_a_law_that_ignores_marks_is_fair_at_the_receiver_or_without_ecn() -> None:
+    receiver = MARKING.replace('tcp = "capable"', 'tcp_from = "capable"\ntcp_to = "other"')
+    receiver += '[tcp.other]\necn = "rfc3168"\nprofile = "linux-7"\ncongestion = "bbr"\n'
+    assert messages(receiver) == []
+    both = with_law("bbr", "off") + '[flow.other]\nfrom = "a"\nto = "b"\ntraffic = "ftp"\ntcp = "other"\n'
+    assert messages(both + '[tcp.other]\necn = "dctcp"\n') == []
+
+
+def test_a_share_of_marks_needs_a_count_of_marks() -> None:
+    assert keys(with_law("dctcp")) == ["tcp.capable.ecn"]
+    assert "`rfc3168` does not count them" in messages(with_law("dctcp"))[0]
+    assert "without ECN there are no marks" in messages(with_law("dctcp", "off"))[0]
+    counted = with_law("dctcp", "accecn").replace("[tcp.capable]", "[tcp.capable]\ndsack = true")
+    assert messages(with_law("dctcp", "dctcp")) == messages(counted) == []
+
+
+def test_a_queue_that_marks_needs_a_flow_with_ecn() -> None:
+    plain = MARKING.replace('tcp = "capable"', 'tcp = "plain"')
+    (one,) = advice.of_scenario(Scenario("s.toml", plain)).diagnostics
+    assert (one["key"], one["message"]) == (
+        "queue.q.ecn",
+        "`queue.q.ecn` is true, but no flow uses ECN: nothing is marked",
+    )
+
+
+def test_arms_without_ecn_are_compared_with_arms_that_have_it(tmp_path: Path) -> None:
+    """An experiment in which no arm has ECN is warned of, one in which some have it is not."""
+    grid = '[grid.ecn]\npath = "tcp.capable.ecn"\nvalues = ["off", "dctcp"]\n'
+    text = f'format = 1\nscenario = "s.toml"\nreplicates = 1\n{grid}[metrics]\n'
+    text += 'g = { table = "flows", column = "goodput_bps", aggregate = "sum" }\n'
+    found = advice.of_experiment(read_experiment(experiment(tmp_path, text, MARKING)))
+    assert found.lines == []
+    found = advice.of_experiment(read_experiment(experiment(tmp_path, text.replace(', "dctcp"', ""), MARKING)))
+    assert [one["key"] for one in found.diagnostics] == ["queue.q.ecn"]
+
+
+TWO_LINKS = """\
+format = 1
+duration = "1 s"
+[node.home]
+count = 3
+[link.access]
+from = "a"
+to = "r"
+rate = "20 Mbps"
+delay = "1 ms"
+queue = "q"
+[link.line]
+from = "r"
+to = "home"
+rate = "RATE"
+delay = "5 ms"
+[queue.q]
+discipline = "codel"
+limit = "100 packets"
+ecn = true
+[tcp.t]
+ecn = "rfc3168"
+[flow.down]
+from = "a"
+to = "home"
+count = 3
+traffic = "ftp"
+tcp = "t"
+"""
+
+
+def test_a_bottleneck_that_slower_links_keep_empty_is_none() -> None:
+    """Three lines of 6 Mb/s never fill 20 Mb/s; three of 7 Mb/s do."""
+    (one,) = messages(TWO_LINKS.replace("RATE", "6 Mbps"))
+    assert one == (
+        "no queue can build up at `link.access`: the other links of its flows (`link.line`) have 18 Mb/s together, "
+        "less than its 20 Mb/s"
+    )
+    assert messages(TWO_LINKS.replace("RATE", "7 Mbps")) == []
+
+
+def test_a_metric_of_a_link_that_is_no_bottleneck_is_named(tmp_path: Path) -> None:
+    text = 'format = 1\nscenario = "s.toml"\nreplicates = 1\n[metrics]\n'
+    text += 'wait = { table = "links", column = "sojourn_mean_s", where = { link = "access" } }\n'
+    found = advice.of_experiment(read_experiment(experiment(tmp_path, text, TWO_LINKS.replace("RATE", "5 Mbps"))))
+    assert [one["key"] for one in found.diagnostics] == ["link.access.rate", "metrics.wait"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ('table = "links", column = "sojourn_mean_s"', "the mean over 8 links: `access`, `access~reverse`, `line[0]`"),
+        ('table = "flows", column = "goodput_bps"', "the mean over 3 flows: `down[0]`, `down[1]`, `down[2]`"),
+        ('table = "flows", column = "goodput_bps", aggregate = "mean"', None),
+        ('table = "flows", column = "goodput_bps", where = { group = "down" }', None),
+    ],
+)
+def test_a_mean_over_rows_that_nobody_chose_is_named(metric: str, said: str | None, tmp_path: Path) -> None:
+    text = f'format = 1\nscenario = "s.toml"\nreplicates = 1\n[metrics]\none = {{ {metric} }}\n'
+    found = advice.of_experiment(read_experiment(experiment(tmp_path, text, TWO_LINKS.replace("RATE", "9 Mbps"))))
+    assert len(found.diagnostics) == (said is not None)
+    assert said is None or found.diagnostics[0]["message"].startswith(f"`metrics.one`: {said}")
+
+
+@pytest.mark.parametrize(
+    ("rate", "until"),
+    [
+        ('{ csv = "fade.csv" }', "0.5 s"),
+        ('{ csv = "fade.csv", every = "1 s" }', None),
+        ('{ csv = "rise.csv" }', None),
+    ],
+)
+def test_a_rate_that_ends_in_zero_is_named(rate: str, until: str | None, tmp_path: Path) -> None:
+    (tmp_path / "fade.csv").write_text("# a fall\ntime_s,rate_mbps\n0,5\n0.5,0\n")
+    (tmp_path / "rise.csv").write_text("time_s,rate_mbps\n0,0\n0.5,5\n")
+    found = messages(MARKING.replace('"10 Mbps"', rate), tmp_path)
+    assert [one for one in found if "is 0 from" in one] == (
+        [f"`link.pipe.rate` is 0 from {until} on: no packet leaves the link any more"] if until else []
+    )

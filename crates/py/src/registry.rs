@@ -38,6 +38,11 @@ fn facts<'py>(py: Python<'py>, law: &Law) -> PyResult<Bound<'py, PyDict>> {
         }
     }
     facts.set_item("columns", columns)?;
+    match (law.tcp, law.family) {
+        (Some(tcp), "congestion") => facts.set_item("marks", tcp.marks.name())?,
+        (Some(tcp), "ecn") => facts.set_item("counts_marks", tcp.counts_marks)?,
+        _ => {}
+    }
     if let Some(queue) = law.queue {
         facts.set_item("shown", queue.shown)?;
         let acts_above: Vec<_> = queue.acts_above.iter().map(|one| (one.key, one.consequence)).collect();

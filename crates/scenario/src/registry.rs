@@ -24,6 +24,8 @@ pub struct Law {
     pub files: Option<(&'static str, &'static str)>,
     /// Columns that it adds: the tables, and their additional columns.
     pub columns: [(&'static [&'static str], &'static [Column]); 2],
+    /// Further properties of a law of TCP.
+    pub tcp: Option<&'static tcp::Facts>,
     /// Further properties of a queue discipline.
     pub queue: Option<&'static aqm::Facts>,
 }
@@ -43,6 +45,7 @@ pub fn laws() -> Vec<Law> {
         named_by: row.facts.named_by,
         files: Some((row.source, row.page)),
         columns: [(&["links", "classes"], row.facts.means()), (&["queue_series", "class_series"], row.facts.values())],
+        tcp: None,
         queue: Some(row.facts),
     });
     let tcps = tcp::registry::laws().map(|law| Law {
@@ -60,6 +63,7 @@ pub fn laws() -> Vec<Law> {
         named_by: law.facts.named_by,
         files: Some((law.file, law.page)),
         columns: [(&["flow_series"], law.facts.columns), (&[], &[])],
+        tcp: Some(law.facts),
         queue: None,
     });
     let kinds = traffic::ROWS.iter().map(|row| Law {
@@ -72,6 +76,7 @@ pub fn laws() -> Vec<Law> {
         named_by: None,
         files: None,
         columns: NONE,
+        tcp: None,
         queue: None,
     });
     queues.chain(tcps).chain(kinds).collect()

@@ -2,6 +2,31 @@
 
 use ecnlab_base::facts::Column;
 
+/// What a window law does when ECN-Echo reports marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// It reduces its window at most once per window of data, however many packets were marked (RFC 3168 §6.1.2).
+    Once,
+    /// It reduces its window by the share of marked data (RFC 8257 §3.3).
+    Share,
+    /// Nothing: marks do not slow it.
+    Ignored,
+    /// The law's own file decides.
+    Unstated,
+}
+
+impl Marks {
+    /// Its name in the registry.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Marks::Once => "once",
+            Marks::Share => "share",
+            Marks::Ignored => "ignored",
+            Marks::Unstated => "unstated",
+        }
+    }
+}
+
 /// Static properties of a law, defined in its own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -37,6 +62,8 @@ pub struct Facts {
     /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
     /// §6.1.2 requires of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
     pub waits_at_one_segment: bool,
+    /// What a window law does when ECN-Echo reports marks.
+    pub marks: Marks,
     /// Whether an end of slow start applies only as long as there is no threshold, from the start of a connection to its first
     /// congestion.
     pub only_without_threshold: bool,
@@ -67,6 +94,7 @@ impl Facts {
         without_sack: None,
         slow_start: true,
         waits_at_one_segment: true,
+        marks: Marks::Once,
         only_without_threshold: false,
         counts_marks: false,
         option_len: 0,

@@ -6,6 +6,7 @@ use ecnlab_base::facts::Column;
 
 use crate::cc::{self, *};
 use crate::config::Config;
+use crate::facts::Marks;
 use crate::hooks::dispatch;
 use crate::registry::WindowLaw;
 use crate::slow_start::{Exit, Opening, SlowStartExit};
@@ -56,6 +57,11 @@ macro_rules! in_use {
             pub fn waits_at_one_segment(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.waits_at_one_segment),+ }
             }
+
+            /// [`Facts::marks`](crate::Facts::marks).
+            fn marks(&self) -> Marks {
+                match self { $(InUse::$law(_) => cc::$module::$facts.marks),+ }
+            }
         }
     };
 }
@@ -66,6 +72,15 @@ impl Law {
     pub fn new(config: &Config, mss: u32) -> Law {
         let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start));
         Law { wants_samples: in_use.wants_samples() || !slow_start.is_standard(), in_use, slow_start }
+    }
+
+    /// Whether [`CongestionControl::on_congestion`] for ECN-Echo has reduced the window: before it the window was `before`.
+    pub fn reduced_by_mark(&self, before: CcState) -> bool {
+        match self.marks() {
+            Marks::Once | Marks::Share => true,
+            Marks::Ignored => false,
+            Marks::Unstated => self.cwnd() < before.cwnd || self.state().ssthresh < before.ssthresh,
+        }
     }
 
     /// [`Facts::samples`](crate::Facts::samples); also true if the slow-start rule needs samples.

@@ -41,7 +41,7 @@ mod window_law;
 pub use config::Config;
 pub use counters::Counters;
 pub use endpoint::{Endpoint, Out, Sample, State};
-pub use facts::Facts;
+pub use facts::{Facts, Marks};
 pub use invalid::{Invalid, Remedy};
 pub use profile::{Profile, ProfileError, Setting, profile, profiles};
 pub use remedies::Refusal;

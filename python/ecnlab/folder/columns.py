@@ -36,7 +36,9 @@ FLOWS: Final = {
     "retransmits_recovery": Column("count", "of retransmits, later in a recovery (partial ACK or SACK)"),
     "timeouts": Column("count", "expiries of the retransmission timer"),
     "fast_recoveries": Column("count", "entries into fast recovery"),
-    "ecn_reductions": Column("count", "window reductions on ECN-Echo"),
+    "ecn_reductions": Column(
+        "count", "window reductions on ECN-Echo: at most one per window of data, none of a law that ignores marks"
+    ),
     "quench_reductions": Column(
         "count", "window reductions on ICMP source quench; for UDP, source quenches that made the pauses longer"
     ),

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from ecnlab import laws
 from ecnlab._core import Experiment, Scenario
-from ecnlab.base.quantities import TIMES, highest, quantity
+from ecnlab.base.quantities import TIMES, quantity
 from ecnlab.base.types import Diagnostic
+from ecnlab.scenario import ended_rates
 from ecnlab.scenario.metrics import NAMED, REMEDIES
+from ecnlab.scenario.passages import OFF, Passage, Table, passages
 
 Warn = tuple[str, str, str]
 """The dotted key, the message, and the remedy."""
 
-Table = Mapping[str, Any]
-
-OFF: Final = "off"
-"""The ECN feedback of a TCP without ECN."""
-
-CAPABLE: Final = frozenset({"ect0", "ect1", "ce"})
-
-HEADERS: Final = 40.0
-"""Bytes of IPv4 and TCP without options, which count in the MSS."""
-
 QUANTILES: Final = "sojourn_p"
 """Prefix of the columns of ``links`` that only queues with `quantiles` have."""
+
+
+ROWS: Final = {"links": "link", "queue": "link", "flow": "flow", "classes": "link", "class_series": "link"}
+"""By prefixes of tables, what their rows are of."""
+
+LISTED: Final = 4
+"""Number of names in a message."""
 
 
 class Advice:
@@ -46,134 +44,111 @@ class Advice:
 
 def of_scenario(scenario: Scenario) -> Advice:
     """Return the warnings about ``scenario``."""
-    found = Advice()
-    _add(scenario, found)
+    found, passed = Advice(), passages(scenario)
+    _add(scenario, found, _about(scenario, passed))
+    _add(scenario, found, _unused(passed))
     return found
 
 
 def of_experiment(experiment: Experiment) -> Advice:
     """Return the warnings about ``experiment``: about the scenario of each of its cells, and about its metrics."""
     found, scenarios = Advice(), experiment.scenarios
-    for scenario in scenarios:
-        _add(scenario, found)
-    for metric, message, remedy in _undefined(experiment, scenarios):
+    passed = [passages(scenario) for scenario in scenarios]
+    for scenario, one in zip(scenarios, passed, strict=True):
+        _add(scenario, found, _about(scenario, one))
+    # An arm without ECN is what the others are compared with.
+    if not any(at.capable for one in passed for at in one):
+        for scenario, one in zip(scenarios, passed, strict=True):
+            _add(scenario, found, _unused(one))
+    slow = [_unfilled(one) for one in passed]
+    for metric, message, remedy in (
+        *_undefined(experiment, scenarios),
+        *_several(experiment, scenarios),
+        *_beside(experiment, slow),
+    ):
         error = experiment.refusal([(["metrics", metric], message, remedy)])
         found.add(error, error.diagnostics)
     return found
 
 
-def _add(scenario: Scenario, found: Advice) -> None:
-    passages = _passages(scenario.resolved)
-    for key, message, remedy in (*_unmarked(passages), *_short(passages)):
+def _add(scenario: Scenario, found: Advice, warnings: Iterable[Warn]) -> None:
+    for key, message, remedy in warnings:
         error = scenario.refusal([(key, message, remedy)])
         found.add(error, error.diagnostics)
 
 
-@dataclass
-class Passage:
-    """A queue table in front of a link, with the flows whose data pass it."""
-
-    path: str
-    queue: Table
-    rate_bps: float
-    """Departure rate in bit/s; infinite if nothing bounds it."""
-    flows: dict[str, Table] = field(default_factory=dict)
-    capable: dict[str, Table] = field(default_factory=dict)
-    """Those of them that are ECN-capable."""
-    packet: float = 0.0
-    """Bytes of the largest packet of all flows before the link."""
+def _about(scenario: Scenario, passed: list[Passage]) -> Iterator[Warn]:
+    """Yield the warnings about a scenario that concern it alone."""
+    spec = scenario.resolved
+    yield from _unmarked(passed)
+    yield from _short(passed)
+    yield from _ignored(passed, spec)
+    yield from _uncounted(passed, spec)
+    for link, rates in _unfilled(passed).items():
+        message = f"no queue can build up at `link.{link}`: {rates}"
+        yield f"link.{link}.rate", message, "write a rate below that, or judge the queue at the slower link"
+    yield from ended_rates.found(scenario)
 
 
-def _passages(spec: Table) -> list[Passage]:
-    """Yield every queue in front of a link on the path of data; inner queues are selected by flow group and codepoint."""
-    links = list(_links(spec))
-    passed: dict[int, Passage] = {}
-    for name, flow in spec["flow"].items():
-        for start, end in () if flow.get("count") == 0 else _ways(flow):
-            for index in _path(links, start, end):
-                table = links[index][2]
-                queue = table["queue"]
-                at = passed.setdefault(index, Passage(f"queue.{queue}", spec["queue"][queue], _rate(table)))
-                at.flows[name] = flow
-                at.packet = max(at.packet, _packet(flow, spec))
-                if _is_capable(flow, spec):
-                    at.capable[name] = flow
-    return [inner for at in passed.values() for inner in _inner(at)]
+def _unused(passed: Iterable[Passage]) -> Iterator[Warn]:
+    """Warn about queues that mark where no flow of the scenario uses ECN."""
+    passed = list(passed)
+    if any(at.capable for at in passed):
+        return
+    for at in passed:
+        if at.flows and at.marks:
+            message = f"`{at.path}.ecn` is true, but no flow uses ECN: nothing is marked"
+            yield f"{at.path}.ecn", message, 'write ecn = "rfc3168" or "accecn" in the TCP of the flows'
 
 
-def _inner(at: Passage) -> Iterator[Passage]:
-    """Yield ``at`` and the queues within it."""
-    yield at
-    rate = min(at.rate_bps, _rate(at.queue))
-    taken: set[str] = set()
-    # A packet belongs to the first class that it matches.
-    for name, table in sorted(at.queue.get("class", {}).items(), key=lambda item: item[1]["order"]):
-        flows, capable = (
-            {flow: own for flow, own in which.items() if _may_join(own, table)} for which in (at.flows, at.capable)
-        )
-        codepoints = set(table.get("codepoints", CAPABLE))
-        if taken >= codepoints & CAPABLE:
-            capable = {}
-        if "groups" not in table and "dscp" not in table:
-            taken |= codepoints
-        yield from _inner(Passage(f"{at.path}.class.{name}", table, rate, flows, capable, at.packet))
+def _ignored(passed: Iterable[Passage], spec: Table) -> Iterator[Warn]:
+    """Warn about senders with ECN that ignore marks, behind queues that mark: nothing slows them there."""
+    for at in passed:
+        for flow in at.capable if at.marks else ():
+            table = at.senders.get(flow)
+            law = _window_law(spec, table)
+            if table and laws.facts("congestion", law).get("marks") == "ignored":
+                message = (
+                    f"`tcp.{table}` has ECN, but its window law `{law}` ignores marks: `{at.path}` marks its packets "
+                    "instead of dropping them, and nothing slows it"
+                )
+                yield f"tcp.{table}.ecn", message, 'write ecn = "off", unless this is the question'
 
 
-def _rate(table: Table) -> float:
-    """The rate of a link, or of a queue that has one of its own."""
-    rates = [table.get("rate", "unlimited"), table.get("shaper", {}).get("rate", "unlimited")]
-    return min(highest(rate) for rate in rates)
+def _uncounted(passed: Iterable[Passage], spec: Table) -> Iterator[Warn]:
+    """Warn about senders that reduce by the share of marks and get no count of them."""
+    for at in passed:
+        for flow, table in at.senders.items():
+            law, feedback = _window_law(spec, table), spec["tcp"][table]["ecn"]
+            shares = laws.facts("congestion", law).get("marks") == "share"
+            if at.flows.get(flow) and shares and not laws.facts("ecn", feedback).get("counts_marks"):
+                what = "without ECN there are no marks" if feedback == OFF else f"`{feedback}` does not count them"
+                message = f"`tcp.{table}.congestion` is `{law}`, which reduces by the share of marked packets; {what}"
+                yield f"tcp.{table}.ecn", message, 'write ecn = "dctcp", or "accecn" with dsack = true'
 
 
-def _packet(flow: Table, spec: Table) -> float:
-    """Bytes of the flow's largest packet."""
-    if "tcp_from" not in flow:
-        return quantity(flow["traffic"]["packet"])
-    headers = spec["tcp"][flow["tcp_from"]]["data_headers"]
-    mss = min(quantity(spec["tcp"][flow[end]]["mss"]) for end in ("tcp_from", "tcp_to"))
-    return mss + (HEADERS if headers == "real" else quantity(headers))
+def _window_law(spec: Table, table: str | None) -> str:
+    law = spec["tcp"][table]["congestion"] if table else ""
+    return str(law if isinstance(law, str) else law.get("kind", ""))
 
 
-def _may_join(flow: Table, member: Table) -> bool:
-    return not member.get("groups") or flow["group"] in member["groups"]
+def _unfilled(passed: Iterable[Passage]) -> dict[str, str]:
+    """Return the links with an active queue that slower links keep from filling, and the rates as text."""
+    found = {}
+    for at in passed:
+        acts = at.queue["discipline"] != "droptail"
+        supply = sum(at.supply.values())
+        if at.link and acts and supply < at.rate_bps:
+            slow = ", ".join(f"`link.{name}`" for name in sorted(at.supply))
+            found[at.link] = (
+                f"the other links of its flows ({slow}) have {_rate(supply)} together, less than its {_rate(at.rate_bps)}"
+            )
+    return found
 
 
-def _is_capable(flow: Table, spec: Table) -> bool:
-    if "tcp_from" not in flow:
-        return flow["traffic"].get("ecn") in CAPABLE
-    return all(spec["tcp"][flow[end]]["ecn"] != OFF for end in ("tcp_from", "tcp_to"))
-
-
-def _ways(flow: Table) -> Iterator[tuple[str, str]]:
-    """Yield the ends of each data path; transactions have data in both directions."""
-    start, end = (flow[key].partition("[")[0] for key in ("from", "to"))
-    yield start, end
-    if "response" in flow["traffic"]:
-        yield end, start
-
-
-def _links(spec: Table) -> Iterator[tuple[str, str, Table]]:
-    """Start, end and table of every direction of a link; arrays of nodes and links count once."""
-    for table in spec["link"].values():
-        start, end = (table[key].partition("[")[0] for key in ("from", "to"))
-        yield start, end, table
-        if table["duplex"]:
-            yield end, start, table["reverse"]
-
-
-def _path(links: list[tuple[str, str, Table]], start: str, end: str) -> list[int]:
-    """Return the indices of the links of the shortest path from ``start`` to ``end``."""
-    leaving: dict[str, list[tuple[int, str]]] = {}
-    for index, (origin, target, _) in enumerate(links):
-        leaving.setdefault(origin, []).append((index, target))
-    reached: dict[str, list[int]] = {start: []}
-    frontier = [start]
-    for node in frontier:
-        for index, target in leaving.get(node, ()):
-            if target not in reached:
-                reached[target] = [*reached[node], index]
-                frontier.append(target)
-    return reached.get(end, [])
+def _rate(bps: float) -> str:
+    unit, size = next(((u, s) for u, s in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)) if bps >= s), ("b/s", 1.0))
+    return f"{bps / size:.4g} {unit}"
 
 
 def _unmarked(passages: Iterable[Passage]) -> Iterator[Warn]:
@@ -219,6 +194,30 @@ def _undefined(experiment: Experiment, scenarios: list[Scenario]) -> Iterator[Wa
                 f"{without} of {len(scenarios)} scenarios of the experiment record no {column or 'row'} in {table}"
             )
             yield name, f"{message}: it has no value there", REMEDIES[of]
+
+
+def _several(experiment: Experiment, scenarios: list[Scenario]) -> Iterator[Warn]:
+    """Warn about metrics that average over several links or flows without a word about it."""
+    for name, metric in experiment.metrics.items():
+        table = metric.get("table", "")
+        of = next((of for prefix, of in ROWS.items() if table.startswith(prefix)), None)
+        if of is None or "where" in metric or "aggregate" in metric:
+            continue
+        rows = max((scenario.names(of) for scenario in scenarios), key=len, default=[])
+        if len(rows) > 1:
+            message = f"the mean over {len(rows)} {of}s: {_listed(rows[:LISTED])}"
+            message += f" and {len(rows) - LISTED} more" if len(rows) > LISTED else ""
+            column = "name" if of == "flow" else of
+            yield name, message, f'choose with where = {{ {column} = "{rows[0]}" }}, or write aggregate = "mean"'
+
+
+def _beside(experiment: Experiment, slow: list[dict[str, str]]) -> Iterator[Warn]:
+    """Warn about metrics of links that are not the bottleneck in any cell."""
+    always = set.intersection(*map(set, slow)) if slow else set()
+    for name, metric in experiment.metrics.items():
+        link = metric.get("where", {}).get("link")
+        if isinstance(link, str) and link in always:
+            yield name, f"`{link}` is not the bottleneck: {slow[0][link]}", "name the slower link"
 
 
 def _listed(names: Iterable[str]) -> str:

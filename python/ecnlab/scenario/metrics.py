@@ -278,7 +278,7 @@ def long(wide: pl.DataFrame) -> pl.DataFrame:
 
 def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFrame], runs: pl.DataFrame) -> pl.Series:
     rows = _with_columns(table(metric["table"]), metric)
-    for column, wanted in metric.get("where", {}).items():
+    for column, wanted in _where(metric).items():
         rows = rows.filter(pl.col(column).is_in(wanted) if isinstance(wanted, list) else pl.col(column) == wanted)
     aggregate = metric.get("aggregate", "mean")
     try:
@@ -294,6 +294,12 @@ def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFr
         reason = str(error).splitlines()[0]
         raise MetricError(f"metric {name}: the values have the wrong type: {reason}") from error
     return _finite(found.fill_null(0.0) if aggregate in ("count", "sum") else found)
+
+
+def _where(metric: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the conditions on rows; those outside of the measured window need ``measured = [true, false]``."""
+    measured = {"measured": True} if metric["table"] in TRAFFIC else {}
+    return {**measured, **metric.get("where", {})}
 
 
 def _with_columns(rows: pl.LazyFrame, metric: Mapping[str, Any]) -> pl.LazyFrame:

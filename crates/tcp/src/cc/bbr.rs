@@ -38,7 +38,7 @@ use self::recovery::Recovery;
 use super::{
     AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Established, Pacing, RateSample, Sent, Window,
 };
-use crate::facts::Facts;
+use crate::facts::{Facts, Marks};
 use crate::invalid::Invalid;
 
 /// Static properties of the law.
@@ -59,6 +59,7 @@ pub const FACTS: Facts = Facts {
     owns_window: true,
     slow_start: false,
     waits_at_one_segment: false,
+    marks: Marks::Ignored,
     ..Facts::PLAIN
 };
 

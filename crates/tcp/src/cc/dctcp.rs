@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Sent, Start, Window};
-use crate::facts::Facts;
+use crate::facts::{Facts, Marks};
 use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
 use linux::{Alpha, MAX_SHIFT};
@@ -25,6 +25,7 @@ pub const FACTS: Facts = Facts {
     columns: &[Column::new("alpha", "ratio", "DCTCP's estimate of the marked fraction of its data")],
     samples: true,
     waits_at_one_segment: false,
+    marks: Marks::Share,
     ..Facts::PLAIN
 };
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Sent, Window,
 };
-use crate::facts::Facts;
+use crate::facts::{Facts, Marks};
 use crate::invalid::{Invalid, ensure};
 use crate::window::MAX_CWND;
 pub use virtual_rtt::RttControl;
@@ -36,6 +36,7 @@ pub const FACTS: Facts = Facts {
     samples: true,
     owns_window: true,
     waits_at_one_segment: false,
+    marks: Marks::Share,
     ..Facts::PLAIN
 };
 

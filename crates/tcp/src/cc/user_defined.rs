@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CongestionControl, CongestionEvent, Supply, Window};
-use crate::facts::Facts;
+use crate::facts::{Facts, Marks};
 use crate::invalid::{Invalid, ensure};
 
 /// Static properties of the law.
@@ -16,6 +16,7 @@ pub const FACTS: Facts = Facts {
     named_by: Some("python"),
     samples: true,
     rates: true,
+    marks: Marks::Unstated,
     ..Facts::PLAIN
 };
 

@@ -66,8 +66,9 @@ impl Flight {
         if ack <= self.recovery.recover.max(1) && self.recovery.cause != Cause::Timeout {
             return;
         }
+        let before = self.law.state();
         self.reduce_for_ecn_ns2(counts_sacks, cx);
-        cx.counters.ecn_reductions += 1;
+        cx.counters.ecn_reductions += u64::from(self.law.reduced_by_mark(before));
     }
 
     /// Reduces the window for ECN, and ends a recovery of a scheme that counts duplicate ACKs and not SACKs.

@@ -226,7 +226,8 @@ fn on_echo<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, acked: u64, cx: 
     if answered || cx.config.ecn_response.hears_echo_first() {
         return false;
     }
+    let before = tx.law.state();
     scheme.reduce_for_ecn(tx, acked, cx);
-    cx.counters.ecn_reductions += 1;
+    cx.counters.ecn_reductions += u64::from(tx.law.reduced_by_mark(before));
     true
 }

@@ -252,8 +252,9 @@ impl CongestionState {
     pub fn try_to_open(&mut self, tx: &mut Flight, echo: bool, cx: &mut Cx) {
         self.forget_stamp_unless_retransmitted(tx);
         if echo && self.ca_state < CaState::Cwr {
+            let before = tx.law.state();
             self.enter_cwr(tx, cx);
-            cx.counters.ecn_reductions += 1;
+            cx.counters.ecn_reductions += u64::from(tx.law.reduced_by_mark(before));
         }
         if self.ca_state != CaState::Cwr {
             self.keep_open(tx);
