@@ -136,7 +136,7 @@ def _unfilled(passed: Iterable[Passage]) -> dict[str, str]:
     """Return the links with an active queue that slower links keep from filling, and the rates as text."""
     found = {}
     for at in passed:
-        acts = at.queue["discipline"] != "droptail"
+        acts = "class" in at.queue or laws.facts("queue", at.queue["discipline"])["uses_ecn"]
         supply = sum(at.supply.values())
         if at.link and acts and supply < at.rate_bps:
             slow = ", ".join(f"`link.{name}`" for name in sorted(at.supply))
