@@ -113,6 +113,12 @@ impl Experiment {
         json::to_python(py, self.0.metrics())
     }
 
+    /// `[report]`: `primary`, `reference`, `smallest`, and `arms` and `metrics` in the order of the file.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, self.0.report())
+    }
+
     /// The distinct scenarios of its points and arms.
     #[getter]
     fn scenarios(&self, py: Python<'_>) -> PyResult<Vec<Scenario>> {

@@ -18,6 +18,7 @@ use crate::grid::{Axis, Cell, Grid, read_set, set_twice};
 use crate::metric::{Metric, read_metrics};
 use crate::names;
 use crate::path::Path;
+use crate::report::{ReportFile, read_report};
 use crate::scenario::{self, Scenario, hex};
 use crate::tables::check_format;
 use crate::tree::Node;
@@ -59,6 +60,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "metrics")]
     #[schemars(with = "BTreeMap<String, Metric>")]
     _metrics: BTreeMap<String, AnyTable>,
+    /// What the summary and the page say first. It changes no run.
+    #[serde(default, rename = "report")]
+    #[schemars(with = "ReportFile")]
+    _report: Option<AnyTable>,
 }
 
 fn one() -> u64 {
@@ -73,6 +78,7 @@ pub struct Experiment {
     seed: u64,
     axes: Vec<String>,
     metrics: BTreeMap<String, Json>,
+    report: Json,
     /// The parsed file, for later error messages.
     tree: Arc<Node>,
     base: Scenario,
@@ -142,7 +148,7 @@ fn read_all(
 ) -> Result<Experiment, Diagnostics> {
     let tree = Node::parse(path, text).map_err(Diagnostics::of)?;
     check_format(&tree).map_err(Diagnostics::of)?;
-    let (head, axes, arms, set, metrics) = read_parts(&tree).map_err(Diagnostics::of)?;
+    let Parts { head, axes, arms, set, metrics, report } = read_parts(&tree).map_err(Diagnostics::of)?;
     let scenario = read_scenario(path, &head.scenario, &tree, read_file, supplier)?;
     check_size(&head, &axes, arms.len(), &tree)?;
     let names = axes.iter().map(|axis| axis.name.clone()).collect();
@@ -154,6 +160,7 @@ fn read_all(
         seed: head.seed,
         axes: names,
         metrics,
+        report,
         tree: Arc::new(tree),
         base: scenario,
         grid: Arc::new(grid),
@@ -193,6 +200,11 @@ impl Experiment {
     /// Definitions of the metrics, by name.
     pub fn metrics(&self) -> &BTreeMap<String, Json> {
         &self.metrics
+    }
+
+    /// `[report]`: `primary`, `reference`, `smallest`, and `arms` and `metrics` in the order of the file.
+    pub fn report(&self) -> &Json {
+        &self.report
     }
 
     /// Number of runs.
@@ -286,7 +298,15 @@ fn run_id(hash: &str, seed: u64) -> String {
     hex(&Sha256::digest(format!("{hash} {seed}"))[..8])
 }
 
-type Parts = (Head, Vec<Axis>, Vec<Cell>, Cell, BTreeMap<String, Json>);
+/// The parts of an experiment file.
+struct Parts {
+    head: Head,
+    axes: Vec<Axis>,
+    arms: Vec<Cell>,
+    set: Cell,
+    metrics: BTreeMap<String, Json>,
+    report: Json,
+}
 
 fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
     let mut found = names::of_experiment(tree);
@@ -294,14 +314,17 @@ fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
     let axes = Axis::read_all(tree).map_err(|wrong| found.extend(wrong)).ok();
     let arms = Cell::read_arms(tree).map_err(|wrong| found.extend(wrong)).ok();
     let metrics = read_metrics(tree).map_err(|wrong| found.extend(wrong)).ok();
+    let report = read_report(tree).map_err(|wrong| found.extend(wrong)).ok();
     found.extend(set_twice(tree, axes.as_deref().unwrap_or_default(), arms.as_deref().unwrap_or_default()));
     let set = Cell { values: read_set(tree, &Path::of(&["set"])), ..Cell::default() };
     if let Some(0) = head.as_ref().map(|h| h.replicates) {
         let path = Path::of(&["replicates"]);
         found.push(Diagnostic::new(tree.place_of(&path), &path, "`replicates` is 0", "write at least 1"));
     }
-    match (head, axes, arms, metrics) {
-        (Some(head), Some(axes), Some(arms), Some(metrics)) if found.is_empty() => Ok((head, axes, arms, set, metrics)),
+    match (head, axes, arms, metrics, report) {
+        (Some(head), Some(axes), Some(arms), Some(metrics), Some(report)) if found.is_empty() => {
+            Ok(Parts { head, axes, arms, set, metrics, report })
+        }
         _ => Err(found),
     }
 }

@@ -18,7 +18,7 @@
 //! | all tables of a scenario | `queue`, then `tables` |
 //! | user-defined laws; traces; arrays laid out | `userlaws`, `traces`, `layout` |
 //! | checks | `check`, `memory` |
-//! | the grid of an experiment | `grid`, `metric` |
+//! | the grid of an experiment | `grid`, `metric`, `report` |
 //! | the scenario | `scenario` |
 //! | outputs of a scenario | `plan`, `capture`, `volume`, `experiment` |
 //! | schema and documentation | `registry`, `schema`, `stored`, `reference` |
@@ -47,6 +47,7 @@ mod quantity;
 mod queue;
 mod reference;
 pub mod registry;
+mod report;
 mod scenario;
 mod schema;
 mod source;

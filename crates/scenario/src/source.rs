@@ -36,6 +36,11 @@ impl Place {
         Place { source: source.clone(), start: span.start.min(end), end }
     }
 
+    /// Offset of its first byte.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
     /// Name of the source.
     pub fn file(&self) -> &str {
         &self.source.name

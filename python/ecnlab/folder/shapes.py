@@ -113,6 +113,16 @@ class Metric(TypedDict):
     minus_one: NotRequired[bool]
 
 
+class Report(TypedDict):
+    """What the page of a sweep says first: ``[report]`` of the experiment, and the order of its names."""
+
+    primary: str | None
+    reference: str | None
+    smallest: dict[str, float | str]
+    arms: list[str]
+    metrics: list[str]
+
+
 class SweepManifest(Manifest):
     """The manifest of a sweep."""
 
@@ -121,6 +131,7 @@ class SweepManifest(Manifest):
     complete: bool
     axes: list[str]
     metrics: dict[str, Metric]
+    report: NotRequired[Report]
     keep: list[str]
 
 

@@ -12,7 +12,7 @@ from ecnlab.plots.cloud import LEAST, cloud
 from ecnlab.plots.figure import Figure
 from ecnlab.plots.keys import axis_column, free, named, refused
 from ecnlab.plots.run import NO_TRANSACTION
-from ecnlab.plots.units import unit_of
+from ecnlab.scenario.metrics import unit_of
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ecnlab.base.quantities import BYTES, RATES, TIMES
-from ecnlab.folder.columns import TABLES, units
+from ecnlab.folder.columns import TABLES
+from ecnlab.scenario.metrics import unit_of
 
 DRAWN: Final = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "bytes": (1e-3, "kB")}
 """Factor and unit of figures for a unit of tables; other units are drawn as they are. kB are 1000 bytes."""
@@ -16,18 +17,6 @@ CLOCK: Final = ("time at which", "time of the")
 
 DIMENSIONS: Final = ({name: scale / 1e12 for name, scale in TIMES.items()}, RATES, BYTES, {"packets": 1})
 """Units of labels that can be compared."""
-
-
-def unit_of(metrics: Mapping[str, Any], name: str) -> str:
-    """Return the unit of a metric from its definition: that of its column, "" if it has none or it is unknown."""
-    asked = metrics[name]
-    if "difference" in asked:
-        return unit_of(metrics, asked["difference"][0])
-    if "ratio" in asked or asked.get("aggregate") == "jain":
-        return "ratio"
-    if asked.get("aggregate") == "count" or "column" not in asked:
-        return ""
-    return units(asked["table"]).get(asked["column"], "")
 
 
 def drawn_unit(metrics: Mapping[str, Any], name: str) -> tuple[float, str]:

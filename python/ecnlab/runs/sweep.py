@@ -228,6 +228,7 @@ def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> 
         "replicates": experiment.replicates,
         "axes": experiment.axes,
         "metrics": experiment.metrics,
+        "report": experiment.report,
         "keep": wanted,
     }
 

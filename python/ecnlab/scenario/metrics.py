@@ -20,7 +20,8 @@ from typing import Any, Final, NamedTuple
 from ecnlab._core import Experiment, Scenario
 from ecnlab.base.errors import MetricError
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.columns import TABLES
+from ecnlab.base.quantities import BYTES, RATES, TIMES
+from ecnlab.folder.columns import TABLES, units
 from ecnlab.folder.tables import pieces
 from ecnlab.laws.kinds import Column, Kind
 
@@ -79,6 +80,11 @@ WORDS_OF: Final = {
 TRAFFIC: Final = {"objects": "web", "transactions": "crr"}
 """Tables of one kind of traffic."""
 
+UNITS: Final = {"s": TIMES, "bit/s": RATES, "bytes": BYTES}
+"""Units of quantities by those of tables."""
+
+EXAMPLE_SIZES: Final = {"s": "1 ms", "bit/s": "100 kbps", "bytes": "10 kB"}
+
 NAMED: Final = {
     "boxes": "box",
     "classes": "class",
@@ -119,6 +125,27 @@ def refuse(experiment: Experiment) -> None:
         found = [*_not_recorded(metrics, scenarios), *_wrong_values(metrics, scenarios)]
     if found:
         raise experiment.refusal([(["metrics", x.metric, *x.at], x.message, x.help()) for x in found])
+    if sizes := list(_wrong_sizes(experiment)):
+        raise experiment.refusal(sizes)
+
+
+def _wrong_sizes(experiment: Experiment) -> Iterator[tuple[list[str], str, str]]:
+    """Yield place, message and remedy of each of ``[report] smallest`` that is not in the unit of its metric."""
+    for name, size in experiment.report["smallest"].items():
+        unit = unit_of(experiment.metrics, name)
+        scales = UNITS.get(unit)
+        text = size.split() if isinstance(size, str) else []
+        if text and not (scales and len(text) == 2 and text[1] in scales and _positive(text[0])):
+            example = f'"{EXAMPLE_SIZES[unit]}"' if scales else "0.01"
+            message = f"{size!r} is not a difference of {name}, whose unit is {unit or 'none'}"
+            yield ["report", "smallest", name], message, f"write one above 0 such as {example}"
+
+
+def _positive(text: str) -> bool:
+    try:
+        return 0.0 < float(text) < math.inf
+    except ValueError:
+        return False
 
 
 class _Wrong(NamedTuple):
@@ -238,6 +265,18 @@ def _pools(scenario: Scenario) -> Iterator[list[str]]:
             members = [node for node in nodes if node.partition("[")[0] == end]
             if len(members) > 1:
                 yield members
+
+
+def unit_of(metrics: Mapping[str, Any], name: str) -> str:
+    """Return the unit of a metric from its definition: that of its column, "" if it has none or it is unknown."""
+    asked = metrics[name]
+    if "difference" in asked:
+        return unit_of(metrics, asked["difference"][0])
+    if "ratio" in asked or asked.get("aggregate") == "jain":
+        return "ratio"
+    if asked.get("aggregate") == "count" or "column" not in asked:
+        return ""
+    return units(asked["table"]).get(asked["column"], "")
 
 
 def tables(metrics: Metrics) -> set[str]:

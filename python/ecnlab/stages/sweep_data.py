@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.base.stats import Bounds, Interval, mean_interval
-from ecnlab.plots.units import unit_of
+from ecnlab.base.quantities import quantity
+from ecnlab.base.stats import LEVEL, Bounds, Interval, mean_interval
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
+from ecnlab.scenario.metrics import unit_of
 from ecnlab.stages.paired import ARM, pairs
 from ecnlab.stages.words import value
 
@@ -29,22 +32,59 @@ class Effect:
     second: str
     interval: Interval
     """Over replicates, each of which gives the mean over all other settings that have both levels."""
-    base: float
-    """Mean of the metric at ``first``."""
-    points: int
-    """Number of settings of the other arms and axes over which it is a mean."""
+    means: tuple[float, float]
+    """Means of the metric at ``first`` and at ``second``."""
+    apart: tuple[tuple[str, Interval], ...]
+    """The same at each of these settings, by their labels."""
+    smallest: float = 0.0
+    """The smallest difference that matters."""
 
     @property
     def decided(self) -> bool:
-        """Return whether the interval excludes zero."""
-        return self.interval.excludes_zero()
+        """Return whether the interval excludes zero and all differences that do not matter."""
+        return self.interval.low > self.smallest or self.interval.high < -self.smallest
+
+    @property
+    def immaterial(self) -> bool:
+        """Return whether the interval has only differences that do not matter."""
+        return self.interval.n > 1 and -self.smallest <= self.interval.low and self.interval.high <= self.smallest
+
+    @property
+    def opposed(self) -> bool:
+        """Return whether the settings decide different signs."""
+        return any(one.low > 0 for _, one in self.apart) and any(one.high < 0 for _, one in self.apart)
+
+    @property
+    def size(self) -> float:
+        """The effect in half widths of its interval; relative to the first mean if there is one replicate."""
+        change = abs(self.interval.mean)
+        scale = abs(self.means[0]) if self.interval.n < 2 else (self.interval.high - self.interval.low) / 2
+        return change / scale if scale else math.inf if change else 0.0
 
 
 def metrics(sweep: Sweep) -> list[str]:
-    """Return the metrics with a value in any run: rates first, as they are the first to look at."""
-    there = sweep.metrics.drop_nulls("value")["metric"].unique().to_list()
-    names = [name for name in sweep.manifest["metrics"] if name in there]
-    return sorted(names, key=lambda name: unit(sweep, name) != "bit/s")
+    """Return the metrics with a value in any run, in the order of the experiment."""
+    there = set(sweep.metrics.drop_nulls("value")["metric"].unique())
+    return [name for name in _order(sweep, "metrics", sweep.manifest["metrics"]) if name in there]
+
+
+def _order(sweep: Sweep, kind: str, names: Iterable[str]) -> list[str]:
+    """Return ``names`` in the order of the experiment's file."""
+    order = {name: place for place, name in enumerate(sweep.manifest.get("report", {}).get(kind, []))}
+    return sorted(names, key=lambda name: order.get(name, len(order)))
+
+
+def reference(sweep: Sweep) -> tuple[str, list[str]]:
+    """Return the arm with which the others are compared, and the others; "" and none without arms."""
+    arms = levels(sweep, ARM)
+    first = sweep.manifest.get("report", {}).get("reference") or next(iter(arms), "")
+    return first, [arm for arm in arms if arm != first]
+
+
+def smallest(sweep: Sweep, metric: str) -> float:
+    """Return the smallest difference of a metric that matters; 0 if any does."""
+    given = sweep.manifest.get("report", {}).get("smallest", {}).get(metric, 0.0)
+    return quantity(given) if isinstance(given, str) else float(given)
 
 
 def unit(sweep: Sweep, metric: str) -> str:
@@ -67,7 +107,8 @@ def interval_words(sweep: Sweep, metric: str, found: Interval) -> str:
     """Return "95 % interval LOW to HIGH", or that one replicate has none."""
     if found.n < 2:
         return "one replicate: no interval"
-    return f"95 % interval {number(sweep, metric, found.low)} to {number(sweep, metric, found.high)}"
+    percent = f"{100 * found.level:.4g} %"
+    return f"{percent} interval {number(sweep, metric, found.low)} to {number(sweep, metric, found.high)}"
 
 
 def factors(sweep: Sweep) -> list[str]:
@@ -77,7 +118,8 @@ def factors(sweep: Sweep) -> list[str]:
 
 def levels(sweep: Sweep, factor: str) -> list[str]:
     """Return the arms, or the labels of an axis, in the order of the experiment."""
-    return [str(one) for one in sweep.runs[factor].unique(maintain_order=True) if one is not None]
+    found = [str(one) for one in sweep.runs[factor].unique(maintain_order=True) if one is not None]
+    return _order(sweep, "arms", found) if factor == ARM else found
 
 
 def bounds_of_difference(sweep: Sweep, metric: str) -> Bounds:
@@ -86,15 +128,33 @@ def bounds_of_difference(sweep: Sweep, metric: str) -> Bounds:
     return of_difference(found, found)
 
 
-def effect(sweep: Sweep, metric: str, factor: str, first: str, second: str) -> Effect | None:
+def effect(sweep: Sweep, metric: str, factor: str, first: str, second: str, level: float = LEVEL) -> Effect | None:
     """Return the paired effect of ``second`` against ``first``; None if no runs have both."""
     both = pairs(sweep, metric, factor, first, second)
     if both.is_empty():
         return None
+    bounds = bounds_of_difference(sweep, metric)
     means = both.group_by("replicate", maintain_order=True).agg(pl.col("a", "b").mean())
-    found = bounds_of_difference(sweep, metric).clip(mean_interval(means["b"] - means["a"]))
-    points = both.height // means.height
-    return Effect(metric, factor, first, second, found, float(means["a"].mean()), points)  # type: ignore[arg-type]
+    found = bounds.clip(mean_interval(means["b"] - means["a"], level))
+    others = [name for name in factors(sweep) if name != factor]
+    apart = (
+        [
+            (", ".join(f"{name} {part}" for name, part in zip(others, key, strict=True)), group)
+            for key, group in both.group_by(others, maintain_order=True)
+        ]
+        if others
+        else []
+    )
+    return Effect(
+        metric,
+        factor,
+        first,
+        second,
+        found,
+        (float(means["a"].mean()), float(means["b"].mean())),  # type: ignore[arg-type]
+        tuple((name, bounds.clip(mean_interval(group["b"] - group["a"], level))) for name, group in apart),
+        smallest(sweep, metric),
+    )
 
 
 def largest_effect(sweep: Sweep, metric: str, factor: str) -> Effect | None:
@@ -105,4 +165,15 @@ def largest_effect(sweep: Sweep, metric: str, factor: str) -> Effect | None:
         return None
     ends = {str(means[factor][means["value"].arg_min() or 0]), str(means[factor][means["value"].arg_max() or 0])}
     order = [level for level in levels(sweep, factor) if level in ends]
-    return effect(sweep, metric, factor, *order) if len(order) == 2 else None
+    return effect(sweep, metric, factor, order[0], order[1]) if len(order) == 2 else None
+
+
+def without_values(sweep: Sweep, metric: str) -> list[str]:
+    """Return the arms, and the levels of axes, that have no value of a metric."""
+    rows = sweep.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
+    return [
+        level if factor == ARM else f"{factor} {level}"
+        for factor in factors(sweep)
+        for level in levels(sweep, factor)
+        if rows.filter(pl.col(factor).cast(pl.String) == level).is_empty()
+    ]

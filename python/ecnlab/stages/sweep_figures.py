@@ -20,7 +20,9 @@ from ecnlab.stages.sweep_data import (
     levels,
     metrics,
     number,
+    reference,
     signed,
+    without_values,
 )
 from ecnlab.stages.words import NONE
 
@@ -70,11 +72,21 @@ def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
     bounds = of_metric(sweep.manifest["metrics"], metric)
     found = {
         (_name(apart, key[:-1]) or metric, str(key[-1])): bounds.clip(mean_interval(group["value"]))
-        for key, group in means.group_by(*apart, by, maintain_order=True)
+        for key, group in _in_order(sweep, means, apart).group_by(*apart, by, maintain_order=True)
     }
     note = f" Averaged over {', '.join(averaged)}." if averaged else ""
+    if absent := without_values(sweep, metric):
+        note += f" No value: {', '.join(absent)}."
     caption = f"Means over {sweep.manifest['replicates']} replicates with 95 % intervals.{note}"
     return _figure(sweep, metric, by, found, caption, title=f"{metric} by {by}", zero=False)
+
+
+def _in_order(sweep: Sweep, rows: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+    """Return ``rows`` with the arms in the order of the experiment, which is that of colours."""
+    if ARM not in factors:
+        return rows
+    order = {arm: place for place, arm in enumerate(levels(sweep, ARM))}
+    return rows.sort(pl.col(ARM).replace_strict(order, default=0), maintain_order=True)
 
 
 def _name(factors: Sequence[str], key: Sequence[Any]) -> str:
@@ -132,7 +144,7 @@ def _point(x: float, one: Interval, factor: float) -> Point:
 @stage("differences", of="sweep")
 def differences(sweep: Sweep) -> list[Group | Table]:
     """Paired differences of each arm to the first: figures of the first metrics along the first axis, and a table."""
-    first, *others = levels(sweep, ARM) or [""]
+    first, others = reference(sweep)
     rows = [
         _difference_row(sweep, one)
         for metric in metrics(sweep)
@@ -141,7 +153,7 @@ def differences(sweep: Sweep) -> list[Group | Table]:
     ]
     if not rows:
         return []
-    columns = ("metric", "arms", *sweep.axes, "first", "second", "difference", "95 % interval", "n", "decided")
+    columns = ("metric", "arm", *sweep.axes, "mean", first, f"difference to {first}", "95 % interval", "n", "decided")
     caption = f"Differences to {first} at each point"
     table = Table(caption, columns, rows[:MOST_ROWS], folded=len(rows) > OPEN)
     figures = _difference_figures(sweep, metrics(sweep)[:FIRST])
@@ -149,7 +161,7 @@ def differences(sweep: Sweep) -> list[Group | Table]:
 
 
 def _difference_figures(sweep: Sweep, names: Sequence[str]) -> list[Figure]:
-    first, *others = levels(sweep, ARM) or [""]
+    first, others = reference(sweep)
     if not others or not sweep.axes:
         return []
     return [one for metric in names if (one := _difference_figure(sweep, metric, first, others))]
@@ -159,7 +171,7 @@ def _difference_row(sweep: Sweep, one: Comparison) -> list[Cell]:
     """Return the table row of a difference."""
     change = Cell(signed(sweep, one.metric, one.interval.mean), True)
     ends = Cell(_ends(sweep, one.metric, one.interval), True)
-    return [*_first_cells(sweep, one, "−"), change, ends, Cell(str(one.interval.n), True), _decided(one.interval, 0.0)]
+    return [*_first_cells(sweep, one), change, ends, Cell(str(one.interval.n), True), _decided(one.interval, 0.0)]
 
 
 def _ratio_row(sweep: Sweep, one: Comparison) -> list[Cell]:
@@ -167,15 +179,15 @@ def _ratio_row(sweep: Sweep, one: Comparison) -> list[Cell]:
     found = one.interval
     ends = f"{found.low:.4g} to {found.high:.4g}" if found.n > 1 else NONE
     cells = [Cell(text, True) for text in (f"{found.mean:.4g}", ends, str(found.n))]
-    return [*_first_cells(sweep, one, "÷"), *cells, _decided(found, 1.0)]
+    return [*_first_cells(sweep, one), *cells, _decided(found, 1.0)]
 
 
-def _first_cells(sweep: Sweep, one: Comparison, sign: str) -> list[Cell]:
-    """Return the cells of the metric, the arms, the point of the grid, and the means of both arms."""
-    means = [Cell(number(sweep, one.metric, mean), True) for mean in one.means]
+def _first_cells(sweep: Sweep, one: Comparison) -> list[Cell]:
+    """Return the cells of the metric, the arm, the point of the grid, and the means of the arm and of the reference."""
+    means = [Cell(number(sweep, one.metric, mean), True) for mean in reversed(one.means)]
     return [
         Cell(one.metric),
-        Cell(f"{one.second} {sign} {one.first}"),
+        Cell(one.second),
         *(Cell(str(part)) for part in one.point),
         *means,
     ]
@@ -184,7 +196,7 @@ def _first_cells(sweep: Sweep, one: Comparison, sign: str) -> list[Cell]:
 @stage("ratios", of="sweep")
 def ratios(sweep: Sweep) -> Table | None:
     """Paired ratios of each arm to the first, of the metrics that are positive in all runs; folded."""
-    first, *others = levels(sweep, ARM) or [""]
+    first, others = reference(sweep)
     rows = []
     left_out = []
     for metric in metrics(sweep):
@@ -192,7 +204,7 @@ def ratios(sweep: Sweep) -> Table | None:
             rows += [_ratio_row(sweep, one) for other in others for one in paired.ratios(sweep, metric, first, other)]
         except ValueError:  # a value is not positive
             left_out.append(metric)
-    columns = ("metric", "arms", *sweep.axes, "first", "second", "ratio", "95 % interval", "n", "decided")
+    columns = ("metric", "arm", *sweep.axes, "mean", first, f"ratio to {first}", "95 % interval", "n", "decided")
     without = f"; without {', '.join(left_out)}, which are not positive in all runs" if left_out else ""
     caption = f"Ratios to {first} at each point: geometric means over the pairs{without}"
     return Table(caption, columns, rows[:MOST_ROWS], folded=True) if rows else None

@@ -16,7 +16,7 @@ const SCENARIO: &str = "docs/scenario.md";
 const TRAFFIC: &str = "docs/traffic.md";
 
 /// Sections with their pages and the definitions of their keys.
-const SECTIONS: [(&str, &str, &str); 14] = [
+const SECTIONS: [(&str, &str, &str); 15] = [
     (SCENARIO, "node", "Node"),
     (SCENARIO, "link", "Link"),
     (SCENARIO, "shaper", "Shaper"),
@@ -27,6 +27,7 @@ const SECTIONS: [(&str, &str, &str); 14] = [
     (SCENARIO, "flow", "Flow"),
     (SCENARIO, "grid", "AxisFile"),
     (SCENARIO, "metrics", "Metric"),
+    (SCENARIO, "report", "ReportFile"),
     ("docs/captures.md", "capture", "Capture"),
     ("docs/changing-links.md", "outages", "Outages"),
     ("docs/changing-links.md", "aggregation", "Aggregation"),
