@@ -1,0 +1,251 @@
+//! Verdict on ECN for one direction of a connection: whether marks arrive, are echoed and answered, as far as the capture
+//! shows. `docs/trace.md` has the table of classes.
+
+mod evidence;
+mod says;
+
+use crate::connection::{Connection, Negotiation};
+use crate::ecn_seen::{AT_ONCE, PART};
+
+pub use evidence::Evidence;
+
+/// Minimum number of new data packets on whose codepoints a verdict rests.
+const DATA: u64 = 10;
+/// Minimum number of data packets with CE, none without, that shows a device which sets CE in every packet.
+const ALL: u64 = 20;
+/// Minimum number of windows with ECE without an answer, and of losses without a mark.
+const FEW: u64 = 3;
+/// Minimum number of windows with ECE and CWR in which the echo never ends.
+const ENDLESS: u64 = 5;
+
+/// Place of a capture on the path of a direction's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Vantage {
+    /// The interface of the data's sender.
+    Sender,
+    /// The interface of the data's receiver.
+    Receiver,
+    /// Neither end's interface.
+    Between,
+    /// The capture lacks the handshake, which shows the place.
+    Unknown,
+}
+
+impl Vantage {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Vantage::Sender => "at the sender",
+            Vantage::Receiver => "at the receiver",
+            Vantage::Between => "in between",
+            Vantage::Unknown => "unknown",
+        }
+    }
+
+    /// Infers the place from the times in which `sender` and `receiver` answer in the handshake, in nanoseconds.
+    fn of(sender: Option<u64>, receiver: Option<u64>) -> Vantage {
+        let near = |here: u64, there: u64| here <= AT_ONCE && here.saturating_mul(PART) < there;
+        match (sender, receiver) {
+            (Some(sender), Some(receiver)) if near(sender, receiver) => Vantage::Sender,
+            (Some(sender), Some(receiver)) if near(receiver, sender) => Vantage::Receiver,
+            (Some(_), Some(_)) => Vantage::Between,
+            _ => Vantage::Unknown,
+        }
+    }
+}
+
+/// What has to be captured for a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Need {
+    /// More data.
+    Data,
+    /// Data during congestion.
+    Congestion,
+    /// More marks or echoes.
+    Marks,
+    /// The handshake.
+    Handshake,
+    /// Packets of the other direction.
+    OtherDirection,
+}
+
+/// Class of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// The codepoint was erased beyond this place, as the receiver's AccECN counters show.
+    Erased,
+    /// CE passed here, and ACKs report none.
+    NotEchoed,
+    /// ECE arrives and no CWR follows, or the outstanding data do not fall.
+    NotAnswered,
+    /// The receiver's counters differ from the marks.
+    CountsDisagree,
+    /// ECE although no CE arrived at the receiver.
+    SpuriousEcho,
+    /// Data are Not-ECT although ECN was negotiated.
+    NotEct,
+    /// Every data packet has CE.
+    AllMarked,
+    /// Each window has ECE, also after CWR.
+    EndlessEcho,
+    /// Segments were lost and none was marked.
+    NoMark,
+    /// ECN was offered and declined.
+    Refused,
+    /// ECN was offered in the first SYN only.
+    FellBack,
+    /// The SYN with ECN has no answer, or an RST.
+    Unanswered,
+    /// Marks are echoed and answered.
+    Works,
+    /// ECN was not offered.
+    NotOffered,
+    /// The capture does not show enough.
+    Unknown(Need),
+}
+
+impl Class {
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Erased => "erased",
+            Class::NotEchoed => "not echoed",
+            Class::NotAnswered => "not answered",
+            Class::CountsDisagree => "counts disagree",
+            Class::SpuriousEcho => "echo without a mark",
+            Class::NotEct => "data not ECT",
+            Class::AllMarked => "all marked",
+            Class::EndlessEcho => "echo does not end",
+            Class::NoMark => "no mark",
+            Class::Refused => "refused",
+            Class::FellBack => "fell back",
+            Class::Unanswered => "unanswered",
+            Class::Works => "works",
+            Class::NotOffered => "not offered",
+            Class::Unknown(_) => "unknown",
+        }
+    }
+
+    /// Colour: green, amber, red or grey.
+    pub const fn colour(self) -> &'static str {
+        match self {
+            Class::Works => "green",
+            Class::Erased | Class::NotEchoed | Class::NotAnswered | Class::CountsDisagree | Class::SpuriousEcho => {
+                "red"
+            }
+            Class::NotOffered | Class::Unknown(_) => "grey",
+            _ => "amber",
+        }
+    }
+}
+
+/// Verdict on one direction, or on all directions with the same class, place and kind of feedback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Verdict {
+    /// Class.
+    pub class: Class,
+    /// Place of the capture.
+    pub vantage: Vantage,
+    /// The feedback is that of AccECN.
+    pub accurate: bool,
+}
+
+impl Verdict {
+    /// Returns the verdict on the data of end `i` of `connection` and its evidence. None if the end sent no data, except for
+    /// the opener of a connection without any.
+    pub fn of(connection: &Connection, i: usize) -> Option<(Verdict, Evidence)> {
+        let evidence = Evidence::of(connection, i);
+        let ends = &connection.ends;
+        if ends[i].counts.data_packets == 0 {
+            let silent = i == connection.opener && ends[1 - i].counts.data_packets == 0;
+            let shown = matches!(connection.negotiation, Negotiation::Unanswered | Negotiation::FellBack);
+            if !(silent && shown) {
+                return None;
+            }
+        }
+        let vantage = Vantage::of(ends[i].stream.answer, ends[1 - i].stream.answer);
+        let class = classify(connection.negotiation, vantage, &evidence);
+        Some((Verdict { class, vantage, accurate: connection.negotiation == Negotiation::AccEcn }, evidence))
+    }
+}
+
+/// Returns the class for a negotiation, a place and counts.
+fn classify(negotiation: Negotiation, vantage: Vantage, e: &Evidence) -> Class {
+    match negotiation {
+        Negotiation::NotOffered => Class::NotOffered,
+        Negotiation::Refused | Negotiation::Reflected => Class::Refused,
+        Negotiation::FellBack => Class::FellBack,
+        _ if e.answers == 0 && e.data + e.retransmitted > 0 => Class::Unknown(Need::OtherDirection),
+        Negotiation::Unanswered => Class::Unanswered,
+        Negotiation::AccEcn => accurate(vantage, e),
+        Negotiation::Unknown if e.ect + e.ce == 0 => Class::Unknown(Need::Handshake),
+        Negotiation::Unknown | Negotiation::Accepted | Negotiation::AccEcnToClassic => classic(vantage, e),
+    }
+}
+
+/// Returns the class for feedback of RFC 3168 (and of DCTCP).
+fn classic(vantage: Vantage, e: &Evidence) -> Class {
+    if let Some(class) = codepoints(e) {
+        return class;
+    }
+    if e.ece == 0 {
+        return if e.unechoed > 0 { Class::NotEchoed } else { unmarked(e) };
+    }
+    if vantage == Vantage::Receiver && e.ce == 0 && e.spurious > 0 {
+        return Class::SpuriousEcho;
+    }
+    if e.windows >= FEW && (2 * e.cwr < e.windows || 2 * e.unreduced >= e.windows.max(2 * FEW)) {
+        return Class::NotAnswered;
+    }
+    if e.echoing && e.episodes == 1 && e.windows >= ENDLESS && e.cwr >= ENDLESS {
+        return Class::EndlessEcho;
+    }
+    if e.cwr == 0 { Class::Unknown(Need::Marks) } else { Class::Works }
+}
+
+/// Returns the class for AccECN.
+fn accurate(vantage: Vantage, e: &Evidence) -> Class {
+    if e.broken > 0 {
+        return if e.ce > 0 && e.marks == 0 { Class::NotEchoed } else { Class::CountsDisagree };
+    }
+    let counted = e.options >= FEW && e.options_complete;
+    let silent = counted && e.told_ect + e.told_ce == 0;
+    if vantage != Vantage::Receiver && silent && e.ect >= FEW && e.acked_packets() >= DATA {
+        return Class::Erased;
+    }
+    if let Some(class) = codepoints(e) {
+        return class;
+    }
+    if counted && e.told_ect == 0 && e.told_ce > 0 && e.acked_packets() >= ALL {
+        return Class::AllMarked;
+    }
+    if counted && e.told_ce == 0 && e.marks > e.other_ect {
+        return Class::CountsDisagree;
+    }
+    match (e.marks, e.ce) {
+        (0, 0) => unmarked(e),
+        (0, _) => Class::Unknown(Need::Marks),
+        _ => Class::Works,
+    }
+}
+
+/// Returns the class if the codepoints of the data decide it.
+fn codepoints(e: &Evidence) -> Option<Class> {
+    if e.ect + e.ce == 0 {
+        return Some(if e.not_ect >= DATA { Class::NotEct } else { Class::Unknown(Need::Data) });
+    }
+    (e.ect == 0 && e.ce >= ALL).then_some(Class::AllMarked)
+}
+
+/// Returns the class of ECN-capable data without a mark and an echo.
+fn unmarked(e: &Evidence) -> Class {
+    match e.ect + e.ce {
+        0..DATA => Class::Unknown(Need::Data),
+        _ if e.ce > 0 => Class::Unknown(Need::Marks),
+        _ if e.lost >= FEW => Class::NoMark,
+        _ => Class::Unknown(Need::Congestion),
+    }
+}
+
+#[cfg(test)]
+mod tests;
