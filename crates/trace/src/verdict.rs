@@ -18,6 +18,12 @@ const FEW: u64 = 3;
 /// Minimum number of windows with ECE and CWR in which the echo never ends.
 const ENDLESS: u64 = 5;
 
+/// Away from the sender, queues make a window of data longer than the handshake shows, so that one reduction spans several:
+/// at most `FAR_SOME` windows with ECE for each CWR are an answer, more than `FAR_MOST`, in at least `FAR_WINDOWS`, are none.
+const FAR_SOME: u64 = 4;
+const FAR_MOST: u64 = 8;
+const FAR_WINDOWS: u64 = 20;
+
 /// Place of a capture on the path of a direction's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Vantage {
@@ -63,6 +69,8 @@ pub enum Need {
     Congestion,
     /// More marks or echoes.
     Marks,
+    /// A capture at the sender.
+    Sender,
     /// The handshake.
     Handshake,
     /// Packets of the other direction.
@@ -194,8 +202,13 @@ fn classic(vantage: Vantage, e: &Evidence) -> Class {
     if vantage == Vantage::Receiver && e.ce == 0 && e.spurious > 0 {
         return Class::SpuriousEcho;
     }
-    if e.windows >= FEW && (2 * e.cwr < e.windows || 2 * e.unreduced >= e.windows.max(2 * FEW)) {
+    let (some, most) = if vantage == Vantage::Sender { (2, 2) } else { (FAR_SOME, FAR_MOST) };
+    let enough = if vantage == Vantage::Sender { FEW } else { FAR_WINDOWS };
+    if e.windows >= enough && (most * e.cwr < e.windows || 2 * e.unreduced >= e.windows) {
         return Class::NotAnswered;
+    }
+    if e.cwr > 0 && some * e.cwr < e.windows {
+        return Class::Unknown(Need::Sender);
     }
     if e.echoing && e.episodes == 1 && e.windows >= ENDLESS && e.cwr >= ENDLESS {
         return Class::EndlessEcho;

@@ -15,8 +15,9 @@ from ecnlab.cli.codes import BAD_INPUT, NO
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.folder.outputs import PAGE, TABLE, refuse_output, write_named
-from ecnlab.trace import TABLES, Trace, compared
+from ecnlab.trace import SAVED, TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
+from ecnlab.trace.verdicts import spoken
 
 TRACE_BRIEF: Final = {
     "connections": ["connection", "opener", "ecn", "violations", "packets", "duration_s", "start_s", "responder"],
@@ -135,7 +136,8 @@ def trace(
         more = [(name, table.to_dicts()) for name, table in between.items()]
         warnings = [*result.warnings, *([result.absence] if result.absence else [])]
         head = [("totals", result.totals), ("damage", result.damage), ("warnings", warnings)]
-        console.write_json_parts([*head, *tables, *more])
+        verdicts = [("verdicts", result.verdicts.to_dicts())]
+        console.write_json_parts([*head, *verdicts, *tables, *more])
     else:
         _show_trace(result, rows)
         for name, table in between.items():
@@ -153,14 +155,21 @@ def trace(
 def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
     """Raise EcnlabError if the output would overwrite its own input or a stored result."""
     outputs = [html] if html else []
-    outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
+    outputs += [parquet / f"{name}.parquet" for name in SAVED] if parquet else []
     for output in outputs:
         if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
             raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
         refuse_output(output, TABLE if output != html else PAGE)
 
 
+def _show_verdicts(result: Trace) -> None:
+    """Print a line for each verdict on ECN."""
+    for row in result.verdicts.iter_rows(named=True):
+        console.say_coloured(*spoken(row), row["colour"])
+
+
 def _show_trace(result: Trace, rows: int) -> None:
+    _show_verdicts(result)
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
     console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")

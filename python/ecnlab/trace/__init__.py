@@ -32,6 +32,9 @@ AT_A_TIME: Final = 4096
 TABLES: Final = ("connections", "directions", "violations", "interfaces")
 """The tables of an analysis."""
 
+SAVED: Final = (*TABLES, "verdicts")
+"""Files of ``--parquet``, without ".parquet"."""
+
 
 class Trace:
     """Contents of a capture. All tables are Polars frames; their columns are in ``docs/trace.md``."""
@@ -89,6 +92,16 @@ class Trace:
     def violations(self) -> pl.DataFrame:
         """One row a packet that breaks a rule of ECN."""
         return self.tables["violations"]
+
+    @cached_property
+    def verdicts(self) -> pl.DataFrame:
+        """One row for the directions with the same verdict on ECN, of all connections: red first, then amber, green, grey."""
+        return frames(self._found.verdicts(self._chosen.start, self._chosen.stop))["verdicts"]
+
+    @cached_property
+    def negotiations(self) -> dict[str, int]:
+        """Number of connections with each value of the column ``ecn`` of `connections`."""
+        return dict(self._found.negotiations(self._chosen.start, self._chosen.stop))
 
     @property
     def interfaces(self) -> pl.DataFrame:
@@ -175,10 +188,10 @@ class Trace:
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the tables as Parquet files into ``folder``, which is made if need be. Raises EcnlabError, OSError."""
         target = Path(folder)
-        for name in TABLES:
+        for name in SAVED:
             refuse_output(target / f"{name}.parquet", TABLE)
         target.mkdir(parents=True, exist_ok=True)
-        for name, table in self.tables.items():
+        for name, table in {**self.tables, "verdicts": self.verdicts}.items():
             write_named(target / f"{name}.parquet", table_bytes(table), TABLE)
         return target
 

@@ -107,6 +107,12 @@ impl Verdict {
                 Need::Marks => {
                     format!("only {} with CE and {} with ECE", of(e.ce, "data packet"), of(e.windows, "window"))
                 }
+                Need::Sender => format!(
+                    "{} with ECE ({}), {} with CWR: answered late, or in part",
+                    of(e.ece, "ACK"),
+                    of(e.windows, "window"),
+                    of(e.cwr, "packet")
+                ),
                 Need::Handshake => "the capture lacks the handshake, and no packet is ECN-capable".to_owned(),
                 Need::OtherDirection => "the capture lacks the other direction".to_owned(),
             }
@@ -117,7 +123,9 @@ impl Verdict {
         match (self.class, self.vantage) {
             (Class::Unknown(Need::Data), _) => "capture at least 10 data packets",
             (Class::Unknown(Need::Congestion), _) => "capture while the path is congested",
-            (Class::Unknown(Need::Marks), _) => "capture at least 3 windows of data with marks",
+            (Class::Unknown(Need::Marks), Vantage::Sender) => "capture at least 3 windows of data with marks",
+            (Class::Unknown(Need::Marks), _) => "capture at least 20 windows of data with marks, or at the sender",
+            (Class::Unknown(Need::Sender), _) => "capture at the sender",
             (Class::Unknown(Need::Handshake), _) => "capture from the first SYN on",
             (Class::Unknown(Need::OtherDirection), _) => "capture both directions",
             (Class::NotEct | Class::NotAnswered | Class::AllMarked, Vantage::Receiver) => {

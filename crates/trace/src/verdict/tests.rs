@@ -68,6 +68,14 @@ fn echoes_without_answers_need_three_windows() {
 }
 
 #[test]
+fn away_from_the_sender_a_reduction_may_span_windows() {
+    let of = |windows, cwr| accepted(Vantage::Receiver, Evidence { ece: 50, windows, cwr, episodes: 2, ..capable() });
+    assert_eq!([of(16, 4), of(17, 4)], [Class::Works, Class::Unknown(Need::Sender)]);
+    assert_eq!([of(32, 4), of(33, 4)], [Class::Unknown(Need::Sender), Class::NotAnswered]);
+    assert_eq!([of(19, 0), of(20, 0)], [Class::Unknown(Need::Marks), Class::NotAnswered]);
+}
+
+#[test]
 fn an_echo_that_never_ends_is_reported_after_five_windows() {
     let of = |windows, echoing| {
         let e = Evidence { ece: 90, windows, cwr: windows, episodes: 1, echoing, ..capable() };
