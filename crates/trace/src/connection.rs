@@ -275,6 +275,10 @@ impl Connection {
 }
 
 impl End {
+    /// Returns whether its last SYN or SYN-ACK has one of the flags of ECN.
+    pub(crate) fn offers_ecn(&self) -> bool {
+        self.syn_flags.intersects(ACCURATE)
+    }
     fn note_stamp(&mut self, time: u64, options: &TcpOptions) {
         options.timestamps.into_iter().for_each(|own| self.stream.note_stamp(time, own.value));
     }

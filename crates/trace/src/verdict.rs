@@ -13,6 +13,9 @@ pub use evidence::Evidence;
 const DATA: u64 = 10;
 /// Minimum number of data packets with CE, none without, that shows a device which sets CE in every packet.
 const ALL: u64 = 20;
+/// Minimum number of acknowledged segments with ECT after which a receiver with the AccECN option has sent a counter (RFC 9768
+/// §3.2.3.3).
+const WITHOUT_OPTION: u64 = 100;
 /// Minimum number of windows with ECE without an answer, and of losses without a mark.
 const FEW: u64 = 3;
 /// Minimum number of windows with ECE and CWR in which the echo never ends.
@@ -92,6 +95,8 @@ pub enum Class {
     SpuriousEcho,
     /// Data are Not-ECT although ECN was negotiated.
     NotEct,
+    /// Data are ECN-capable although the handshake here did not negotiate ECN.
+    NotNegotiated,
     /// Every data packet has CE.
     AllMarked,
     /// Each window has ECE, also after CWR.
@@ -106,6 +111,8 @@ pub enum Class {
     Unanswered,
     /// Marks are echoed and answered.
     Works,
+    /// AccECN reports the marks; the capture is not at the sender, which receives the reports.
+    Reported,
     /// ECN was not offered.
     NotOffered,
     /// The capture does not show enough.
@@ -122,6 +129,7 @@ impl Class {
             Class::CountsDisagree => "counts disagree",
             Class::SpuriousEcho => "echo without a mark",
             Class::NotEct => "data not ECT",
+            Class::NotNegotiated => "not negotiated",
             Class::AllMarked => "all marked",
             Class::EndlessEcho => "echo does not end",
             Class::NoMark => "no mark",
@@ -129,6 +137,7 @@ impl Class {
             Class::FellBack => "fell back",
             Class::Unanswered => "unanswered",
             Class::Works => "works",
+            Class::Reported => "reported",
             Class::NotOffered => "not offered",
             Class::Unknown(_) => "unknown",
         }
@@ -137,7 +146,7 @@ impl Class {
     /// Colour: green, amber, red or grey.
     pub const fn colour(self) -> &'static str {
         match self {
-            Class::Works => "green",
+            Class::Works | Class::Reported => "green",
             Class::Erased | Class::NotEchoed | Class::NotAnswered | Class::CountsDisagree | Class::SpuriousEcho => {
                 "red"
             }
@@ -172,14 +181,22 @@ impl Verdict {
             }
         }
         let vantage = Vantage::of(ends[i].stream.answer, ends[1 - i].stream.answer);
-        let class = classify(connection.negotiation, vantage, &evidence);
-        Some((Verdict { class, vantage, accurate: connection.negotiation == Negotiation::AccEcn }, evidence))
+        let negotiation = match connection.negotiation {
+            // A server without AccECN accepted the repeated SYN, which did not offer ECN.
+            Negotiation::Refused if connection.has_syn && !ends[connection.opener].offers_ecn() => {
+                Negotiation::FellBack
+            }
+            other => other,
+        };
+        let class = classify(negotiation, vantage, &evidence);
+        Some((Verdict { class, vantage, accurate: negotiation == Negotiation::AccEcn }, evidence))
     }
 }
 
 /// Returns the class for a negotiation, a place and counts.
 fn classify(negotiation: Negotiation, vantage: Vantage, e: &Evidence) -> Class {
     match negotiation {
+        _ if negotiation.is_off() && e.ect + e.ce >= DATA => Class::NotNegotiated,
         Negotiation::NotOffered => Class::NotOffered,
         Negotiation::Refused | Negotiation::Reflected => Class::Refused,
         Negotiation::FellBack => Class::FellBack,
@@ -210,27 +227,29 @@ fn classic(vantage: Vantage, e: &Evidence) -> Class {
     if e.cwr > 0 && some * e.cwr < e.windows {
         return Class::Unknown(Need::Sender);
     }
-    if e.echoing && e.episodes == 1 && e.windows >= ENDLESS && e.cwr >= ENDLESS {
+    let endless = e.echoing && e.episodes == 1 && e.windows > 1;
+    if endless && e.windows >= ENDLESS && e.cwr >= ENDLESS {
         return Class::EndlessEcho;
     }
-    if e.cwr == 0 { Class::Unknown(Need::Marks) } else { Class::Works }
+    if e.cwr == 0 || endless { Class::Unknown(Need::Marks) } else { Class::Works }
 }
 
 /// Returns the class for AccECN.
 fn accurate(vantage: Vantage, e: &Evidence) -> Class {
+    let counted = e.options >= FEW && e.options_complete;
+    if counted && e.told_ect == 0 && e.told_ce > 0 && e.acked_packets() >= ALL {
+        return Class::AllMarked;
+    }
     if e.broken > 0 {
         return if e.ce > 0 && e.marks == 0 { Class::NotEchoed } else { Class::CountsDisagree };
     }
-    let counted = e.options >= FEW && e.options_complete;
-    let silent = counted && e.told_ect + e.told_ce == 0;
-    if vantage != Vantage::Receiver && silent && e.ect >= FEW && e.acked_packets() >= DATA {
+    let silent = e.told_ect + e.told_ce == 0;
+    let enough = if counted { DATA } else { WITHOUT_OPTION };
+    if vantage != Vantage::Receiver && silent && e.offers_option && e.ect >= DATA && e.acked_packets() >= enough {
         return Class::Erased;
     }
     if let Some(class) = codepoints(e) {
         return class;
-    }
-    if counted && e.told_ect == 0 && e.told_ce > 0 && e.acked_packets() >= ALL {
-        return Class::AllMarked;
     }
     if counted && e.told_ce == 0 && e.marks > e.other_ect {
         return Class::CountsDisagree;
@@ -238,7 +257,8 @@ fn accurate(vantage: Vantage, e: &Evidence) -> Class {
     match (e.marks, e.ce) {
         (0, 0) => unmarked(e),
         (0, _) => Class::Unknown(Need::Marks),
-        _ => Class::Works,
+        _ if vantage == Vantage::Sender => Class::Works,
+        _ => Class::Reported,
     }
 }
 
@@ -247,7 +267,7 @@ fn codepoints(e: &Evidence) -> Option<Class> {
     if e.ect + e.ce == 0 {
         return Some(if e.not_ect >= DATA { Class::NotEct } else { Class::Unknown(Need::Data) });
     }
-    (e.ect == 0 && e.ce >= ALL).then_some(Class::AllMarked)
+    (e.ect == 0).then_some(if e.ce >= ALL { Class::AllMarked } else { Class::Unknown(Need::Data) })
 }
 
 /// Returns the class of ECN-capable data without a mark and an echo.

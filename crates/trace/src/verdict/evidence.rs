@@ -46,6 +46,8 @@ pub struct Evidence {
     pub lost: u64,
     /// Marks that AccECN reports.
     pub marks: u64,
+    /// The receiver's SYN-ACK has the AccECN option, or a compared ACK.
+    pub offers_option: bool,
     /// AccECN options.
     pub options: u64,
     /// All AccECN options were compared.
@@ -96,6 +98,8 @@ impl Evidence {
             spurious: violations(peer, &[Rule::EceWithoutCe]),
             lost: me.counts.retransmits.saturating_sub(spurious) + me.counts.out_of_order,
             marks: connection.marks(i).map_or(0, |marks| marks.packets),
+            offers_option: reported.is_some_and(|reported| reported.options > 0)
+                || peer.options.is_some_and(|options| options.acc_ecn.is_some()),
             options: reported.map_or(0, |reported| reported.options),
             options_complete: reported.is_some_and(|reported| reported.complete),
             told_ect: reported.map_or(0, |reported| reported.bytes[0] + reported.bytes[2]),
@@ -133,6 +137,7 @@ impl AddAssign for Evidence {
         self.spurious += other.spurious;
         self.lost += other.lost;
         self.marks += other.marks;
+        self.offers_option &= other.offers_option;
         self.options += other.options;
         self.options_complete &= other.options_complete;
         self.told_ect += other.told_ect;

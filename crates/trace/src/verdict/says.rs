@@ -13,6 +13,7 @@ impl Verdict {
         let here = self.vantage == Vantage::Receiver;
         match self.class {
             Class::Works => self.works(e),
+            Class::Reported => format!("{} CE, {} reported by AccECN", e.ce, of(e.marks, "mark")),
             Class::Erased => format!(
                 "the path erases ECT: {} with ECT sent, and the receiver's AccECN counters report none",
                 of(e.ect, "data packet")
@@ -35,7 +36,8 @@ impl Verdict {
                 of(e.cwr, "packet")
             ),
             Class::CountsDisagree if e.broken > 0 => format!(
-                "the AccECN counters disagree with the packets in {}: {} with CE here, {} reported",
+                "the AccECN counters disagree with the packets in {}: {} with CE here, {} reported; bits of ECN are changed on \
+                 the path, or the receiver miscounts",
                 of(e.broken, "ACK"),
                 of(e.ce, "data packet"),
                 of(e.marks, "mark")
@@ -70,29 +72,25 @@ impl Verdict {
                 if self.vantage == Vantage::Sender { "" } else { " or reordered" },
                 of(e.ect, "data packet")
             ),
-            Class::Refused => "ECN was offered and refused".to_owned() + &Verdict::uncalled(e),
-            Class::FellBack => "ECN fell back: the SYN was sent again without it".to_owned() + &Verdict::uncalled(e),
+            Class::NotNegotiated => format!(
+                "{} with ECT or CE, and the handshake here did not negotiate ECN: a device changes the handshake or the data",
+                of(e.ect + e.ce, "data packet")
+            ),
+            Class::Refused => "ECN was offered and refused".to_owned(),
+            Class::FellBack => "ECN fell back: the SYN was sent again without it".to_owned(),
             Class::Unanswered if e.resets > 0 => "the SYN with ECN was answered by an RST".to_owned(),
             Class::Unanswered => "the SYN with ECN was not answered".to_owned(),
-            Class::NotOffered => "ECN was not offered".to_owned() + &Verdict::uncalled(e),
+            Class::NotOffered => format!("the SYN has no ECN; {}", of(e.data, "new data packet")),
             Class::Unknown(need) => self.unknown(need, e),
         }
     }
 
     fn works(&self, e: &Evidence) -> String {
-        let marked = if self.vantage == Vantage::Sender { String::new() } else { format!("{} CE, ", e.ce) };
         if self.accurate {
-            return format!("works: {marked}{} reported by AccECN", of(e.marks, "mark"));
+            return format!("works: {} reported by AccECN", of(e.marks, "mark"));
         }
+        let marked = if self.vantage == Vantage::Sender { String::new() } else { format!("{} CE, ", e.ce) };
         format!("works: {marked}{} with ECE, {} (CWR)", of(e.ece, "ACK"), of(e.cwr, "reduction"))
-    }
-
-    /// ECN-capable data without negotiation.
-    fn uncalled(e: &Evidence) -> String {
-        match e.ect + e.ce {
-            0 => String::new(),
-            capable => format!("; {} have ECT or CE nevertheless", of(capable, "data packet")),
-        }
     }
 
     fn unknown(&self, need: Need, e: &Evidence) -> String {
@@ -121,11 +119,11 @@ impl Verdict {
     /// Returns what to capture next; "" if the verdict needs nothing more.
     pub const fn capture(&self) -> &'static str {
         match (self.class, self.vantage) {
-            (Class::Unknown(Need::Data), _) => "capture at least 10 data packets",
+            (Class::Unknown(Need::Data), _) => "capture at least 20 data packets",
             (Class::Unknown(Need::Congestion), _) => "capture while the path is congested",
             (Class::Unknown(Need::Marks), Vantage::Sender) => "capture at least 3 windows of data with marks",
             (Class::Unknown(Need::Marks), _) => "capture at least 20 windows of data with marks, or at the sender",
-            (Class::Unknown(Need::Sender), _) => "capture at the sender",
+            (Class::Unknown(Need::Sender) | Class::Reported, _) => "capture at the sender",
             (Class::Unknown(Need::Handshake), _) => "capture from the first SYN on",
             (Class::Unknown(Need::OtherDirection), _) => "capture both directions",
             (Class::NotEct | Class::NotAnswered | Class::AllMarked, Vantage::Receiver) => {
@@ -141,10 +139,11 @@ impl Verdict {
                 | Class::AllMarked
                 | Class::CountsDisagree
                 | Class::Refused
+                | Class::NotNegotiated
                 | Class::EndlessEcho,
                 Vantage::Between | Vantage::Unknown,
             )
-            | (Class::Refused, _) => "capture at both ends, and compare with --against",
+            | (Class::Refused | Class::NotNegotiated, _) => "capture at both ends, and compare with --against",
             _ => "",
         }
     }

@@ -81,7 +81,11 @@ fn an_echo_that_never_ends_is_reported_after_five_windows() {
         let e = Evidence { ece: 90, windows, cwr: windows, episodes: 1, echoing, ..capable() };
         accepted(Vantage::Sender, e)
     };
-    assert_eq!([of(4, true), of(5, true), of(5, false)], [Class::Works, Class::EndlessEcho, Class::Works]);
+    assert_eq!(
+        [of(1, true), of(2, true), of(4, true)],
+        [Class::Works, Class::Unknown(Need::Marks), Class::Unknown(Need::Marks)]
+    );
+    assert_eq!([of(5, true), of(5, false)], [Class::EndlessEcho, Class::Works]);
 }
 
 #[test]
@@ -94,23 +98,27 @@ fn an_echo_without_a_mark_is_seen_at_the_receiver() {
 #[test]
 fn ce_on_every_packet_is_a_device() {
     let of = |ce, ect| accepted(Vantage::Receiver, Evidence { ce, ect, ece: 20, windows: 2, cwr: 2, ..capable() });
-    assert_eq!([of(19, 0), of(20, 0), of(20, 1)], [Class::Works, Class::AllMarked, Class::Works]);
+    assert_eq!([of(19, 0), of(20, 0), of(20, 1)], [Class::Unknown(Need::Data), Class::AllMarked, Class::Works]);
 }
 
 #[test]
 fn options_of_accecn_show_at_the_sender_that_ect_was_erased() {
-    let e = Evidence { options: 50, options_complete: true, ..capable() };
+    let e = Evidence { offers_option: true, options: 50, options_complete: true, ..capable() };
     assert_eq!(accecn(Vantage::Sender, e), Class::Erased);
-    // ECT arrives; the receiver sends no option; too few bytes.
+    // ECT arrives; the receiver has no option; too few bytes.
+    let none = Evidence { offers_option: false, options: 0, ..e };
     assert_eq!(accecn(Vantage::Sender, Evidence { told_ect: 9_000, ..e }), Class::Unknown(Need::Congestion));
-    assert_eq!(accecn(Vantage::Sender, Evidence { options: 2, ..e }), Class::Unknown(Need::Congestion));
+    assert_eq!(accecn(Vantage::Sender, none), Class::Unknown(Need::Congestion));
     assert_eq!(accecn(Vantage::Sender, Evidence { acked: 9_999, ..e }), Class::Unknown(Need::Congestion));
+    // The option is on the SYN-ACK only, since no counter changes.
+    let of = |acked| accecn(Vantage::Sender, Evidence { options: 0, acked, ..e });
+    assert_eq!([of(99_999), of(100_000)], [Class::Unknown(Need::Congestion), Class::Erased]);
 }
 
 #[test]
 fn counters_of_accecn_agree_or_disagree() {
     let e = Evidence { ce: 7, marks: 7, ..capable() };
-    assert_eq!(accecn(Vantage::Receiver, e), Class::Works);
+    assert_eq!([accecn(Vantage::Receiver, e), accecn(Vantage::Sender, e)], [Class::Reported, Class::Works]);
     assert_eq!(accecn(Vantage::Receiver, Evidence { broken: 1, ..e }), Class::CountsDisagree);
     assert_eq!(accecn(Vantage::Receiver, Evidence { broken: 1, marks: 0, ..e }), Class::NotEchoed);
     let option = Evidence { options: 3, options_complete: true, told_ect: 1_000, ..e };
@@ -123,10 +131,15 @@ fn counters_of_accecn_agree_or_disagree() {
 
 #[test]
 fn the_handshake_decides_where_ecn_is_off() {
-    let of = |negotiation| classify(negotiation, Vantage::Between, &capable());
+    let plain = Evidence { ect: 9, not_ect: 991, ..capable() };
+    let of = |negotiation| classify(negotiation, Vantage::Between, &plain);
     assert_eq!(of(Negotiation::NotOffered), Class::NotOffered);
     assert_eq!([of(Negotiation::Refused), of(Negotiation::Reflected)], [Class::Refused; 2]);
     assert_eq!(of(Negotiation::FellBack), Class::FellBack);
+    let capable_data = Evidence { ect: 10, ..plain };
+    for negotiation in [Negotiation::NotOffered, Negotiation::Refused, Negotiation::FellBack] {
+        assert_eq!(classify(negotiation, Vantage::Between, &capable_data), Class::NotNegotiated);
+    }
     let alone = Evidence { answers: 0, ..capable() };
     assert_eq!(classify(Negotiation::Unanswered, Vantage::Unknown, &alone), Class::Unknown(Need::OtherDirection));
     assert_eq!(classify(Negotiation::Unanswered, Vantage::Unknown, &Evidence::default()), Class::Unanswered);

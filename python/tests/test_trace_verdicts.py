@@ -1,0 +1,69 @@
+"""Verdicts on ECN: on captures made byte by byte, and on random paths with hostile boxes whose truth is known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ecn_paths import paths, verdicts
+from segments import CE, ECT0, NOT_ECT, Hosts
+
+import ecnlab
+
+IN_CI = 40
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(one, marks=[] if one.number < IN_CI else pytest.mark.slow) for one in paths(200)],
+    ids=lambda one: f"{one.number} {one.box} {one.sender} {one.receiver} {'marks' if one.marks else 'drops'}",
+)
+def test_no_verdict_on_a_random_path_is_false(path, tmp_path):
+    for place, found in verdicts(path, tmp_path).items():
+        assert found <= path.true(place), place
+
+
+def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True, answer: bool = True) -> Hosts:
+    """A client that sends 60 segments, one each 40 ms, captured at the client or the server; every ``marked``-th has CE."""
+    hosts, here = Hosts(), place == "client"
+    rtt = 40.0
+    hosts.say(0, 0, 0, 0, "SEC", options=hosts.options)
+    hosts.say(rtt if here else 0.1, 1, 0, 1, "SAE", options=hosts.options)
+    hosts.say(rtt + 0.1, 0, 1, 1, "A")
+    echoing = owed = False
+    for i in range(60):
+        at = 100 + i * rtt
+        ce = bool(marked) and i % marked == 2
+        flags = "AC" if owed and answer else "A"
+        hosts.say(at, 0, 1 + i * 1000, 1, flags, 1000, CE if ce and not here else ecn)
+        echoing = (echoing and "C" not in flags) or ce
+        owed = echoing and echo
+        hosts.say(at + (rtt - 1 if here else 0.1), 1, 1, 1001 + i * 1000, "AE" if echoing and echo else "A")
+    return hosts
+
+
+@pytest.mark.parametrize(
+    ("place", "sent", "verdict", "colour"),
+    [
+        ("client", {"marked": 8}, "works", "green"),
+        ("server", {"marked": 8}, "works", "green"),
+        ("server", {"ecn": NOT_ECT}, "data not ECT", "amber"),
+        ("client", {"ecn": NOT_ECT}, "data not ECT", "amber"),
+        ("server", {"marked": 8, "echo": False}, "not echoed", "red"),
+        ("client", {"marked": 8, "answer": False}, "not answered", "red"),
+        ("server", {"marked": 8, "answer": False}, "not answered", "red"),
+        ("server", {"marked": 1}, "unknown", "grey"),
+        ("server", {}, "unknown", "grey"),
+    ],
+)
+def test_a_class_of_verdict_from_bytes(place, sent, verdict, colour, tmp_path, cli):
+    capture = transfer(place, **sent).save(tmp_path / "x.pcap")
+    [row] = ecnlab.trace(capture).verdicts.to_dicts()
+    at = "at the sender" if place == "client" else "at the receiver"
+    assert (row["verdict"], row["colour"], row["vantage"], row["directions"]) == (verdict, colour, at, 1)
+    done = cli("trace", capture)
+    word = {"red": "PROBLEM", "amber": "WARNING"}.get(colour, verdict)
+    assert done.stdout.startswith(f"ECN {word}: data of the opener, captured {at}")
+    told = json.loads(cli("trace", capture, "--json").stdout)
+    assert told["verdicts"] == [row]
+    assert [one["ecn_verdict"] for one in told["directions"]] == [verdict, "no data"]
