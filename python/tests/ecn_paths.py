@@ -38,6 +38,7 @@ boxes = [{behind}]
 discipline = "{discipline}"
 limit = "100 packets"
 ecn = {marks}
+{red}
 [tcp.sender]
 ecn = "{sender}"
 dsack = true
@@ -58,6 +59,10 @@ node = "client"
 link = "pipe"
 """
 
+RED: Final = """min_th = "10 packets"
+max_th = "40 packets"
+max_p = 0.1
+weight = 0.01"""
 BLEACH: Final = 'rewrite = { ect0 = "not-ect", ect1 = "not-ect", ce = "not-ect" }'
 BOXES: Final = {
     "none": ("", ""),
@@ -101,25 +106,27 @@ class Path_:
         draw = random.Random(self.number)
         where, keys = BOXES[self.box]
         rates = {"rate": draw.choice([2, 5, 12]), "pipe": draw.choice([4, 15, 30])}
+        discipline = draw.choice(["codel", "pie", "red"])
         text = SCENARIO.format(
             **rates,
+            red=RED if discipline == "red" else "",
             **{place: '"x"' if place == where else "" for place in ("before", "behind", "back")},
             left=draw.choice([1, 6]),
             right=draw.choice([1, 9]),
             seconds=draw.choice([5, 9]),
-            discipline=draw.choice(["codel", "pie", "red"]),
+            discipline=discipline,
             marks=str(self.marks).lower(),
             sender=self.sender,
             receiver=self.receiver,
         )
         return ecnlab.Scenario("path.toml", text + (f"[box.x]\n{keys}\n" if keys else ""))
 
-    def true(self, place: str) -> set[str]:
-        """The verdicts that are true at a place; docs/trace.md states where "unknown" is."""
+    def true(self, place: str, marked: bool) -> set[str]:
+        """The verdicts that are true at a place, if the bottleneck ``marked``; docs/trace.md states where "unknown" is."""
         accurate = self.sender == self.receiver == "accecn"
         quiet = {"no mark", "unknown"}
         works = "works" if place == "server" or not accurate else "reported"
-        plain = {works, "unknown"} if self.marks else quiet
+        plain = {works, "unknown"} if marked else quiet
         if self.sender == "off":
             boxed = self.box in ("mark all", "set ECT") and place != "server"
             return {"not negotiated", "not offered"} if boxed else {"not offered"}
@@ -133,13 +140,13 @@ class Path_:
         return {
             "none": plain,
             "bleach": {"data not ECT"} if place != "server" else {"erased"} if accurate else quiet,
-            "bleach behind": self._behind(place, quiet, accurate),
-            "hide": {"not echoed"} if place == "middle" and self.marks else quiet,
-            "drop marks": {"not echoed"} if place == "middle" and self.marks else quiet,
+            "bleach behind": self._behind(place, quiet, marked, accurate),
+            "hide": {"not echoed", "unknown"} if place == "middle" and marked else quiet,
+            "drop marks": {"not echoed", "unknown"} if place == "middle" and marked else quiet,
             "mark all": self._all(place, accurate),
             "set ECT": {"counts disagree"} if accurate and place == "server" else plain,
-            "clear CWR": self._cwr(place, plain, accurate),
-        }.get(kind) or self._cleared(place, quiet, accurate)
+            "clear CWR": self._cwr(place, plain, marked, accurate),
+        }.get(kind) or self._cleared(place, quiet, marked, accurate)
 
     def _syn(self, place: str, accurate: bool, plain: set[str]) -> set[str]:
         if self.box == "reset SYN":
@@ -156,11 +163,11 @@ class Path_:
             return {"refused"} if place == "server" else {"data not ECT"}
         return {"fell back", "refused", "unanswered"}
 
-    def _behind(self, place: str, quiet: set[str], accurate: bool) -> set[str]:
+    def _behind(self, place: str, quiet: set[str], marked: bool, accurate: bool) -> set[str]:
         if place == "client":
             return {"data not ECT"}
-        if place == "middle" and self.marks:
-            return {"not echoed", "erased"} if accurate else {"not echoed"}
+        if place == "middle" and marked:
+            return {"not echoed", "unknown", "erased"} if accurate else {"not echoed", "unknown"}
         return {"erased"} if accurate else quiet
 
     def _all(self, place: str, accurate: bool) -> set[str]:
@@ -168,17 +175,17 @@ class Path_:
             return {"counts disagree", "all marked"} if accurate else {"echo does not end", "unknown"}
         return {"all marked", "unknown"}
 
-    def _cwr(self, place: str, plain: set[str], accurate: bool) -> set[str]:
-        if accurate or not self.marks:
+    def _cwr(self, place: str, plain: set[str], marked: bool, accurate: bool) -> set[str]:
+        if accurate or not marked:
             return plain
         if place != "server":
             return {"not answered", "unknown"}
         return plain if "dctcp" in self.sender else {"echo does not end", "unknown"}
 
-    def _cleared(self, place: str, quiet: set[str], accurate: bool) -> set[str]:
+    def _cleared(self, place: str, quiet: set[str], marked: bool, accurate: bool) -> set[str]:
         if accurate:
             return {"counts disagree"} if place == "server" else {"reported"} | quiet
-        if place == "server" or not self.marks:
+        if place == "server" or not marked:
             return quiet
         return {"not answered", "unknown"}
 
@@ -193,11 +200,12 @@ def paths(count: int) -> list[Path_]:
     ]
 
 
-def verdicts(path: Path_, folder: Path) -> dict[str, set[str]]:
-    """Run the path, and return the verdicts on the server's data at each place."""
-    ecnlab.run(path.scenario(), seed=path.number + 1, captures=folder)
+def false_verdicts(path: Path_, folder: Path) -> dict[str, set[str]]:
+    """Run the path, and return the false verdicts on the server's data at each place."""
+    run = ecnlab.run(path.scenario(), seed=path.number + 1, captures=folder)
+    marked = run.table("queues_run").filter(link="pipe")["marks"].sum() > 0
     found = {}
     for place in PLACES:
         rows = ecnlab.trace(folder / f"{place}.pcapng").verdicts
-        found[place] = set(rows.filter(pl.col("from_opener"))["verdict"])
+        found[place] = set(rows.filter(pl.col("from_opener"))["verdict"]) - path.true(place, marked)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ecn_paths import paths, verdicts
+from ecn_paths import false_verdicts, paths
 from segments import CE, ECT0, NOT_ECT, Hosts
 
 import ecnlab
@@ -19,8 +19,7 @@ IN_CI = 40
     ids=lambda one: f"{one.number} {one.box} {one.sender} {one.receiver} {'marks' if one.marks else 'drops'}",
 )
 def test_no_verdict_on_a_random_path_is_false(path, tmp_path):
-    for place, found in verdicts(path, tmp_path).items():
-        assert found <= path.true(place), place
+    assert not any(false_verdicts(path, tmp_path).values())
 
 
 def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True, answer: bool = True) -> Hosts:

@@ -219,12 +219,16 @@ fn classic(vantage: Vantage, e: &Evidence) -> Class {
     if vantage == Vantage::Receiver && e.ce == 0 && e.spurious > 0 {
         return Class::SpuriousEcho;
     }
-    let (some, most) = if vantage == Vantage::Sender { (2, 2) } else { (FAR_SOME, FAR_MOST) };
-    let enough = if vantage == Vantage::Sender { FEW } else { FAR_WINDOWS };
-    if e.windows >= enough && (most * e.cwr < e.windows || 2 * e.unreduced >= e.windows) {
+    let near = vantage == Vantage::Sender;
+    let (some, most, enough) = if near { (2, 2, FEW) } else { (FAR_SOME, FAR_MOST, FAR_WINDOWS) };
+    // Other CWR than one for each mark answers losses.
+    let answers = if near || e.ce == 0 { e.cwr } else { e.cwr.min(e.ce) };
+    if e.windows >= enough && (most * answers < e.windows || 2 * e.unreduced >= e.windows) {
         return Class::NotAnswered;
     }
-    if e.cwr > 0 && some * e.cwr < e.windows {
+    // An echo of one ACK for each mark does not last until CWR, which may answer losses.
+    let lost = !near && e.cwr <= e.lost && e.ece <= 2 * e.ce;
+    if e.cwr > 0 && (some * answers < e.windows || lost) {
         return Class::Unknown(Need::Sender);
     }
     let endless = e.echoing && e.episodes == 1 && e.windows > 1;

@@ -106,7 +106,7 @@ impl Verdict {
                     format!("only {} with CE and {} with ECE", of(e.ce, "data packet"), of(e.windows, "window"))
                 }
                 Need::Sender => format!(
-                    "{} with ECE ({}), {} with CWR: answered late, or in part",
+                    "{} with ECE ({}), {} with CWR, which answer some of the marks, or losses",
                     of(e.ece, "ACK"),
                     of(e.windows, "window"),
                     of(e.cwr, "packet")
