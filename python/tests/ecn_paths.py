@@ -92,7 +92,7 @@ PLACES: Final = ("server", "middle", "client")
 
 
 @dataclass(frozen=True)
-class Path_:
+class Route:
     """A path: its ends, its box, and whether the bottleneck marks."""
 
     sender: str
@@ -190,17 +190,17 @@ class Path_:
         return {"not answered", "unknown"}
 
 
-def paths(count: int) -> list[Path_]:
+def paths(count: int) -> list[Route]:
     """Return ``count`` random paths; the first ones have each box once."""
     draw = random.Random(58)
     boxes = list(BOXES)
     return [
-        Path_(*draw.choice(ENDS), boxes[i] if i < len(boxes) else draw.choice(boxes), draw.random() < 0.7, i)
+        Route(*draw.choice(ENDS), boxes[i] if i < len(boxes) else draw.choice(boxes), draw.random() < 0.7, i)
         for i in range(count)
     ]
 
 
-def false_verdicts(path: Path_, folder: Path) -> dict[str, set[str]]:
+def false_verdicts(path: Route, folder: Path) -> dict[str, set[str]]:
     """Run the path, and return the false verdicts on the server's data at each place."""
     run = ecnlab.run(path.scenario(), seed=path.number + 1, captures=folder)
     marked = run.table("queues_run").filter(link="pipe")["marks"].sum() > 0

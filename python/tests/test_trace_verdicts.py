@@ -9,6 +9,7 @@ from ecn_paths import false_verdicts, paths
 from segments import CE, ECT0, NOT_ECT, Hosts
 
 import ecnlab
+from ecnlab.trace.page import capture_page
 
 IN_CI = 40
 
@@ -66,3 +67,23 @@ def test_a_class_of_verdict_from_bytes(place, sent, verdict, colour, tmp_path, c
     told = json.loads(cli("trace", capture, "--json").stdout)
     assert told["verdicts"] == [row]
     assert [one["ecn_verdict"] for one in told["directions"]] == [verdict, "no data"]
+
+
+def test_the_page_counts_all_connections_and_shows_warnings(tmp_path):
+    first = transfer("server", ecn=NOT_ECT)
+    flood = [packet for n in range(150) for packet in _syn(n)]
+    first.packets = sorted([*first.packets, *flood], key=lambda one: one[0])
+    capture = ecnlab.trace(first.save(tmp_path / "x.pcap"))
+    assert sum(capture.negotiations.values()) == 151
+    page = capture_page(capture)
+    assert "151 connections, ECN:" in page
+    assert "ECN WARNING" in page
+    assert "60 data packets are Not-ECT on arrival" in page
+
+
+def _syn(number: int) -> list[tuple[float, bytes]]:
+    """A SYN with ECN from another port."""
+    hosts = Hosts()
+    hosts.say(5 + number, 0, 0, 0, "SEC", options=hosts.options)
+    [(ms, packet)] = hosts.packets
+    return [(ms, packet[:20] + (1000 + number).to_bytes(2, "big") + packet[22:])]

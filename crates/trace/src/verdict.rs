@@ -226,8 +226,8 @@ fn classic(vantage: Vantage, e: &Evidence) -> Class {
     if e.windows >= enough && (most * answers < e.windows || 2 * e.unreduced >= e.windows) {
         return Class::NotAnswered;
     }
-    // An echo of one ACK for each mark does not last until CWR, which may answer losses.
-    let lost = !near && e.cwr <= e.lost && e.ece <= 2 * e.ce;
+    // CWR may answer losses: if there is more of it than marks, or if the echo is one ACK for each mark and ends by itself.
+    let lost = !near && e.ce > 0 && e.lost > 0 && (e.cwr > e.ce || (e.cwr <= e.lost && e.ece <= 2 * e.ce));
     if e.cwr > 0 && (some * answers < e.windows || lost) {
         return Class::Unknown(Need::Sender);
     }

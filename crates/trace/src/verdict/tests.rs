@@ -76,6 +76,16 @@ fn away_from_the_sender_a_reduction_may_span_windows() {
 }
 
 #[test]
+fn away_from_the_sender_cwr_may_answer_losses() {
+    let of = |ce, ece, cwr, lost| {
+        accepted(Vantage::Receiver, Evidence { ce, ece, cwr, lost, windows: 4, episodes: 4, ..capable() })
+    };
+    // One mark, echoed until the CWR of a loss; echoes of one ACK each, as many losses as CWR.
+    assert_eq!([of(1, 256, 4, 9), of(7, 7, 6, 6)], [Class::Unknown(Need::Sender); 2]);
+    assert_eq!([of(4, 256, 4, 9), of(7, 7, 6, 5), of(1, 256, 4, 0)], [Class::Works; 3]);
+}
+
+#[test]
 fn an_echo_that_never_ends_is_reported_after_five_windows() {
     let of = |windows, echoing| {
         let e = Evidence { ece: 90, windows, cwr: windows, episodes: 1, echoing, ..capable() };
