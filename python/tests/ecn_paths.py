@@ -102,7 +102,11 @@ class Route:
     number: int
 
     def scenario(self) -> ecnlab.Scenario:
-        """Its scenario; rates, delays and queue are drawn by its number."""
+        """Its scenario."""
+        return ecnlab.Scenario("path.toml", self.text())
+
+    def text(self) -> str:
+        """Its scenario as text; rates, delays and queue are drawn by its number."""
         draw = random.Random(self.number)
         where, keys = BOXES[self.box]
         rates = {"rate": draw.choice([2, 5, 12]), "pipe": draw.choice([4, 15, 30])}
@@ -119,7 +123,7 @@ class Route:
             sender=self.sender,
             receiver=self.receiver,
         )
-        return ecnlab.Scenario("path.toml", text + (f"[box.x]\n{keys}\n" if keys else ""))
+        return text + (f"[box.x]\n{keys}\n" if keys else "")
 
     def true(self, place: str, marked: bool) -> set[str]:
         """The verdicts that are true at a place, if the bottleneck ``marked``; docs/trace.md states where "unknown" is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ecn_paths import false_verdicts, paths
+from ecn_paths import Route, false_verdicts, paths
 from segments import CE, ECT0, NOT_ECT, Hosts
 
 import ecnlab
@@ -87,3 +87,24 @@ def _syn(number: int) -> list[tuple[float, bytes]]:
     hosts.say(5 + number, 0, 0, 0, "SEC", options=hosts.options)
     [(ms, packet)] = hosts.packets
     return [(ms, packet[:20] + (1000 + number).to_bytes(2, "big") + packet[22:])]
+
+
+@pytest.mark.parametrize(
+    ("box", "says"),
+    [
+        ("none", "ECN works: f: "),
+        ("hide", "no packet was received with CE: it is erased on the path"),
+        ("bleach behind", "no packet was received with CE: it is erased on the path"),
+        ("clear ECE", "the senders did not reduce: not echoed or not answered"),
+        ("bleach", "the path erases ECT"),
+    ],
+)
+def test_a_run_reports_whether_marks_are_answered(box, says, tmp_path, cli):
+    source, folder = tmp_path / "path.toml", tmp_path / "run"
+    source.write_text(Route("rfc3168", "rfc3168", box, marks=True, number=1).text())
+    done = cli("run", source, "--out", folder)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("ECN ")]
+    assert [says in line for line in lines] == [True]
+    assert lines[0].startswith("ECN works" if box == "none" else "ECN PROBLEM")
+    assert cli("report", folder, "--out", tmp_path / "page.html").returncode == 0
+    assert lines[0].partition(": ")[0] in (tmp_path / "page.html").read_text()
