@@ -108,3 +108,25 @@ def test_a_run_reports_whether_marks_are_answered(box, says, tmp_path, cli):
     assert lines[0].startswith("ECN works" if box == "none" else "ECN PROBLEM")
     assert cli("report", folder, "--out", tmp_path / "page.html").returncode == 0
     assert lines[0].partition(": ")[0] in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("box", "marks", "kinds"),
+    [
+        ("none", True, {"marked"}),
+        ("none", False, set()),
+        ("bleach", False, {"erased"}),
+        ("hide", False, set()),
+        ("clear ECE", True, {"flags changed", "marked"}),
+        ("mark all", False, {"set on the path", "marked"}),
+    ],
+)
+@pytest.mark.parametrize("places", [("server", "client"), ("client", "server")])
+def test_two_captures_show_what_the_path_changes(box, marks, kinds, places, tmp_path, cli):
+    route = Route("rfc3168", "rfc3168", box, marks, number=1)
+    ecnlab.run(route.scenario(), seed=2, captures=tmp_path)
+    first, second = (tmp_path / f"{place}.pcapng" for place in places)
+    found = json.loads(cli("trace", first, "--against", second, "--json").stdout)
+    assert {row["verdict"] for row in found["verdicts_between"]} == kinds
+    line = cli("trace", first, "--against", second).stdout.splitlines()[0]
+    assert line.startswith("ECN ") and ("between the two captures" in line) == bool(kinds)

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import interruptible
 from ecnlab.base.types import Standard
 from ecnlab.cli import console
@@ -17,7 +18,8 @@ from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.folder.outputs import PAGE, TABLE, refuse_output, write_named
 from ecnlab.trace import SAVED, TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
-from ecnlab.trace.verdicts import spoken
+from ecnlab.trace.verdicts import SIGNALS, spoken
+from ecnlab.trace.verdicts import between as verdicts_between
 
 TRACE_BRIEF: Final = {
     "connections": ["connection", "opener", "ecn", "violations", "packets", "duration_s", "start_s", "responder"],
@@ -137,8 +139,12 @@ def trace(
         warnings = [*result.warnings, *([result.absence] if result.absence else [])]
         head = [("totals", result.totals), ("damage", result.damage), ("warnings", warnings)]
         verdicts = [("verdicts", result.verdicts.to_dicts())]
+        if between:
+            verdicts.append(("verdicts_between", verdicts_between(between).to_dicts()))
         console.write_json_parts([*head, *verdicts, *tables, *more])
     else:
+        if between:
+            _show_between(verdicts_between(between))
         _show_trace(result, rows)
         for name, table in between.items():
             console.write_frame(table, BETWEEN[name], rows)
@@ -166,6 +172,15 @@ def _show_verdicts(result: Trace) -> None:
     """Print a line for each verdict on ECN."""
     for row in result.verdicts.iter_rows(named=True):
         console.say_coloured(*spoken(row), row["colour"])
+
+
+def _show_between(verdicts: pl.DataFrame) -> None:
+    """Print a line for each kind of change between the two captures."""
+    for row in verdicts.iter_rows(named=True):
+        word = SIGNALS.get(row["colour"], row["verdict"])
+        console.say_coloured(f"ECN {word}:", f"between the two captures: {row['says']}", row["colour"])
+    if verdicts.is_empty():
+        console.say("ECN unchanged: no packet that both captures have differs in its ECN bits")
 
 
 def _show_trace(result: Trace, rows: int) -> None:
