@@ -109,6 +109,13 @@ impl Traced {
         tables::to_python(py, vec![table])
     }
 
+    /// Number of packets with ECT(1).
+    fn ect1(&self, py: Python<'_>) -> u64 {
+        let packets =
+            |connection: &Connection| connection.ends.iter().map(|end| end.ecn.counts.codepoints[1]).sum::<u64>();
+        py.detach(|| self.found.tracker.connections().map(|connection| packets(&connection)).sum())
+    }
+
     /// Number of connections with each result of the ECN negotiation, for the connections from `first` to before `end`.
     fn negotiations(&self, py: Python<'_>, first: usize, end: usize) -> Vec<(&'static str, usize)> {
         py.detach(|| {

@@ -78,9 +78,7 @@ KINDS: Final = {
 @click.option(
     "--standard",
     type=click.Choice(["rfc3168", "rfc2481", "rfc8257", "rfc9331"]),
-    default="rfc3168",
-    show_default=True,
-    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback, rfc9331 L4S.",
+    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback, rfc9331 L4S. [default: as the capture shows]",
 )
 @click.option(
     "--against", type=File, help="A second capture of the same packets; show what changed between FILE and it."
@@ -110,7 +108,7 @@ def trace(
     filter_: str | None,
     decapsulate: str | None,
     connection: int | None,
-    standard: Standard,
+    standard: Standard | None,
     against: Path | None,
     parquet: Path | None,
     html: Path | None,
@@ -190,6 +188,11 @@ def _show_trace(result: Trace, rows: int) -> None:
     console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")
     if result.absence:
         return
+    if result.standard_reason:
+        name = result.standard.replace("rfc", "RFC ")
+        console.say_filled(
+            f"rules of {name}, since {result.standard_reason}: --standard chooses others, rfc8257 for DCTCP"
+        )
     glimpse = result.glimpse(rows)
     all_, count = glimpse["connections"]
     sent, ends = glimpse["directions"]
