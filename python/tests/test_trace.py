@@ -462,7 +462,15 @@ def test_json_in_parts_is_json_of_the_whole(simulated, tmp_path, monkeypatch, ca
     for capture, count in ((syns(tmp_path / "x.pcap", 25), 25), (simulated, 2)):
         whole = ecnlab.trace(capture)
         tables = {name: table.to_dicts() for name, table in whole.tables.items()}
-        console.write_json({"totals": whole.totals, "damage": whole.damage, "warnings": whole.warnings, **tables})
+        console.write_json(
+            {
+                "totals": whole.totals,
+                "damage": whole.damage,
+                "warnings": whole.warnings,
+                "verdicts": whole.verdicts.to_dicts(),
+                **tables,
+            }
+        )
         expected = json.loads(capsys.readouterr().out)
         monkeypatch.setattr(sys.modules["ecnlab.trace"], "AT_A_TIME", 10)
         commands.main(["trace", str(capture), "--json"], standalone_mode=False)

@@ -1,6 +1,7 @@
 //! Analysed captures: tables of connections, directions, violations, interfaces; the packets of one connection.
 
 mod columns;
+mod verdicts;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -98,6 +99,35 @@ impl Traced {
                 "interfaces" => interfaces(&self.found),
                 _ => return Err(PyValueError::new_err(format!("there is no table {table:?}"))),
             }))
+        })
+    }
+
+    /// Verdicts on ECN for the connections from `first` to before `end`: {column: values}, a row for the directions with the
+    /// same verdict.
+    fn verdicts<'py>(&self, py: Python<'py>, first: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
+        let table = py.detach(|| verdicts::verdicts(self.numbered(first, end)));
+        tables::to_python(py, vec![table])
+    }
+
+    /// Number of packets with ECT(1).
+    fn ect1(&self, py: Python<'_>) -> u64 {
+        let packets =
+            |connection: &Connection| connection.ends.iter().map(|end| end.ecn.counts.codepoints[1]).sum::<u64>();
+        py.detach(|| self.found.tracker.connections().map(|connection| packets(&connection)).sum())
+    }
+
+    /// Number of connections with each result of the ECN negotiation, for the connections from `first` to before `end`.
+    fn negotiations(&self, py: Python<'_>, first: usize, end: usize) -> Vec<(&'static str, usize)> {
+        py.detach(|| {
+            let mut found: Vec<(&'static str, usize)> = Vec::new();
+            for (_, connection, _) in self.numbered(first, end) {
+                let name = connection.negotiation.name();
+                match found.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, count)) => *count += 1,
+                    None => found.push((name, 1)),
+                }
+            }
+            found
         })
     }
 

@@ -7,7 +7,7 @@ mod reset;
 
 use ecnlab_wire::{Flags, Seq, TcpOptions};
 
-use crate::counted::{ACE as ACCURATE, Counted, Marks, Passing};
+use crate::counted::{ACE as ACCURATE, Counted, Marks, Passing, Reported};
 use crate::ecn::EcnState;
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
@@ -24,6 +24,8 @@ pub struct Counts {
     pub packets: u64,
     /// Packets with data.
     pub data_packets: u64,
+    /// Packets with new data, without SYNs, probes and keep-alives, by codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub fresh: [u64; 4],
     /// Payload bytes, including retransmissions.
     pub bytes: u64,
     /// Payload bytes, each counted once.
@@ -174,6 +176,11 @@ impl Connection {
         self.counted.as_ref().map(|counted| counted.marks(i))
     }
 
+    /// Counters of AccECN options about the data of end `i`; `None` without AccECN.
+    pub(crate) fn reported(&self, i: usize) -> Option<Reported> {
+        self.counted.as_ref().map(|counted| counted.reported(i))
+    }
+
     /// Returns whether `segment`, a SYN, opens a new connection between the same ports.
     pub fn is_reopened_by(&self, segment: &Segment<'_>) -> bool {
         let end = &self.ends[usize::from(!segment.from_low)];
@@ -268,6 +275,10 @@ impl Connection {
 }
 
 impl End {
+    /// Returns whether its last SYN or SYN-ACK has one of the flags of ECN.
+    pub(crate) fn offers_ecn(&self) -> bool {
+        self.syn_flags.intersects(ACCURATE)
+    }
     fn note_stamp(&mut self, time: u64, options: &TcpOptions) {
         options.timestamps.into_iter().for_each(|own| self.stream.note_stamp(time, own.value));
     }

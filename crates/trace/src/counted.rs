@@ -17,6 +17,7 @@ use crate::stream::{Acked, Sending, Stream};
 use half::Half;
 use handshake::Handshake;
 
+pub(crate) use bytes::Reported;
 pub use marks::Marks;
 
 /// The three flags of the ACE field (RFC 9768 §3.2.2).
@@ -94,6 +95,11 @@ impl Counted {
     /// Marks reported to end `i`.
     pub fn marks(&self, i: usize) -> &Marks {
         &self.halves[i].marks
+    }
+
+    /// Counters of the options about the data of end `i`.
+    pub fn reported(&self, i: usize) -> Reported {
+        self.halves[i].reported()
     }
 
     /// Returns whether the server declined AccECN after agreeing to it.

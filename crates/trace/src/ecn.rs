@@ -18,6 +18,8 @@ pub struct Counts {
     pub cwr: u64,
     /// Episodes of ECE: each lasts from the first ACK with ECE to the first ACK without it.
     pub episodes: u64,
+    /// Packets with CE that were acknowledged without ECE.
+    pub unechoed: u64,
     /// Reductions required by ECE: at most one per window of data.
     pub reductions: u64,
     /// Time from CE on data to the first ECE, in nanoseconds.
@@ -132,6 +134,11 @@ impl EcnState {
     /// Returns whether every ECE so far could be compared with captured marks; `None` before the first ECE.
     pub fn echo_checked(&self) -> Option<bool> {
         self.cause.checked()
+    }
+
+    /// Returns whether the last ACK in order had ECE.
+    pub fn is_echoing(&self) -> bool {
+        self.echoing.is_some()
     }
 
     /// Records that this end has closed its direction and its FIN is acknowledged: no CWR can follow.
@@ -316,6 +323,7 @@ impl EcnState {
         {
             self.mark = None;
             if !self.ended {
+                self.counts.unechoed += 1;
                 found.add(Rule::EceMissing, echo.number, echo.time);
             }
         }

@@ -5,7 +5,7 @@ use ecnlab_wire::Ecn;
 /// Maximum response time of a receiver at its own interface, in nanoseconds, besides its fraction of the sender's
 /// response time.
 pub(crate) const AT_ONCE: u64 = 1_000_000;
-const PART: u64 = 10;
+pub(crate) const PART: u64 = 10;
 
 /// Properties of data sent by this end.
 #[derive(Clone, Copy, Debug)]

@@ -36,6 +36,7 @@ mod ticks;
 mod tracker;
 mod tunnel;
 mod twice;
+mod verdict;
 
 pub use analysis::{analyse, analyse_capture};
 pub use behaviour::{Behaviours, CAUSES, Direction, Receiver, Reductions, Sender, Sizes, Spacing};
@@ -58,3 +59,4 @@ pub use stream::{Acked, Counts as StreamCounts, Heard, Sending, Stream};
 pub use tracker::Tracker;
 pub use tunnel::UdpTunnels;
 pub use twice::Twice;
+pub use verdict::{Class, Evidence, Need, Vantage, Verdict};

@@ -152,6 +152,18 @@ def say_table(title: str, lines: Iterable[str]) -> None:
     say("")
 
 
+COLOURS: Final = {"green": "\x1b[32m", "amber": "\x1b[33m", "red": "\x1b[1;31m", "grey": "\x1b[2m"}
+"""Escape sequences of the colours of verdicts."""
+
+
+def say_coloured(head: str, text: str, colour: str) -> None:
+    """Write ``head`` and ``text`` as a line of the result; ``head`` in ``colour``, a key of `COLOURS`, on a terminal."""
+    filled = visible(textwrap.fill(f"{head} {text}", width(), subsequent_indent="  ", break_on_hyphens=False))
+    start, end = ("", "") if _plain() else (COLOURS[colour], "\x1b[0m")
+    whole = len(head) if filled.startswith(head) else 0
+    print(f"{start}{filled[:whole]}{end}{filled[whole:]}", flush=True)  # noqa: T201
+
+
 def _plain() -> bool:
     """Return whether output has no colours or bold type."""
     return not sys.stdout.isatty() or "NO_COLOR" in os.environ

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import interruptible
 from ecnlab.base.types import Standard
 from ecnlab.cli import console
@@ -15,8 +16,10 @@ from ecnlab.cli.codes import BAD_INPUT, NO
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.folder.outputs import PAGE, TABLE, refuse_output, write_named
-from ecnlab.trace import TABLES, Trace, compared
+from ecnlab.trace import SAVED, TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
+from ecnlab.trace.verdicts import SIGNALS, spoken
+from ecnlab.trace.verdicts import between as verdicts_between
 
 TRACE_BRIEF: Final = {
     "connections": ["connection", "opener", "ecn", "violations", "packets", "duration_s", "start_s", "responder"],
@@ -75,9 +78,7 @@ KINDS: Final = {
 @click.option(
     "--standard",
     type=click.Choice(["rfc3168", "rfc2481", "rfc8257", "rfc9331"]),
-    default="rfc3168",
-    show_default=True,
-    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback, rfc9331 L4S.",
+    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback, rfc9331 L4S. [default: as the capture shows]",
 )
 @click.option(
     "--against", type=File, help="A second capture of the same packets; show what changed between FILE and it."
@@ -107,7 +108,7 @@ def trace(
     filter_: str | None,
     decapsulate: str | None,
     connection: int | None,
-    standard: Standard,
+    standard: Standard | None,
     against: Path | None,
     parquet: Path | None,
     html: Path | None,
@@ -135,8 +136,13 @@ def trace(
         more = [(name, table.to_dicts()) for name, table in between.items()]
         warnings = [*result.warnings, *([result.absence] if result.absence else [])]
         head = [("totals", result.totals), ("damage", result.damage), ("warnings", warnings)]
-        console.write_json_parts([*head, *tables, *more])
+        verdicts = [("verdicts", result.verdicts.to_dicts())]
+        if between:
+            verdicts.append(("verdicts_between", verdicts_between(between).to_dicts()))
+        console.write_json_parts([*head, *verdicts, *tables, *more])
     else:
+        if between:
+            _show_between(verdicts_between(between))
         _show_trace(result, rows)
         for name, table in between.items():
             console.write_frame(table, BETWEEN[name], rows)
@@ -153,19 +159,40 @@ def trace(
 def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
     """Raise EcnlabError if the output would overwrite its own input or a stored result."""
     outputs = [html] if html else []
-    outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
+    outputs += [parquet / f"{name}.parquet" for name in SAVED] if parquet else []
     for output in outputs:
         if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
             raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
         refuse_output(output, TABLE if output != html else PAGE)
 
 
+def _show_verdicts(result: Trace) -> None:
+    """Print a line for each verdict on ECN."""
+    for row in result.verdicts.iter_rows(named=True):
+        console.say_coloured(*spoken(row), row["colour"])
+
+
+def _show_between(verdicts: pl.DataFrame) -> None:
+    """Print a line for each kind of change between the two captures."""
+    for row in verdicts.iter_rows(named=True):
+        word = SIGNALS.get(row["colour"], row["verdict"])
+        console.say_coloured(f"ECN {word}:", f"between the two captures: {row['says']}", row["colour"])
+    if verdicts.is_empty():
+        console.say("ECN unchanged: no packet that both captures have differs in its ECN bits")
+
+
 def _show_trace(result: Trace, rows: int) -> None:
+    _show_verdicts(result)
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
     console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")
     if result.absence:
         return
+    if result.standard_reason:
+        name = result.standard.replace("rfc", "RFC ")
+        console.say_filled(
+            f"rules of {name}, since {result.standard_reason}: --standard chooses others, rfc8257 for DCTCP"
+        )
     glimpse = result.glimpse(rows)
     all_, count = glimpse["connections"]
     sent, ends = glimpse["directions"]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.ecn_fallback import refused, said
+from ecnlab.folder.ecn_verdict import of_run
 from ecnlab.report import Finding
+from ecnlab.report.tone import Tone
 from ecnlab.stages.registry import stage
 
 if TYPE_CHECKING:
@@ -48,6 +50,22 @@ def _finding(text: str) -> Finding:
     """The sentence ``text``, whose reason follows a colon."""
     statement, _, reason = text.partition(": ")
     return Finding("ECN fallback", "partly", f"{statement}.", f"{reason[0].upper()}{reason[1:]}.")
+
+
+@stage("ecn", of="run", needs=("flows_run", "queues_run"))
+def _ecn(run: Run) -> list[Finding]:
+    """State for each group whether its marks are received and answered."""
+    tones: dict[str, Tone] = {"green": "yes", "red": "no"}
+    words = {"green": "ECN works", "red": "ECN PROBLEM"}
+    return [
+        Finding(
+            words[one.colour],
+            tones[one.colour],
+            f"{one.group}: {one.says.removeprefix('works: ')}.",
+            "Counts of the whole run: marks at all queues, packets received with CE, and reductions by ECN.",
+        )
+        for one in of_run(run)
+    ]
 
 
 @stage("substituted", of="run")

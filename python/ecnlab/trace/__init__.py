@@ -25,12 +25,16 @@ from ecnlab.folder.tables import table_bytes
 from ecnlab.folder.verified import refuse_damaged_capture
 from ecnlab.trace.findings import absence, doubts
 from ecnlab.trace.memory import for_connections
+from ecnlab.trace.standard import of_packets, of_run
 
 AT_A_TIME: Final = 4096
 """Connections of which tables are made at a time."""
 
 TABLES: Final = ("connections", "directions", "violations", "interfaces")
 """The tables of an analysis."""
+
+SAVED: Final = (*TABLES, "verdicts")
+"""Files of ``--parquet``, without ".parquet"."""
 
 
 class Trace:
@@ -44,6 +48,7 @@ class Trace:
         standard: Standard,
         chosen: range | None = None,
         decapsulate: str | None = None,
+        standard_reason: str | None = None,
     ) -> None:
         self.path = path
         """The capture; "-" for standard input."""
@@ -53,6 +58,8 @@ class Trace:
         """Why the capture could not be read to its end, and where it was; None if it could."""
         self.standard = standard
         """The text whose rules were checked."""
+        self.standard_reason = standard_reason
+        """Why this text was chosen; None if the user named it."""
         self.filter = filter
         """Which packets were wanted; None for all."""
         self.decapsulate = decapsulate
@@ -90,6 +97,16 @@ class Trace:
         """One row a packet that breaks a rule of ECN."""
         return self.tables["violations"]
 
+    @cached_property
+    def verdicts(self) -> pl.DataFrame:
+        """One row for the directions with the same verdict on ECN, of all connections: red first, then amber, green, grey."""
+        return frames(self._found.verdicts(self._chosen.start, self._chosen.stop))["verdicts"]
+
+    @cached_property
+    def negotiations(self) -> dict[str, int]:
+        """Number of connections with each value of the column ``ecn`` of `connections`."""
+        return dict(self._found.negotiations(self._chosen.start, self._chosen.stop))
+
     @property
     def interfaces(self) -> pl.DataFrame:
         """One row an interface of the capture."""
@@ -101,7 +118,7 @@ class Trace:
             count = len(self._found)
             raise EcnlabError(f"there is no connection {connection}: the capture has {count}, from 0")
         chosen = range(connection, connection + 1)
-        return Trace(self.path, self._found, self.filter, self.standard, chosen, self.decapsulate)
+        return Trace(self.path, self._found, self.filter, self.standard, chosen, self.decapsulate, self.standard_reason)
 
     def largest(self) -> int | None:
         """The number of the connection with the most packets; None if there is no connection."""
@@ -175,10 +192,10 @@ class Trace:
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the tables as Parquet files into ``folder``, which is made if need be. Raises EcnlabError, OSError."""
         target = Path(folder)
-        for name in TABLES:
+        for name in SAVED:
             refuse_output(target / f"{name}.parquet", TABLE)
         target.mkdir(parents=True, exist_ok=True)
-        for name, table in self.tables.items():
+        for name, table in {**self.tables, "verdicts": self.verdicts}.items():
             write_named(target / f"{name}.parquet", table_bytes(table), TABLE)
         return target
 
@@ -187,14 +204,15 @@ def trace(
     path: str | os.PathLike[str],
     *,
     filter: str | None = None,  # noqa: A002
-    standard: Standard = "rfc3168",
+    standard: Standard | None = None,
     memory: int | None = None,
     decapsulate: str | None = None,
 ) -> Trace:
     """Analyse the capture ``path``: pcap or pcapng, also compressed; "-" is standard input.
 
     ``filter`` chooses packets (``"host 10.0.0.1 and not port 22"``), ``standard`` the text whose rules are checked:
-    "rfc3168", "rfc2481", "rfc8257" (DCTCP) or "rfc9331" (L4S). ``memory`` is how many bytes its connections may take, by default three quarters of what the
+    "rfc3168", "rfc2481", "rfc8257" (DCTCP) or "rfc9331" (L4S); without it the capture decides, and ``standard_reason`` states
+    why. ``memory`` is how many bytes its connections may take, by default three quarters of what the
     machine has available. ``decapsulate`` opens tunnels over UDP: "vxlan", "geneve", "vxlan:8472" (another port), or a list
     with commas.
 
@@ -206,14 +224,17 @@ def trace(
     than ``memory``, is analysed up to there, and ``damage`` says where.
     """
     refuse_damaged_capture(Path(path))
+    guessed = of_run(Path(path)) if standard is None else None
+    asked = standard or (guessed[0] if guessed else None)
     found = _core.trace(
         Path(path),
         filter=filter,
-        standard=standard,
+        standard=asked or "rfc9331",  # the rules of RFC 3168, and one that only ECT(1) can break
         memory=for_connections() if memory is None else memory,
         decapsulate=decapsulate,
     )
-    return Trace(Path(path), found, filter, standard, decapsulate=decapsulate)
+    chosen, reason = (standard, None) if standard else guessed or of_packets(found.ect1())
+    return Trace(Path(path), found, filter, chosen, decapsulate=decapsulate, standard_reason=reason)
 
 
 def compared(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> dict[str, pl.DataFrame]:

@@ -11,6 +11,7 @@ from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
 from ecnlab.trace import Trace
 from ecnlab.trace.graphs import Violation, graphs
+from ecnlab.trace.verdicts import spoken
 
 DRAWN: Final = 6
 """Connections that are drawn, if none is named."""
@@ -26,6 +27,12 @@ MOST: Final = 2_000
 
 TONES: Final[dict[str, Tone]] = {"accepted": "yes", "AccECN": "yes", "refused": "partly", "fell back": "partly"}
 """Tones of the results of negotiation."""
+
+COLOURS: Final[dict[str, Tone]] = {"green": "yes", "amber": "partly", "red": "no", "grey": "open"}
+"""Tones of the colours of verdicts."""
+
+EVIDENCE: Final = ("new_data_packets", "not_ect", "ect", "ce", "ece", "cwr", "marks_told", "lost")
+"""Columns of `Trace.verdicts` below each verdict."""
 
 CONNECTIONS: Final = {
     "violations": "rule breaks", "packets": "packets", "start_s": "start, s", "duration_s": "duration, s", "ecn": "ECN",
@@ -57,8 +64,8 @@ def capture_page(capture: Trace, connection: int | None = None) -> str:
             kicker=f"ecnlab trace · rules of {capture.standard.replace('rfc', 'RFC ')}",
             answer=_answer(capture, count, broken),
             lede="",
-            tallies=[_tally(connections, count)],
-            findings=_rules(glimpse.get("rules")),
+            tallies=[*_verdict_tally(chosen), _tally(chosen.negotiations)],
+            findings=[*_verdicts(chosen), *_rules(glimpse.get("rules"))],
             sections=[
                 Section("connections", "Connections", _listed(connections.height, count), [_connections(connections)]),
                 *_violations(violations, broken),
@@ -81,11 +88,30 @@ def _answer(capture: Trace, connections: int, broken: int) -> str:
     return f"{connections:,} TCP connections in {packets:,} packets; {said}.{damage}"
 
 
-def _tally(connections: pl.DataFrame, count: int) -> Tally:
-    """Return the listed connections by their use of ECN."""
-    by_use = connections.group_by("ecn", maintain_order=True).len().iter_rows()
-    what = "connections, ECN" if count == connections.height else f"of {count:,} connections, ECN"
-    return Tally(f"{connections.height} {what}:", [(use, TONES.get(use, "open"), n) for use, n in by_use])
+def _tally(negotiations: Mapping[str, int]) -> Tally:
+    """Return all connections by their use of ECN."""
+    kinds = [(use, TONES.get(use, "open"), count) for use, count in negotiations.items()]
+    return Tally(f"{sum(negotiations.values()):,} connections, ECN:", kinds)
+
+
+def _verdict_tally(capture: Trace) -> list[Tally]:
+    """Return the directions of all connections by their verdict on ECN."""
+    counts = capture.verdicts.group_by("verdict", "colour", maintain_order=True).agg(pl.col("directions").sum())
+    kinds = [(name, COLOURS[colour], count) for name, colour, count in counts.iter_rows()]
+    total = sum(count for _, _, count in kinds)
+    return [Tally(f"{total:,} directions with data, verdict on ECN:", kinds)] if total else []
+
+
+def _verdicts(capture: Trace) -> list[Finding]:
+    """Return a sentence for each verdict on ECN, red and amber first, with the step that would decide more."""
+    found = []
+    for row in capture.verdicts.iter_rows(named=True):
+        head, text = spoken(row)
+        evidence = ", ".join(f"{name} {row[name]:,}" for name in EVIDENCE)
+        found.append(
+            Finding(head.removesuffix(":"), COLOURS[row["colour"]], f"{text[0].upper()}{text[1:]}.", f"{evidence}.")
+        )
+    return found
 
 
 def _rules(rules: tuple[pl.DataFrame, int] | None) -> list[Finding]:

@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use ecnlab_engine::Table;
 use ecnlab_trace::{Analysis, Connection, End, Marks, RULES, Standard, Summary, Violation, endpoint};
 
+use super::verdicts::of_direction;
+
 /// A connection: its number, the connection, and whether all its packets have times.
 pub(super) type Numbered<'a> = (usize, Cow<'a, Connection>, bool);
 
@@ -27,7 +29,7 @@ pub(crate) fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
 }
 
 /// Adds a column of names, as indices into `all`.
-fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
+pub(super) fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
     texts(t, name, values.map(str::to_owned).collect());
 }
 
@@ -172,6 +174,10 @@ fn rtt_columns(t: &mut Table, rows: &[Direction<'_>]) {
 
 fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    let verdicts: Vec<_> = rows.iter().map(|r| of_direction(r.1, r.2)).collect();
+    chosen(t, "ecn_verdict", verdicts.iter().map(|verdict| verdict.0));
+    chosen(t, "vantage", verdicts.iter().map(|verdict| verdict.1));
+    texts(t, "ecn_evidence", verdicts.into_iter().map(|verdict| verdict.2).collect());
     t.u64("not_ect", count(|e| e.ecn.counts.codepoints[0]));
     t.u64("ect1", count(|e| e.ecn.counts.codepoints[1]));
     t.u64("ect0", count(|e| e.ecn.counts.codepoints[2]));

@@ -156,6 +156,9 @@ impl End {
         let control = segment.seq_len() - segment.len;
         let unique = sending.fresh.saturating_sub(control.into()).min(segment.len.into());
         counts.data_packets += 1;
+        if !(again || sending.late || sending.probe || sending.keep_alive || segment.flags.contains(Flags::SYN)) {
+            counts.fresh[usize::from(segment.ecn.bits())] += 1;
+        }
         counts.bytes += u64::from(segment.len);
         counts.unique_bytes += unique;
         counts.retransmitted_bytes += if again { u64::from(segment.len) - unique } else { 0 };

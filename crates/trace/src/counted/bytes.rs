@@ -19,10 +19,25 @@ const OFTEN: u64 = 1 << 22;
 const ROOM: usize = 12;
 const OPTIONS: usize = 40;
 
+/// Counters of the options of a direction so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reported {
+    /// Number of options that were compared.
+    pub options: u64,
+    /// Bytes reported as ECT(0), CE and ECT(1).
+    pub bytes: [u64; 3],
+    /// The counters are known from the handshake on.
+    pub complete: bool,
+}
+
 /// State of the AccECN option's counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes {
     said: [u32; 3],
+    /// Bytes reported by each counter.
+    reported: [u64; 3],
+    /// Options compared.
+    options: u64,
     /// Increment of each counter since its last report.
     moved: [Span; 3],
     /// Bytes that have arrived since the last option.
@@ -43,6 +58,8 @@ impl Default for Bytes {
     fn default() -> Bytes {
         Bytes {
             said: FIRST,
+            reported: [0; 3],
+            options: 0,
             moved: [Span::default(); 3],
             total: 0,
             blind: false,
@@ -74,6 +91,11 @@ fn moves(entry: &Entry, place: Place) -> [Span; 3] {
 impl Bytes {
     pub fn blind(&mut self) {
         self.blind = true;
+    }
+
+    /// Counters so far.
+    pub fn reported(&self) -> Reported {
+        Reported { options: self.options, bytes: self.reported, complete: !self.blind }
     }
 
     /// Adds `entry`, which has arrived.
@@ -117,6 +139,8 @@ impl Bytes {
         if !self.blind {
             self.check(steps, floating, place, found, at);
         }
+        self.options += 1;
+        self.reported.iter_mut().zip(steps).for_each(|(sum, step)| *sum += step.unwrap_or(0));
         let marked = if self.blind { 0 } else { steps[CE].unwrap_or(0) };
         self.total = 0;
         for (i, value) in told.into_iter().enumerate() {

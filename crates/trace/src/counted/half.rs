@@ -3,7 +3,7 @@
 use ecnlab_wire::{Ecn, Flags, TcpOptions};
 
 use super::ace::{Ace, counts};
-use super::bytes::Bytes;
+use super::bytes::{Bytes, Reported};
 use super::expected::{Entry, Queue, Span};
 use super::marks::Marks;
 use super::prompt::Prompt;
@@ -66,6 +66,11 @@ impl Half {
 
     pub fn heap(&self) -> usize {
         self.queue.heap()
+    }
+
+    /// Counters of the options.
+    pub fn reported(&self) -> Reported {
+        self.bytes.reported()
     }
 
     // ---- the end sends data ----

@@ -1,0 +1,94 @@
+"""Verdict on ECN for each group of flows of a simulated run: are marks of the queues received and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from ecnlab.base.lazy_imports import pl
+from ecnlab.engines.protocol import PACKETS
+
+FEW: Final = 10
+"""Minimum number of marks for a red verdict."""
+
+ENOUGH: Final = 100
+"""Minimum number of data packets at a link that shows whether ECT arrives there."""
+
+DATA_BYTES: Final = 400
+"""Minimum mean size, in bytes, of the packets of a direction with data; ACKs are smaller."""
+
+FLOWS: Final = {"group", "ecn_connections", "ce_received", "ecn_reductions"}
+QUEUES: Final = {"link", "group", "marks", "arrived", "arrived_bytes", "arrived_ect"}
+
+
+@dataclass(frozen=True)
+class GroupVerdict:
+    """The verdict on one group."""
+
+    group: str
+    colour: Literal["green", "red"]
+    says: str
+    """What happened to the marks, with their number."""
+
+
+class Tables(Protocol):
+    """A run with its manifest and tables."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """The manifest."""
+
+    @property
+    def tables(self) -> Collection[str]:
+        """Names of the tables."""
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table."""
+
+
+def of_run(run: Tables) -> list[GroupVerdict]:
+    """Return the verdicts on the groups of a simulated ``run``; none for other engines, whose counters differ."""
+    if run.manifest["engine"] != PACKETS or not {"flows_run", "queues_run"} <= set(run.tables):
+        return []
+    return of_groups(run.table("flows_run"), run.table("queues_run"))
+
+
+def of_groups(flows: pl.DataFrame, queues: pl.DataFrame) -> list[GroupVerdict]:
+    """Return a verdict for each group of ``flows`` with ECN, where the counts of ``queues`` allow one."""
+    if not (set(flows.columns) >= FLOWS and set(queues.columns) >= QUEUES):
+        return []
+    sums = flows.group_by("group", maintain_order=True).agg(pl.col(sorted(FLOWS - {"group"})).sum())
+    found = []
+    for row in sums.filter(pl.col("ecn_connections") > 0).iter_rows(named=True):
+        told = _judged(row, queues.filter(pl.col("group") == row["group"]))
+        if told:
+            found.append(GroupVerdict(row["group"], *told))
+    return found
+
+
+def _judged(row: dict[str, Any], queues: pl.DataFrame) -> tuple[Literal["green", "red"], str] | None:
+    marks, received, answers = int(queues["marks"].sum()), row["ce_received"], row["ecn_reductions"]
+    if marks and received and answers:
+        return "green", f"works: {marks:,} marks at queues, {received:,} received with CE, {answers:,} reductions"
+    if marks >= FEW and not received:
+        return "red", f"{marks:,} marks at queues, and no packet was received with CE: it is erased on the path"
+    if received >= FEW and not answers:
+        return (
+            "red",
+            f"{received:,} packets were received with CE, and the senders did not reduce: not echoed or not answered",
+        )
+    return None if marks else _erased(queues)
+
+
+def _erased(queues: pl.DataFrame) -> tuple[Literal["red"], str] | None:
+    """Return the verdict where ECT leaves one link and does not arrive at another."""
+    data = queues.filter(pl.col("arrived") >= ENOUGH, pl.col("arrived_bytes") >= DATA_BYTES * pl.col("arrived"))
+    capable, without = data.filter(pl.col("arrived_ect") > 0), data.filter(pl.col("arrived_ect") == 0)
+    if capable.is_empty() or without.is_empty():
+        return None
+    first, other = (part.row(0, named=True) for part in (capable, without))
+    return "red", (
+        f"{first['arrived_ect']:,} packets with ECT at {first['link']}, none of {other['arrived']:,} at {other['link']}: "
+        "the path erases ECT"
+    )

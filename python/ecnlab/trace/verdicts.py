@@ -1,0 +1,79 @@
+"""Verdicts on ECN as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ecnlab.base.lazy_imports import pl
+
+SIGNALS: Final = {"red": "PROBLEM", "amber": "WARNING"}
+"""Words in capitals that make these colours visible without colour."""
+
+
+def spoken(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the head of a row of `Trace.verdicts`, "ECN works:", and the rest of its line: direction, place, evidence, next step."""
+    head = f"ECN {SIGNALS.get(row['colour'], row['verdict'])}:"
+    end = "opener" if row["from_opener"] else "responder"
+    which = f"data of the {end}" if row["directions"] == 1 else f"data of {row['directions']:,} {end}s"
+    place = "place unknown" if row["vantage"] == "unknown" else f"captured {row['vantage']}"
+    says = row["says"].removeprefix(f"{row['verdict']}: ")
+    step = f"; {row['capture']}" if row["capture"] else ""
+    return head, f"{which}, {place}: {says}{step}"
+
+
+KINDS: Final = {
+    "erased": ("red", "with ECT arrive as Not-ECT: the path erases ECT"),
+    "CE erased": ("red", "with CE arrive without it: the path erases marks"),
+    "flags changed": ("red", "arrive with other flags of ECN (ECE, CWR, AE): the path changes them"),
+    "set on the path": ("amber", "with Not-ECT arrive with ECT or CE: the path sets the codepoint"),
+    "ECT changed": ("amber", "arrive with the other ECT codepoint: the path changes it"),
+    "marked": ("green", "with ECT arrive with CE: the path marks"),
+}
+"""Verdicts on the path between two captures: colour, and what happens to the packets. Red ones come first."""
+
+
+def between(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return a row for each kind of change in the tables of `compared`: verdict, colour, directions, packets and ``says``.
+
+    The delays of both directions of a connection show which capture each direction passes first.
+    """
+    later = _delays(tables["paths"])
+    counts: dict[str, tuple[set[tuple[str, str]], int]] = {}
+    for row in tables["changes"].iter_rows(named=True):
+        way = row["from"], row["to"]
+        codes = (row["before"], row["after"]) if later.get(way, True) else (row["after"], row["before"])
+        for kind in _kinds(*codes, row["flags_changed"]):
+            ways, packets = counts.get(kind, (set(), 0))
+            counts[kind] = (ways | {way}, packets + row["packets"])
+    rows = [
+        (kind, colour, len(counts[kind][0]), counts[kind][1], f"{counts[kind][1]:,} packets {text}")
+        for kind, (colour, text) in KINDS.items()
+        if kind in counts
+    ]
+    schema = {"verdict": pl.String, "colour": pl.String, "directions": pl.Int64, "packets": pl.Int64, "says": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _delays(paths: pl.DataFrame) -> dict[tuple[str, str], bool]:
+    """Return for each direction whether it passes the first capture first: its delay is the greater of the two directions'."""
+    delays = {(way, to): delay for way, to, delay in paths.select("from", "to", "delay_mean_s").iter_rows()}
+    known = {way: delay for way, delay in delays.items() if delay is not None}
+    return {(way, to): delay >= known.get((to, way), 0.0) for (way, to), delay in known.items()}
+
+
+def _kinds(before: str, after: str, flags: int) -> list[str]:
+    """Return the kinds of change of a packet between the codepoints ``before`` and ``after``, with ``flags`` that differ."""
+    found = ["flags changed"] if flags else []
+    match before, after:
+        case (("ECT(0)" | "ECT(1)"), "Not-ECT"):
+            found.append("erased")
+        case "CE", ("ECT(0)" | "ECT(1)" | "Not-ECT"):
+            found.append("CE erased")
+        case "Not-ECT", ("ECT(0)" | "ECT(1)" | "CE"):
+            found.append("set on the path")
+        case (("ECT(0)" | "ECT(1)"), "CE"):
+            found.append("marked")
+        case (("ECT(0)" | "ECT(1)"), ("ECT(0)" | "ECT(1)")) if before != after:
+            found.append("ECT changed")
+    return found

@@ -1,0 +1,153 @@
+"""Verdicts on ECN: on captures made byte by byte, and on random paths with hostile boxes whose truth is known."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ecn_paths import Route, false_verdicts, paths
+from segments import CE, ECT0, ECT1, NOT_ECT, Hosts
+
+import ecnlab
+from ecnlab.trace.page import capture_page
+
+IN_CI = 40
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(one, marks=[] if one.number < IN_CI else pytest.mark.slow) for one in paths(200)],
+    ids=lambda one: f"{one.number} {one.box} {one.sender} {one.receiver} {'marks' if one.marks else 'drops'}",
+)
+def test_no_verdict_on_a_random_path_is_false(path, tmp_path):
+    assert not any(false_verdicts(path, tmp_path).values())
+
+
+def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True, answer: bool = True) -> Hosts:
+    """A client that sends 60 segments, one each 40 ms, captured at the client or the server; every ``marked``-th has CE."""
+    hosts, here = Hosts(), place == "client"
+    rtt = 40.0
+    hosts.say(0, 0, 0, 0, "SEC", options=hosts.options)
+    hosts.say(rtt if here else 0.1, 1, 0, 1, "SAE", options=hosts.options)
+    hosts.say(rtt + 0.1, 0, 1, 1, "A")
+    echoing = owed = False
+    for i in range(60):
+        at = 100 + i * rtt
+        ce = bool(marked) and i % marked == 2
+        flags = "AC" if owed and answer else "A"
+        hosts.say(at, 0, 1 + i * 1000, 1, flags, 1000, CE if ce and not here else ecn)
+        echoing = (echoing and "C" not in flags) or ce
+        owed = echoing and echo
+        hosts.say(at + (rtt - 1 if here else 0.1), 1, 1, 1001 + i * 1000, "AE" if echoing and echo else "A")
+    return hosts
+
+
+@pytest.mark.parametrize(
+    ("place", "sent", "verdict", "colour"),
+    [
+        ("client", {"marked": 8}, "works", "green"),
+        ("server", {"marked": 8}, "works", "green"),
+        ("server", {"ecn": NOT_ECT}, "data not ECT", "amber"),
+        ("client", {"ecn": NOT_ECT}, "data not ECT", "amber"),
+        ("server", {"marked": 8, "echo": False}, "not echoed", "red"),
+        ("client", {"marked": 8, "answer": False}, "not answered", "red"),
+        ("server", {"marked": 8, "answer": False}, "not answered", "red"),
+        ("server", {"marked": 1}, "unknown", "grey"),
+        ("server", {}, "unknown", "grey"),
+    ],
+)
+def test_a_class_of_verdict_from_bytes(place, sent, verdict, colour, tmp_path, cli):
+    capture = transfer(place, **sent).save(tmp_path / "x.pcap")
+    [row] = ecnlab.trace(capture).verdicts.to_dicts()
+    at = "at the sender" if place == "client" else "at the receiver"
+    assert (row["verdict"], row["colour"], row["vantage"], row["directions"]) == (verdict, colour, at, 1)
+    done = cli("trace", capture)
+    word = {"red": "PROBLEM", "amber": "WARNING"}.get(colour, verdict)
+    assert done.stdout.startswith(f"ECN {word}: data of the opener, captured {at}")
+    told = json.loads(cli("trace", capture, "--json").stdout)
+    assert told["verdicts"] == [row]
+    assert [one["ecn_verdict"] for one in told["directions"]] == [verdict, "no data"]
+
+
+def test_the_page_counts_all_connections_and_shows_warnings(tmp_path):
+    first = transfer("server", ecn=NOT_ECT)
+    flood = [packet for n in range(150) for packet in _syn(n)]
+    first.packets = sorted([*first.packets, *flood], key=lambda one: one[0])
+    capture = ecnlab.trace(first.save(tmp_path / "x.pcap"))
+    assert sum(capture.negotiations.values()) == 151
+    page = capture_page(capture)
+    assert "151 connections, ECN:" in page
+    assert "ECN WARNING" in page
+    assert "60 data packets are Not-ECT on arrival" in page
+
+
+def _syn(number: int) -> list[tuple[float, bytes]]:
+    """A SYN with ECN from another port."""
+    hosts = Hosts()
+    hosts.say(5 + number, 0, 0, 0, "SEC", options=hosts.options)
+    [(ms, packet)] = hosts.packets
+    return [(ms, packet[:20] + (1000 + number).to_bytes(2, "big") + packet[22:])]
+
+
+@pytest.mark.parametrize(
+    ("box", "says"),
+    [
+        ("none", "ECN works: f: "),
+        ("hide", "no packet was received with CE: it is erased on the path"),
+        ("bleach behind", "no packet was received with CE: it is erased on the path"),
+        ("clear ECE", "the senders did not reduce: not echoed or not answered"),
+        ("bleach", "the path erases ECT"),
+    ],
+)
+def test_a_run_reports_whether_marks_are_answered(box, says, tmp_path, cli):
+    source, folder = tmp_path / "path.toml", tmp_path / "run"
+    source.write_text(Route("rfc3168", "rfc3168", box, marks=True, number=1).text())
+    done = cli("run", source, "--out", folder)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("ECN ")]
+    assert len(lines) == 1
+    assert says in " ".join(done.stdout.split())
+    assert lines[0].startswith("ECN works" if box == "none" else "ECN PROBLEM")
+    assert cli("report", folder, "--out", tmp_path / "page.html").returncode == 0
+    assert lines[0].partition(": ")[0] in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("box", "marks", "kinds"),
+    [
+        ("none", True, {"marked"}),
+        ("none", False, set()),
+        ("bleach", False, {"erased"}),
+        ("hide", False, set()),
+        ("clear ECE", True, {"flags changed", "marked"}),
+        ("mark all", False, {"set on the path", "marked"}),
+    ],
+)
+@pytest.mark.parametrize("places", [("server", "client"), ("client", "server")])
+def test_two_captures_show_what_the_path_changes(box, marks, kinds, places, tmp_path, cli):
+    route = Route("rfc3168", "rfc3168", box, marks, number=1)
+    ecnlab.run(route.scenario(), seed=2, captures=tmp_path)
+    first, second = (tmp_path / f"{place}.pcapng" for place in places)
+    found = json.loads(cli("trace", first, "--against", second, "--json").stdout)
+    assert {row["verdict"] for row in found["verdicts_between"]} == kinds
+    line = cli("trace", first, "--against", second).stdout.splitlines()[0]
+    assert line.startswith("ECN ") and ("between the two captures" in line) == bool(kinds)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "standard", "reason"),
+    [("dctcp", "rfc8257", 'the run has ecn = "dctcp"'), ("rfc3168", "rfc3168", "no packet has ECT(1)")],
+)
+def test_the_rules_of_a_stored_run_are_those_of_its_scheme(scheme, standard, reason, tmp_path, cli):
+    ecnlab.run(Route(scheme, scheme, "none", marks=True, number=1).scenario(), seed=2, out=tmp_path / "run")
+    capture = tmp_path / "run" / "captures" / "client.pcapng"
+    found = ecnlab.trace(capture)
+    assert (found.standard, found.standard_reason) == (standard, reason)
+    assert f"rules of {standard.replace('rfc', 'RFC ')}, since {reason}: --standard" in cli("trace", capture).stdout
+    assert ecnlab.trace(capture, standard="rfc2481").standard_reason is None
+    assert "since" not in cli("trace", capture, "--standard", "rfc3168").stdout
+
+
+def test_ect1_chooses_the_rules_of_l4s(tmp_path):
+    found = ecnlab.trace(transfer("server", ecn=ECT1).save(tmp_path / "x.pcap"))
+    assert (found.standard, found.standard_reason) == ("rfc9331", "60 packets have ECT(1)")
+    assert set(found.violations["rule"]) == {"ect1-without-accecn"}
