@@ -127,6 +127,9 @@ impl Connection {
         if !(end.crossed && segment.flags.contains(Flags::ACK)) {
             end.syn_flags = segment.flags;
         }
+        if !segment.flags.contains(Flags::ACK) {
+            end.offered = Some(end.offered == Some(true) || segment.flags.intersects(ACCURATE));
+        }
         end.options = Some(*options);
         end.note_stamp(segment.time, options);
         let sack = self.ends.iter().all(|end| end.options.is_some_and(|o| o.sack_permitted));
