@@ -39,13 +39,8 @@ impl Experiment {
     /// Parse `text`, and the scenario it names, relative to the folder of `path`. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
-        let parsed = ecnlab_scenario::parse_experiment_with(
-            path,
-            text,
-            &read_text,
-            Arc::new(Files::default()),
-        )
-        .map_err(|found| spec_error(py, &found))?;
+        let parsed = ecnlab_scenario::parse_experiment_with(path, text, &read_text, Arc::new(Files::default()))
+            .map_err(|found| spec_error(py, &found))?;
         Ok(Experiment(Arc::new(parsed)))
     }
 

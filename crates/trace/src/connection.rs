@@ -92,7 +92,7 @@ pub struct End {
     first_seq: Option<Seq>,
     /// Both ends have sent a SYN before they received one: a simultaneous open (RFC 9293 §3.5).
     crossed: bool,
-    /// Whether one of its SYNs offered ECN; `None` without a SYN.
+    /// Whether one of its SYNs offered ECN; `None` without a SYN, and in a simultaneous open.
     offered: Option<bool>,
     /// Number of SYN-ACKs.
     syn_acks: u32,
