@@ -12,13 +12,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import mostly_slow
+from conftest import kernel_or_skip, mostly_slow
 from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
-from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import blocks, measures, readme, registry, sizes, unbuilt
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import together
@@ -350,10 +349,7 @@ def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp
 
 
 def test_the_kernel_is_asked_the_same_as_the_simulator(small, tmp_path, monkeypatch) -> None:
-    try:
-        kernel = find_kernel()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel = kernel_or_skip()
     (small / "beside.toml").write_text((small / "pipes.toml").read_text() + '[set]\nprofile = "linux-7"\n')
     monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=(Step("beside", 2, 3),)))
     told: list[int] = []
