@@ -254,7 +254,7 @@ impl Connection {
             seen.sending = send(me, peer, segment, classic);
         }
         let accurate = self.counted.is_some() && !classic;
-        check(me, segment, &seen, off, classic, accurate, peer.offered);
+        check(me, segment, &seen, off, classic, accurate, peer);
         if let Some(counted) = &mut self.counted {
             let (sending, acked, own, peers) = (seen.sending, seen.acked, &me.stream, &peer.stream);
             let passing = Passing { segment, options: &options, sending, acked, arrived, own, peers };

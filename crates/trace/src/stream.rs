@@ -364,10 +364,10 @@ impl Stream {
             && (self.rack.is_some() || !blocks.is_empty() || heard.echo)
             && self.watch_ack(heard, offset, same_window);
         self.ack_time = Some(time);
-        if offset > self.next && self.is_unacceptable(offset, heard.windows) {
-            return acked;
-        }
         if offset > self.una {
+            if offset > self.next && self.is_unacceptable(offset, heard.windows) {
+                return acked;
+            }
             acked.advanced = true;
             self.advance(offset, time);
         } else if offset < self.una {

@@ -185,7 +185,7 @@ pub(super) fn check(
     off: bool,
     classic: bool,
     accurate: bool,
-    offered: Option<bool>,
+    peer: &End,
 ) {
     let echo = segment.flags.intersects(ECHO);
     if segment.ecn == Ecn::NotEct && !echo {
@@ -199,7 +199,7 @@ pub(super) fn check(
             found(Rule::EctOnSyn);
         }
         // RFC 9768 §3.1.1: both flags reply to an AccECN SYN that arrived with ECT(1).
-        if !accurate && is_odd(segment.flags, offered) {
+        if !accurate && is_odd(segment.flags, peer.offered) {
             found(Rule::SetupFlags);
         }
         return;

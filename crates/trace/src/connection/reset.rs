@@ -27,7 +27,7 @@ impl Connection {
         me.count(segment, peer);
         me.counts.bytes += u64::from(segment.len);
         me.counts.data_packets += u64::from(segment.len > 0);
-        check(me, segment, &Seen::default(), off, classic, self.counted.is_some() && !classic, None);
+        check(me, segment, &Seen::default(), off, classic, self.counted.is_some() && !classic, peer);
         Seen::default()
     }
 }

@@ -62,6 +62,7 @@ impl Stream {
     /// in `windows`: it acknowledges data never sent (RFC 9293 §3.10.7.4). A second such ACK near it is accepted: then
     /// the capture has a gap.
     #[cold]
+    #[inline(never)]
     pub(super) fn is_unacceptable(&mut self, offset: u64, windows: &Option<(u64, u64)>) -> bool {
         let reach = windows.map_or(0, |windows| windows.1).max(REACH);
         let before = std::mem::replace(&mut self.unacceptable, offset);
