@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from forked_cli import ForkedCli
 
+from ecnlab.base.errors import EcnlabError
+from ecnlab.linux.kernel import Kernel, find
+
 
 def mostly_slow(values: Iterable[Any], *fast: Any) -> list[Any]:
     """The parameters ``values`` of a test; all but those of ``fast`` are of `make slow`."""
@@ -99,6 +102,14 @@ advantage = { ratio = ["marked", "dropped"], minus_one = true }
 """
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def kernel_or_skip() -> Kernel:
+    """The kernel that `make linux` has built; without one the test is skipped."""
+    try:
+        return find()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
 
 
 def ecnlab_command(*arguments: object) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from ecnlab.folder.verified import read_files, write_files
 from ecnlab.papers import registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
@@ -58,6 +60,15 @@ state = "shown"
 by = []
 note = ""
 """
+
+
+def add_tables(out: Path, **tables: pl.DataFrame) -> None:
+    """Store further analysis tables in the reproduction ``out``, with their digests."""
+    for name, table in tables.items():
+        table.write_parquet(out / "analysis" / f"{name}.parquet")
+    names = [f"analysis/{name}.parquet" for name in tables]
+    known = read_files(out)
+    write_files(out, reproduction.STORED, names, known.remake, known.digests)
 
 
 def in_place_of_the_papers(where: Path, scenario: str, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -72,7 +72,9 @@ def failure(experiment: Path, out: Path, folder: Path, preload: str, **options: 
     ("work", "said"),
     [
         ("Evil()", "its worker returned a Python object, which is not decoded"),
-        ("[b'', Evil()]", "its worker returned a Python object, which is not decoded"),
+        pytest.param(
+            "[b'', Evil()]", "its worker returned a Python object, which is not decoded", marks=pytest.mark.slow
+        ),
         ("b'no answer'", "its worker returned no answer of ecnlab"),
         ("(_ for _ in ()).throw(Evil())", "its worker failed with "),
     ],
@@ -152,12 +154,14 @@ def test_a_message_that_refers_to_no_frame_is_refused(at):
     ("change", "said"),
     [
         ("answer['captures']['../../../../ESCAPED'] = b''", "returned the capture '../../../../ESCAPED'"),
-        ("answer['captures']['/tmp/ESCAPED'] = b''", "returned the capture '/tmp/ESCAPED'"),
+        pytest.param(
+            "answer['captures']['/tmp/ESCAPED'] = b''", "returned the capture '/tmp/ESCAPED'", marks=pytest.mark.slow
+        ),
         ("answer['captures'].clear()", "did not return the capture"),
         ("name = min(answer['captures']); answer['captures'][name] += b'x'", "whose content does not match its digest"),
         ("answer['parts']['../../../../ESCAPED'] = b''", "'../../../../ESCAPED', which is no part of this run"),
         ("answer['parts'] = [1]", "its worker returned no answer of ecnlab"),
-        ("answer['surplus'] = 1", "its worker returned no answer of ecnlab"),
+        pytest.param("answer['surplus'] = 1", "its worker returned no answer of ecnlab", marks=pytest.mark.slow),
         ("answer.update(error='RunError', message='\\x1b]0;title\\x07')", "\\x1b]0;title\\x07"),
     ],
 )

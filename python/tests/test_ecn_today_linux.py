@@ -8,10 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from analysed import given, of_step, quantity
+from conftest import kernel_or_skip
 
 from ecnlab._core import Experiment
-from ecnlab.base.errors import EcnlabError
-from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.linux.plan import plan
 from ecnlab.papers.ecn_today import PAPER, linux
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
@@ -244,10 +243,7 @@ def test_the_kernel_takes_every_cell_as_it_is(step) -> None:
 
 
 def test_both_engines_give_what_is_measured() -> None:
-    try:
-        find_kernel()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
     file = FOLDER / "linux-alone.toml"
     text = file.read_text().replace('duration = "30 s"', 'duration = "12 s"')
     assert 'duration = "12 s"' in text
@@ -270,10 +266,7 @@ def test_both_engines_give_what_is_measured() -> None:
     ],
 )
 def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> None:
-    try:
-        find_kernel()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
     file = FOLDER / f"{step}.toml"
     text = file.read_text().replace(f'duration = "{long}"', f'duration = "{short}"')
     assert f'duration = "{short}"' in text
@@ -295,10 +288,7 @@ def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> No
     ],
 )
 def test_both_engines_run_many_flows_and_converted_hosts(step, cell, flows) -> None:
-    try:
-        find_kernel()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
     runs = read_experiment(FOLDER / f"{step}.toml").with_replicates(1).runs
     (run,) = (one for one in runs if one.point == {"queue": "fq_codel", **cell})
     for engine in ("linux", "packets"):

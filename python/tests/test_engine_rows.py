@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_paper import SMALL, in_place_of_the_papers
+from small_paper import SMALL, add_tables, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
@@ -95,9 +95,9 @@ def compared(samples: pl.DataFrame, _metrics: Mapping[str, Metric]) -> pl.DataFr
 
 def with_kernel(out: Path) -> Path:
     """Give the results in ``out`` those of a kernel."""
-    for name, of in (("linux", "points"), ("linux_samples", "samples")):
-        frame = pl.read_parquet(out / "analysis" / f"{of}.parquet").with_columns(variant=pl.lit("kernel"))
-        frame.write_parquet(out / "analysis" / f"{name}.parquet")
+    read = {name: pl.read_parquet(out / "analysis" / f"{name}.parquet") for name in ("points", "samples")}
+    of_kernel = {name: table.with_columns(variant=pl.lit("kernel")) for name, table in read.items()}
+    add_tables(out, linux=of_kernel["points"], linux_samples=of_kernel["samples"])
     about = json.loads((out / "results.json").read_text())
     about.pop("digest")
     (out / "results.json").write_bytes(digests.seal(about | {"linux": {"kernel": "9.9"}}))

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import SCENARIO
+from conftest import SCENARIO, kernel_or_skip
 
 import ecnlab
-from ecnlab.base.errors import EcnlabError
 from ecnlab.explain import LONGEST_S, measure, rank
-from ecnlab.linux.kernel import find
 from ecnlab.scenario.files import read_scenario
 
 PIPE = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"').replace('"4 s"', '"21 s"')
@@ -132,10 +130,7 @@ def test_captures_need_explain(cli, pipe):
 
 @pytest.fixture
 def kernel() -> None:
-    try:
-        find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
 
 
 @pytest.mark.usefixtures("kernel")

@@ -13,10 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
-from conftest import mostly_slow
-
-from ecnlab import EcnlabError
-from ecnlab.linux.kernel import find as find_kernel
+from conftest import kernel_or_skip, mostly_slow
 
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
@@ -159,10 +156,7 @@ def test_the_example_runs_and_shows_what_its_text_states(example: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_values_of_the_kernel_are_those_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        find_kernel()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
     example = ROOT / "docs/gallery/plot_kernel.py"
     measured = executed(example)
     with monkeypatch.context() as without:

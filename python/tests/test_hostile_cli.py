@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
 
 import polars as pl
 import pytest
+from called import called
 from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 
 from ecnlab import EcnlabError, FolderError, SpecError, load, run
 from ecnlab.base.safe_text import json_safe, visible
-from ecnlab.cli import main
 from ecnlab.folder.ecn_fallback import said, shown
-from ecnlab.folder.sealed_json import write_entries
-from ecnlab.folder.verified import verify
 from ecnlab.report.page import shown as in_html
 from ecnlab.runs.sweep import sweep
-from ecnlab.scenario.files import check, read_experiment, read_scenario, read_text
+from ecnlab.scenario.files import check, read_experiment, read_scenario
 
 ESCAPE = "\x1b[2J\x9b\u202e"
-
-
-def called(capsys, monkeypatch, *arguments):
-    """The command line in this process: its exit code, standard output and standard error."""
-    monkeypatch.setattr("signal.signal", lambda *_: None)  # the process is the test runner's
-    monkeypatch.delenv("COLUMNS", raising=False)  # of the test runner's terminal
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert "Traceback" not in err
-    return ended.value.code, out, err
 
 
 def test_a_failure_that_nobody_foresaw_has_a_code_and_a_file(monkeypatch, capsys, scenario):
@@ -67,31 +52,6 @@ def test_toml_without_end(tmp_path, monkeypatch, capsys, text, said):
         code, out, err = called(capsys, monkeypatch, verb, tmp_path / "x.toml")
         assert (code, out) == (wanted, "")
         assert said in err
-
-
-def test_files_without_end_and_devices(tmp_path, monkeypatch):
-    with pytest.raises(EcnlabError, match="is a device"):
-        read_text("/dev/zero")
-    with pytest.raises(OSError, match="Input/output"):
-        read_text("/proc/self/mem")
-    monkeypatch.setattr("ecnlab.scenario.files.LARGEST", 1000)
-    (tmp_path / "x.toml").write_text("#" * 1001)
-    with pytest.raises(EcnlabError, match="not an ecnlab TOML file"):
-        read_text(tmp_path / "x.toml")
-    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")
-    with open(name, "w") as file:  # noqa: PTH123
-        file.write(SCENARIO)
-    with pytest.raises(EcnlabError, match="not UTF-8: rename it"):
-        read_scenario(name)
-
-
-def test_the_scenario_of_an_experiment_has_an_end(experiment):
-    experiment.write_text(EXPERIMENT.replace("pipe.toml", "/dev/zero"))
-    with pytest.raises(SpecError, match="cannot read `/dev/zero`: it has more than 64 MiB"):
-        check(experiment)
-    experiment.write_text(EXPERIMENT.replace("pipe.toml", "gone.toml"))
-    with pytest.raises(SpecError, match=r":3:12: `scenario`: cannot read `.*gone.toml`: No such file"):
-        check(experiment)
 
 
 @pytest.mark.parametrize(
@@ -190,71 +150,11 @@ def test_a_grid_is_extended_in_place(experiment, tmp_path):
         sweep(experiment, tmp_path / "out", replicates=1)
 
 
-def test_results_do_not_overwrite_what_they_are_of(scenario, tmp_path, monkeypatch, capsys):
-    run(scenario, out=tmp_path / "out", captures=None, overrides={"capture.pipe": {"link": "pipe"}})
-    (capture,) = (tmp_path / "out" / "captures").iterdir()
-    bytes_ = capture.read_bytes()
-    (tmp_path / "link").symlink_to(capture)
-    for arguments in ((capture, "--html", capture), (tmp_path / "link", "--html", capture)):
-        code, _, err = called(capsys, monkeypatch, "trace", *arguments)
-        assert (code, "would be overwritten" in err) == (2, True)
-    assert capture.read_bytes() == bytes_
-
-
-def test_a_run_again_keeps_what_others_put_beside_it(scenario, tmp_path):
-    captured = {"capture.pipe": {"link": "pipe"}}
-    out = tmp_path / "out"
-    run(scenario, out=out, overrides=captured)
-    (out / "notes.txt").write_text("mine")
-    (out / "captures" / "mine.pcapng").write_text("mine")
-    (out / "figures").mkdir()
-    run(scenario, out=out, overrides=captured)
-    assert (out / "figures").is_dir()
-    # So does a run that comes after one that was killed while it took the old folder's place.
-    (tmp_path / ".out.old" / "captures").mkdir(parents=True)
-    (tmp_path / ".out.old" / "captures" / "late.pcapng").write_text("mine")
-    run(scenario, out=out, overrides=captured)
-    for name in ("notes.txt", "captures/mine.pcapng", "captures/late.pcapng"):
-        assert (out / name).read_text() == "mine"
-    # What was ecnlab's goes with the run that it was of.
-    run(scenario, out=out)
-    assert sorted(path.name for path in (out / "captures").iterdir()) == ["late.pcapng", "mine.pcapng"]
-    assert verify(out)[1] == [] and len(list(tmp_path.glob(".out*"))) == 0
-
-
-def test_a_sweep_keeps_what_others_put_among_its_parts(experiment, tmp_path):
-    parts = tmp_path / "out" / "parts"
-    sweep(experiment, out=tmp_path / "out", workers=1)
-    parts.mkdir()
-    (parts / "notes.txt").write_text("mine")
-    sweep(experiment, out=tmp_path / "out", workers=1, replicates=5)
-    assert [path.name for path in parts.iterdir()] == ["notes.txt"]
-    assert verify(tmp_path / "out")[1] == []
-
-
-def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    for _ in range(2):
-        run(scenario, out=tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real" / "manifest.json").exists()
-
-
-@pytest.mark.parametrize("verb", ["run", "sweep"])
-def test_a_link_to_itself_is_told(scenario, experiment, tmp_path, monkeypatch, capsys, verb):
-    (tmp_path / "loop").symlink_to("loop")
-    file = scenario if verb == "run" else experiment
-    code, _, err = called(capsys, monkeypatch, verb, file, "--out", tmp_path / "loop")
-    assert (code, "loop" in err, "a defect" in err) == (3, True, False)
-
-
 def test_sigterm_leaves_nothing_behind(tmp_path):
-    scenario = tmp_path / "pipe.toml"
-    os.mkfifo(scenario)
-    command = ecnlab_command("run", scenario, "--out", tmp_path / "out", "--capture", "pipe")
+    text = SCENARIO.replace('"4 s"', '"2000000 s"').replace('sample = "100 ms"\n', "")
+    (tmp_path / "pipe.toml").write_text(text)
+    command = ecnlab_command("run", tmp_path / "pipe.toml", "--out", tmp_path / "out", "--capture", "pipe")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        scenario.write_text(SCENARIO.replace('"4 s"', '"2000000 s"').replace('sample = "100 ms"\n', ""))
         deadline = time.monotonic() + 60
         while len(list(tmp_path.iterdir())) == 1 and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -295,17 +195,12 @@ def test_an_interrupt_while_a_library_is_loaded_for_a_command_is_told(tmp_path):
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "interrupted")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("check", "fifo"), ("check", "gain.toml"), ("trace", "fifo"), ("trace", "empty.pcap", "--against", "fifo")],
-)
-def test_a_fifo_that_nobody_writes_hears_an_interrupt(tmp_path, arguments):
+@pytest.mark.parametrize("arguments", [("check", "/dev/stdin"), ("trace", "-"), ("trace", "fifo")])
+def test_a_pipe_that_nobody_writes_hears_an_interrupt(tmp_path, arguments):
     os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "gain.toml").write_text(EXPERIMENT.replace("pipe.toml", "fifo"))
-    (tmp_path / "empty.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
     code = "import sys; from ecnlab.cli import main; print('ready', file=sys.stderr, flush=True); main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, *(str(tmp_path / x) if (tmp_path / x).exists() else x for x in arguments)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stderr
         assert process.stderr.readline() == "ready\n"
         time.sleep(0.5)
@@ -394,112 +289,3 @@ def test_mixed_groups_never_read_true():
     assert said(flows).startswith("ECN fell back on 3 of 7 connections in a, b:")
     assert said(flows.filter(group="c")) == ""
     assert said(flows.drop("ecn_fallbacks")) == ""
-
-
-def test_a_table_that_is_gone_is_not_called_damaged(scenario, experiment, tmp_path, monkeypatch, capsys):
-    run(scenario, out=tmp_path / "one")
-    sweep(experiment, tmp_path / "many", replicates=1)
-    for folder, tables in ((tmp_path / "one", tmp_path / "one"), (tmp_path / "many", tmp_path / "many" / "tables")):
-        table = tables / "flows.parquet"
-        whole = table.read_bytes()
-        table.write_bytes(whole[: len(whole) // 2])
-        code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
-        assert (code, "damaged" in err, "missing" in err) == (2, True, False)
-        table.unlink()
-        code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
-        assert (code, "damaged" in err, "flows.parquet is missing" in err) == (2, False, True)
-
-
-def test_a_file_in_place_of_a_result_names_the_command(scenario, experiment, capsys, monkeypatch):
-    for file, verb in ((scenario, "run"), (experiment, "sweep")):
-        with pytest.raises(
-            FolderError, match=rf"not the folder of a result: `ecnlab {verb} .*`, in Python `ecnlab\.{verb}\("
-        ):
-            load(file)
-        code, _, err = called(capsys, monkeypatch, "show", file)
-        assert (code, f"ecnlab {verb}" in err) == (2, True)
-    (scenario.parent / "notes.txt").write_text("mine")
-    with pytest.raises(FolderError, match="is no folder: name the folder"):
-        load(scenario.parent / "notes.txt")
-
-
-TRACE = 'rate = { csv = "rate.csv" }'
-BOM = b"\xef\xbb\xbf"
-
-
-def test_a_byte_order_mark_is_no_part_of_a_file(scenario, experiment, cli, tmp_path):
-    traced = SCENARIO.replace('rate = "2 Mbps"', TRACE)
-    (tmp_path / "rate.csv").write_bytes(BOM + b"time_s,rate_mbps\r\n0,2\r\n1,1\r\n")
-    (tmp_path / "down.trace").write_bytes(BOM + b"1\n2\n5\n")
-    scenario.write_bytes(BOM + traced.encode())
-    (tmp_path / "mahimahi.toml").write_text(traced.replace(TRACE, 'rate = { mahimahi = "down.trace" }'))
-    experiment.write_bytes(BOM + EXPERIMENT.encode())
-    ended = cli("check", scenario, "mahimahi.toml", experiment)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    found = read_scenario(scenario)
-    (tmp_path / "rate.csv").write_bytes(b"time_s,rate_mbps\n0,2\n1,1\n")
-    scenario.write_text(traced)
-    plain = read_scenario(scenario)
-    assert found.resolved["link"]["pipe"]["rate"].keys() == plain.resolved["link"]["pipe"]["rate"].keys()
-    (tmp_path / "layout.toml").write_bytes(BOM + b"[summary]\nstages = []\n")
-    run(scenario, out=tmp_path / "out")
-    assert cli("report", "out", "--layout", "layout.toml").returncode == 0
-
-
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
-def test_devices_are_no_files_of_a_report(scenario, cli, tmp_path, device):
-    run(scenario, out=tmp_path / "out")
-    for option in ("--layout", "--stages"):
-        ended = cli("report", "out", option, device)
-        assert ended.returncode == 2 and device in ended.stderr, ended.stderr
-    for option in ("-o", "--against"):
-        ended = cli("report", "out", option, device)
-        assert ended.returncode == 2 and device in ended.stderr, ended.stderr
-
-
-@pytest.mark.parametrize("name", ["flows.parquet", "captures/pipe.pcapng"])
-def test_a_device_in_place_of_a_stored_file_is_damage(scenario, cli, tmp_path, name):
-    run(scenario, out=tmp_path / "out", overrides={"capture.pipe": {"link": "pipe"}})
-    (tmp_path / "out" / name).unlink()
-    (tmp_path / "out" / name).symlink_to("/dev/zero")
-    ended = cli("verify", "out")
-    assert ended.returncode == 1 and f"{name} is damaged (it is a folder, a device or a pipe)" in ended.stderr
-    if name == "flows.parquet":
-        assert cli("show", "out").returncode == 2
-
-
-def test_a_full_disk_names_the_file_of_every_command(scenario, tmp_path, monkeypatch, capsys):
-    run(scenario, out=tmp_path / "out", overrides={"capture.pipe": {"link": "pipe"}})
-    capture = next((tmp_path / "out" / "captures").iterdir())
-
-    def full(_descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("os.fsync", full)
-    monkeypatch.chdir(tmp_path)
-    for arguments, file in (
-        (("report", "out"), "out/report.html"),
-        (("report", "out", "-o", "x.html"), "x.html"),
-        (("report", "out", "--against", "out", "-o", "x.html"), "x.html"),
-        (("report", capture, "-o", "x.html"), "x.html"),
-        (("plot", "out", "queue", "-o", "x.csv"), "x.csv"),
-        (("trace", capture, "--html", "x.html"), "x.html"),
-        (("trace", capture, "--parquet", "tables"), "tables/connections.parquet"),
-        (("vectors", "export", "rto-backoff", "--out", "v"), "v/rto-backoff.jsonl"),
-        (("new", "--out", "x.toml"), "x.toml"),
-        (("examples", "copy", "dumbbell", "--out", "e"), "e/dumbbell.toml"),
-    ):
-        code, _, err = called(capsys, monkeypatch, *arguments)
-        assert (code, err.splitlines()[-1]) == (3, f"{file}: No space left on device"), arguments
-        assert not (tmp_path / file).exists()
-    experiment = tmp_path / "gain.toml"
-    experiment.write_text(EXPERIMENT)
-    code, _, err = called(capsys, monkeypatch, "sweep", experiment, "--out", "s")
-    assert (code, "s/manifest.json: No space left on device" in err) == (3, True)
-
-
-def test_a_full_disk_names_a_file_written_entry_by_entry(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
-    with pytest.raises(OSError, match="full") as raised:
-        write_entries(tmp_path / "specs.json", [("a", 1)])
-    assert raised.value.filename == str(tmp_path / "specs.json") and list(tmp_path.iterdir()) == []

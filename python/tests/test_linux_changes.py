@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import kernel_or_skip
 from one_link import FTP, TAIL, one_link
 
 import ecnlab
 from ecnlab._core import Scenario
-from ecnlab.base.errors import EcnlabError, SpecError
+from ecnlab.base.errors import SpecError
 from ecnlab.linux.changes import ALL, State, mean_rate_bps, states
-from ecnlab.linux.kernel import find
 from ecnlab.linux.plan import plan
 
 REVERSE = 'reverse = { rate = "1 Gbps", delay = "10 ms" }'
@@ -30,10 +30,7 @@ def text(link: str, queue: str = TAIL, flow: str = FTP, duration: str = "10 s") 
 
 @pytest.fixture
 def kernel() -> None:
-    try:
-        find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
 
 
 @pytest.fixture

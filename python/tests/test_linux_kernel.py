@@ -6,11 +6,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import SCENARIO, assert_same_bytes
+from conftest import SCENARIO, assert_same_bytes, kernel_or_skip
 
 import ecnlab
-from ecnlab.base.errors import EcnlabError, RunError
-from ecnlab.linux.kernel import find
+from ecnlab.base.errors import RunError
 from ecnlab.linux.machine import boot
 
 LINUX = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"')
@@ -18,10 +17,7 @@ LINUX = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"')
 
 @pytest.fixture(scope="module", autouse=True)
 def kernel():
-    try:
-        return find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    return kernel_or_skip()
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from conftest import kernel_or_skip
 from one_link import FTP, one_link
 
 import ecnlab
 from ecnlab._core import Scenario
-from ecnlab.base.errors import EcnlabError
 from ecnlab.linux import sojourns
-from ecnlab.linux.kernel import find
 from ecnlab.linux.plan import plan
 
 LINK = 'rate = "10 Mbps"\ndelay = "10 ms"\nreverse = { rate = "1 Gbps", delay = "10 ms" }'
@@ -88,10 +87,7 @@ def test_only_queues_with_quantiles_are_captured() -> None:
 
 @pytest.mark.parametrize("queue", [CODEL, 'discipline = "droptail"\nlimit = "50 packets"'])
 def test_quantiles_agree_with_the_simulator_and_change_no_packet(queue: str, tmp_path: Path) -> None:
-    try:
-        find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel_or_skip()
     path, plain = tmp_path / "with.toml", tmp_path / "without.toml"
     path.write_text(text(f"{queue}\nquantiles = true"))
     plain.write_text(text(queue))

@@ -6,10 +6,9 @@ import struct
 from pathlib import Path
 
 import pytest
+from conftest import kernel_or_skip
 
 import ecnlab
-from ecnlab.base.errors import EcnlabError
-from ecnlab.linux.kernel import find
 
 PATH = """
 format = 1
@@ -48,10 +47,7 @@ NO_SACK = {"tcp.t": {"sack": False, "dsack": False, "recovery": "linux-newreno"}
 
 @pytest.fixture(scope="module", autouse=True)
 def kernel():
-    try:
-        return find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    return kernel_or_skip()
 
 
 def announced(path: Path) -> dict[int, int]:

@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import kernel_or_skip
 
-from ecnlab.base.errors import EcnlabError, RunError
-from ecnlab.linux.kernel import Kernel, find
+from ecnlab.base.errors import RunError
+from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.machine import boot
 
 HOUSE = Path(__file__).parents[2]
@@ -30,10 +31,7 @@ TSHARK = shutil.which("tshark")
 
 @pytest.fixture(scope="module")
 def kernel() -> Kernel:
-    try:
-        return find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    return kernel_or_skip()
 
 
 @pytest.fixture(scope="module")

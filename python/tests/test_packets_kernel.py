@@ -7,22 +7,18 @@ import os
 from typing import Final
 
 import pytest
+from conftest import kernel_or_skip
 from queues_beside_the_kernel import LAWS, scenario
 
 from ecnlab._core import Scenario
 from ecnlab.agreement.packets import ask, questions
-from ecnlab.base.errors import EcnlabError
-from ecnlab.linux.kernel import find
 
 TRACES = int(os.environ.get("ECNLAB_TRACES", "5"))
 
 
 @pytest.fixture(scope="module")
 def kernel():
-    try:
-        return find()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    return kernel_or_skip()
 
 
 SHALLOW: Final = (11, 36, 131, 137, 166, 170)

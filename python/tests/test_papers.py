@@ -12,13 +12,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import mostly_slow
-from small_paper import GRID, SMALL, in_place_of_the_papers
+from conftest import kernel_or_skip, mostly_slow
+from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
-from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import blocks, measures, readme, registry, sizes, unbuilt
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import together
@@ -306,7 +305,10 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
         number.id: {"quick": "inconclusive", "full": "differs"},
         claim.id: {"quick": "undecided", "full": "undecided"},
     }
-    (small / sizes.QUOTED).write_text(json.dumps({"format": 1, "verdicts": of}))
+    made = {"version": "0", "build": "0", "commit": None}
+    run = {"ecnlab": made, "linux": None, "seed": 1, "runs": 6, "tally": {}, "experiments": {}}
+    held = {"format": 1, "run": run, "verdicts": of, "tables": {}}
+    (small / sizes.QUOTED).write_text(json.dumps(held))
     papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
     assert "measured (full size: differs)" in html and html.count("(full size:") == 1
@@ -347,10 +349,7 @@ def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp
 
 
 def test_the_kernel_is_asked_the_same_as_the_simulator(small, tmp_path, monkeypatch) -> None:
-    try:
-        kernel = find_kernel()
-    except EcnlabError as error:
-        pytest.skip(f"{error} (`make linux`)")
+    kernel = kernel_or_skip()
     (small / "beside.toml").write_text((small / "pipes.toml").read_text() + '[set]\nprofile = "linux-7"\n')
     monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=(Step("beside", 2, 3),)))
     told: list[int] = []
@@ -464,7 +463,7 @@ def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tm
     (quoting / "README.in.md").write_text("{linux/goodput variant=kernel maxp=0.1 : n} and {goodput maxp=0.1 : n}\n")
     analysis = tmp_path / "out" / "analysis"
     kernel = pl.read_parquet(analysis / "points.parquet").with_columns(variant=pl.lit("kernel"), n=pl.lit(9, pl.UInt32))
-    kernel.write_parquet(analysis / "linux.parquet")
+    add_tables(tmp_path / "out", linux=kernel)
     made = readme.make("small", tmp_path / "out").read_text()
     assert made.endswith("9 and 3\n")
     (analysis / "linux.parquet").unlink()

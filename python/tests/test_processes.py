@@ -121,7 +121,7 @@ def killed(command: subprocess.Popen[str], number: int) -> tuple[int, str]:
     return command.returncode, said
 
 
-@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_worker_that_is_killed_before_its_run_is_replaced(experiment, tmp_path, number):
     whole = done(tmp_path, "sweep", "gain.toml", "--out", "whole", "--replicates", 1)
     command = started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1, "--workers", 2)

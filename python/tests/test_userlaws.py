@@ -296,7 +296,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
         (lambda: law.write_bytes(b"x = 1\0"), "has a NUL byte"),
         (lambda: law.write_bytes(b"#" * (2**20 + 1)), "has more than 1 MiB"),
         (law.unlink, "cannot read"),
-        (law.mkdir, "is not a file"),
+        (law.mkdir, "it is a folder, not a file"),
     ):
         make()
         with pytest.raises(SpecError, match=says) as told:

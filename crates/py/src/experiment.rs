@@ -4,9 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -15,42 +12,22 @@ use pyo3::types::PyDict;
 use crate::errors::spec_error;
 use crate::json;
 use crate::scenario::Scenario;
-use crate::traces::without_byte_order_mark;
-use crate::userlaws::{Files, keep_interrupt};
+use crate::traces::{special, without_byte_order_mark};
+use crate::userlaws::Files;
 
-/// Maximum bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py. A device may have no end.
+/// Maximum bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py.
 const LARGEST: u64 = 64 << 20;
 
-/// Maximum delay until an interrupt is handled.
-const LOOK: Duration = Duration::from_millis(100);
-
 fn read_text(file: &Path) -> io::Result<String> {
+    if let Some(special) = special(std::fs::metadata(file)?.file_type()) {
+        return Err(io::Error::other(format!("{special}, not a file: copy its content to a file and name that")));
+    }
     let mut text = String::new();
     let length = File::open(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
     if length as u64 > LARGEST {
         return Err(io::Error::other("it has more than 64 MiB"));
     }
     Ok(without_byte_order_mark(text))
-}
-
-/// Returns the text of `file`. A FIFO may wait for its writer without end: an interrupt ends the wait, and leaves the
-/// thread running.
-fn read_unless_interrupted(py: Python<'_>, file: &Path) -> io::Result<String> {
-    let (sender, mut receiver) = mpsc::channel();
-    let path = file.to_owned();
-    thread::Builder::new().spawn(move || sender.send(read_text(&path)))?;
-    loop {
-        let read;
-        (read, receiver) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
-        match read {
-            Ok(read) => return read,
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("it cannot be read")),
-            Err(RecvTimeoutError::Timeout) => py.check_signals().map_err(|interrupt| {
-                keep_interrupt(interrupt);
-                io::Error::from(io::ErrorKind::Interrupted)
-            })?,
-        }
-    }
 }
 
 /// An experiment of which every run is a valid scenario.
@@ -62,13 +39,8 @@ impl Experiment {
     /// Parse `text`, and the scenario it names, relative to the folder of `path`. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
-        let parsed = ecnlab_scenario::parse_experiment_with(
-            path,
-            text,
-            &|file| read_unless_interrupted(py, file),
-            Arc::new(Files::default()),
-        )
-        .map_err(|found| spec_error(py, &found))?;
+        let parsed = ecnlab_scenario::parse_experiment_with(path, text, &read_text, Arc::new(Files::default()))
+            .map_err(|found| spec_error(py, &found))?;
         Ok(Experiment(Arc::new(parsed)))
     }
 

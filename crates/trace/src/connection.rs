@@ -94,6 +94,8 @@ pub struct End {
     first_seq: Option<Seq>,
     /// Both ends have sent a SYN before they received one: a simultaneous open (RFC 9293 §3.5).
     crossed: bool,
+    /// Whether one of its SYNs offered ECN; `None` without a SYN, and in a simultaneous open.
+    offered: Option<bool>,
     /// Number of SYN-ACKs.
     syn_acks: u32,
     fin_end: Option<u64>,
@@ -259,7 +261,7 @@ impl Connection {
             seen.sending = send(me, peer, segment, classic);
         }
         let accurate = self.counted.is_some() && !classic;
-        check(me, segment, &seen, off, classic, accurate);
+        check(me, segment, &seen, off, classic, accurate, peer);
         if let Some(counted) = &mut self.counted {
             let (sending, acked, own, peers) = (seen.sending, seen.acked, &me.stream, &peer.stream);
             let passing = Passing { segment, options: &options, sending, acked, arrived, own, peers };

@@ -15,6 +15,10 @@ use crate::ranges::Ranges;
 use crate::stats::Distribution;
 use crate::ticks::Ticks;
 
+/// Distance from the known sequence numbers up to which a RST or an ACK is accepted where the receive window is less:
+/// packets before it may be missing in the capture.
+pub const REACH: u64 = 1 << 20;
+
 /// First offset, so that data below the first captured packet still has a non-negative offset.
 const ORIGIN: u64 = 1 << 32;
 /// Half of the smallest timeout in use, in nanoseconds: data sent this long after the last ACK was triggered by a
@@ -46,6 +50,8 @@ pub enum Role {
     SynData,
     /// A SYN captured after later packets of its end, or the SYN of a simultaneous open, sent again with an ACK.
     Syn,
+    /// A SYN that a RST has refused.
+    Refused,
 }
 
 /// Classification of a transmission.
@@ -91,6 +97,8 @@ pub struct Heard<'a> {
     pub ack: Seq,
     /// Window field, not scaled.
     pub window: u16,
+    /// Minimum and maximum window announced by its sender, scaled.
+    pub windows: &'a Option<(u64, u64)>,
     /// It has no data and no SYN, FIN or RST.
     pub bare: bool,
     /// It has ECE with RFC 3168's meaning.
@@ -127,6 +135,8 @@ pub struct Counts {
 pub struct Stream {
     /// Counts.
     pub counts: Counts,
+    /// The last ACK of data that cannot have been sent.
+    unacceptable: u64,
     /// Round-trip times from this point to the peer and back, from segments sent only once, in nanoseconds.
     pub rtt: Distribution,
     /// Latest RTT sample.
@@ -291,7 +301,7 @@ impl Stream {
         let fresh = beyond + filled + early - known;
         let mut sending = Sending { fresh, late: filled > 0, after_ack: early > 0, ..Sending::default() };
         if seen > 0 {
-            sending.needless = end <= self.una;
+            sending.needless = end <= self.una && role != Role::Refused;
             let (cause, timer) = match role {
                 Role::Answer => self.answer_again(),
                 Role::SynData => {
@@ -355,6 +365,9 @@ impl Stream {
             && self.watch_ack(heard, offset, same_window);
         self.ack_time = Some(time);
         if offset > self.una {
+            if offset > self.next && self.is_unacceptable(offset, heard.windows) {
+                return acked;
+            }
             acked.advanced = true;
             self.advance(offset, time);
         } else if offset < self.una {

@@ -447,3 +447,26 @@ fn a_syn_ack_that_has_nothing_to_do_with_its_syn() {
     assert_eq!(rfc3168(&all), []);
     assert_eq!(MSS, 1000);
 }
+
+/// A SYN with `syn`, its SYN-ACK with `answer` and the ACK.
+fn handshake_with(syn: Flags, answer: Flags) -> Vec<P> {
+    let mut all = plain_handshake();
+    all[0].flags |= syn;
+    all[1].flags |= answer;
+    all
+}
+
+#[test]
+fn a_syn_ack_with_ecn_answers_a_syn_without() {
+    const BOTH: Flags = Flags::ECE.union(Flags::CWR);
+    assert_eq!(rfc3168(&handshake_with(Flags::default(), Flags::ECE)), [(Rule::SetupFlags, 2)]);
+    assert_eq!(rfc3168(&handshake_with(Flags::default(), Flags::CWR)), [(Rule::SetupFlags, 2)]);
+    assert_eq!(rfc3168(&handshake_with(BOTH, Flags::CWR)), [(Rule::SetupFlags, 2)]);
+    assert_eq!(rfc3168(&handshake_with(BOTH, Flags::ECE)), []);
+    // Without the SYN, the capture cannot tell.
+    assert_eq!(rfc3168(&handshake_with(Flags::default(), Flags::ECE)[1..]), []);
+    // A SYN sent again without ECN: the SYN-ACK may answer the first.
+    let mut all = handshake_with(BOTH, Flags::ECE);
+    all.insert(1, c(5, Flags::SYN, 0, 0));
+    assert_eq!(rfc3168(&all), []);
+}

@@ -344,3 +344,29 @@ fn filters_choose_by_address_net_port_and_interface() {
     assert!(Filter::parse(&"not ".repeat(10_000)).is_err());
     assert!(Filter::parse(&"(".repeat(10_000)).is_err());
 }
+
+#[test]
+fn an_ack_far_beyond_the_window_acknowledges_nothing() {
+    let mut all = plain_handshake();
+    all.extend([d(20, 0), s(30, A, 1, 1 + MSS + 50_000_000), a(40, 1), d(41, 1), a(60, 2)]);
+    let end = client(&found(&all));
+    assert_eq!((end.stream.counts.missing_bytes, end.stream.una() == end.stream.next()), (0, true));
+    // Data that the capture lacks is within the window.
+    let mut all = plain_handshake();
+    all.extend([d(20, 0), a(40, 3), d(41, 3), a(60, 4)]);
+    assert_eq!(client(&found(&all)).stream.counts.missing_bytes, u64::from(2 * MSS));
+    // After a gap in the capture the ACKs go on from a number far ahead.
+    let mut all = plain_handshake();
+    let far = 2_000;
+    all.extend([d(20, 0), a(40, 1), a(9_000, far), a(9_001, far + 1)]);
+    assert_eq!(client(&found(&all)).stream.counts.missing_bytes, u64::from(far * MSS));
+}
+
+#[test]
+fn a_syn_that_a_rst_refuses_is_no_spurious_retransmission() {
+    let refused = [c(0, Flags::SYN, 0, 0), s(1, Flags::RST | A, 0, 1)];
+    let again = [c(500, Flags::SYN, 0, 0), s(501, Flags::RST | A, 0, 1)];
+    let all: Vec<_> = refused.into_iter().chain(again).collect();
+    let end = client(&found(&all));
+    assert_eq!((end.counts.control_retransmits, end.stream.counts.needless), (1, 0));
+}

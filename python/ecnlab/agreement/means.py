@@ -20,15 +20,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ecnlab._core import Experiment
+from ecnlab.agreement.shapes import compared_shape, ranked_shape
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS, refuse_unless_random
 from ecnlab.explain import LONGEST_S, explain
+from ecnlab.folder.names import REMEDY
 from ecnlab.folder.outputs import PAGE as PAGES
 from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.shapes import Margin, insist
+from ecnlab.folder.table_shapes import insist_on_shape
 from ecnlab.folder.tables import read_table, table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
@@ -132,9 +135,15 @@ def stored_page(out: str | os.PathLike[str]) -> str:
     """
     folder = Path(out)
     files = read_files(folder)
-    rows = read_table(files.path(AGREEMENT))
-    ranked = read_table(files.path(EXPLANATION)) if EXPLANATION in files.digests else None
     linux, simulator = load_sweep(folder / LINUX), load_sweep(folder / PACKETS)
+    path = files.path(AGREEMENT)
+    rows = insist_on_shape(path, read_table(path), compared_shape(simulator.axes))
+    if rows.is_empty():
+        raise FolderError(f"{path} is damaged (it has no rows): {REMEDY}")
+    ranked = None
+    if EXPLANATION in files.digests:
+        path = files.path(EXPLANATION)
+        ranked = insist_on_shape(path, read_table(path), ranked_shape(simulator.axes))
     return render(_page(simulator, linux, rows, float(rows["margin"][0]), ranked))
 
 
@@ -275,7 +284,7 @@ def _page(
             ),
             *([] if ranked is None else [_behaviour(ranked, cells, keys)]),
         ],
-        footer=f"ecnlab {simulator.manifest['ecnlab']['version']}, {linux.manifest['wall']['seconds']} s of Linux.",
+        footer=f"ecnlab {simulator.manifest['ecnlab']['version']}, {linux.manifest['wall'].get('seconds', 'an unknown number of')} s of Linux.",
     )
 
 
@@ -292,7 +301,7 @@ def _substituted(linux: Sweep) -> list[Section]:
 
 
 def _kernels(linux: Sweep) -> str:
-    return str(linux.manifest.get("linux", {}).get("kernel", ""))
+    return str((linux.manifest.get("linux") or {}).get("kernel", ""))
 
 
 def _findings(rows: pl.DataFrame) -> list[Finding]:

@@ -15,8 +15,7 @@ from ecnlab.cli.options import File, examples
 from ecnlab.folder.names import FILES
 from ecnlab.folder.outputs import PAGE as ENDINGS
 from ecnlab.folder.outputs import refuse_output, write_named
-from ecnlab.folder.sealed_json import read_json
-from ecnlab.folder.verified import replace_file
+from ecnlab.folder.verified import replace_file, stored_kind
 from ecnlab.runs.results import load
 from ecnlab.runs.sweep_result import load_unfinished
 
@@ -117,7 +116,7 @@ def _stored_page(folder: Path) -> tuple[str, str]:
     from ecnlab.papers import reproduction
     from ecnlab.scoring import storing
 
-    kind = read_json(folder / FILES).get("kind")
+    kind = stored_kind(folder)
     of = {module.STORED: module for module in (means, reproduction, storing)}
     if kind not in of:
         raise FolderError(f"{folder} has no single result ({kind}): name one of the folders in it")

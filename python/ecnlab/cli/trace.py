@@ -11,6 +11,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import interruptible
 from ecnlab.base.types import Standard
+from ecnlab.base.user_files import refuse_special
 from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, NO
 from ecnlab.cli.glance import ALL
@@ -119,6 +120,9 @@ def trace(
 ) -> None:
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their use of ECN."""
     rows = ALL if every else rows
+    if against:
+        refuse_special(file, "a capture that --against can read again", twice=True)
+        refuse_special(against, "a capture for --against")
     _spare_inputs([file, *([against] if against else [])], html, parquet)
     whole = interruptible(
         lambda: analyse(file, filter=filter_, standard=standard, memory=memory, decapsulate=decapsulate)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import time
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NoReturn
 
 SIZE: Final = 16
 """Bytes of a digest."""
@@ -46,28 +47,37 @@ def of_file(path: Path) -> str:
     return digest
 
 
-def seal(value: dict[str, Any], *, allow_nan: bool = True) -> bytes:
-    """``value`` as JSON that a person can read, with its digest at the end.
+def seal(value: dict[str, Any]) -> bytes:
+    """``value`` as JSON that a person can read, with its digest at the end. Raises ValueError for NaN and infinity.
 
     It is in ``wall``, if there is one, which has all that differs between two results that are the same.
     """
     wall = value.get("wall")
     end = {"digest": BLANK} if wall is None else {"wall": {**wall, "digest": BLANK}}
     rest = {key: one for key, one in value.items() if key != "wall"}
-    data = (json.dumps({**rest, **end}, indent=1, ensure_ascii=False, allow_nan=allow_nan) + "\n").encode()
+    data = (json.dumps({**rest, **end}, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     at = data.rindex(BLANK.encode())
     return data[:at] + of_bytes(data).encode() + data[at + len(BLANK) :]
 
 
 def unseal(data: bytes) -> dict[str, Any]:
     """The value that ``seal`` made ``data`` of."""
-    value: dict[str, Any] = json.loads(data)
+    value: dict[str, Any] = json.loads(data, parse_constant=_refuse, parse_float=_finite)
     if not isinstance(value, dict):
         raise ValueError("it is no JSON object")
     holder = value.get("wall", value)
     if isinstance(holder, dict):
         holder.pop("digest", None)
     return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"it has {constant}, which is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
 
 
 class Running:

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from ecnlab._core import __version__
 from ecnlab.base.errors import FolderError
+from ecnlab.base.user_files import special
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder import digests
 from ecnlab.folder.differences import differences
-from ecnlab.folder.names import FORMAT, LOCK, MANIFEST
+from ecnlab.folder.names import FORMAT, LOCK, MANIFEST, REMEDY
 from ecnlab.folder.sealed_json import damaged, read_json
 from ecnlab.folder.shapes import FinishedManifest, RunManifest, SweepManifest, insist, insist_on_metrics
 from ecnlab.folder.spec_hash import insist_on_hash
@@ -30,6 +31,8 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
     Raises FolderError if the folder is missing, holds no result, or has another format or kind.
     """
     path = folder / MANIFEST
+    if kind_of_file := special(path):
+        raise FolderError(f"{path} is damaged (it is {kind_of_file}): {REMEDY}")
     if not path.is_file():
         what = "is no folder" if folder.exists() else "does not exist"
         raise FolderError(f"{folder} {'holds no result (no manifest.json)' if folder.is_dir() else what}")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.base.errors import FolderError
+from ecnlab.base.user_files import special
 from ecnlab.folder import atomic, digests
 from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.names import REMEDY
 
 _REMAKE: Final = re.compile(rb'"remake": "([^"\\\\\n]+)"')
 
@@ -42,17 +44,23 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_plain_json(path: Path) -> dict[str, Any]:
     """The JSON in ``path``, which may have no digest. Raises FolderError if it is none; OSError."""
     try:
-        return digests.unseal(path.read_bytes())
+        return digests.unseal(_content(path))
     except (ValueError, RecursionError) as error:
         raise FolderError(f"{path} is damaged ({error}): remove the folder and run again") from error
 
 
 def _read_sealed(path: Path) -> bytes:
-    data = path.read_bytes()
+    data = _content(path)
     if digests.is_sealed(data):
         return data
     reason = "its digest is not that of its content" if digests.is_sealed(data) is False else _no_seal(data)
     raise damaged(path, reason)
+
+
+def _content(path: Path) -> bytes:
+    if kind := special(path):
+        raise FolderError(f"{path} is damaged (it is {kind}): {REMEDY}")
+    return path.read_bytes()
 
 
 def damaged(path: Path, reason: str) -> FolderError:

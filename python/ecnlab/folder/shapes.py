@@ -24,6 +24,14 @@ class Maker(TypedDict):
     commit: NotRequired[str | None]
 
 
+class WholeMaker(TypedDict):
+    """The same, with all that a page shows of it."""
+
+    version: str
+    build: str
+    commit: str | None
+
+
 class Wall(TypedDict):
     """What differs between two equal results."""
 
@@ -189,7 +197,7 @@ class Results(TypedDict):
 
     format: Literal[1]
     paper: PaperName
-    ecnlab: Maker
+    ecnlab: WholeMaker
     full: bool
     seed: int
     runs: int
@@ -199,6 +207,8 @@ class Results(TypedDict):
     linux: NotRequired[dict[str, Any] | None]
     numbers: list[dict[str, Any]]
     claims: list[dict[str, Any]]
+    apart: NotRequired[list[str]]
+    tables: NotRequired[dict[str, dict[str, str]]]
 
 
 def insist_on_metrics(path: Path, metrics: Mapping[str, Metric]) -> None:

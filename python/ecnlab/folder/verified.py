@@ -103,6 +103,11 @@ def read_files(folder: Path) -> Files:
     return Files(folder, _stored_files(folder))
 
 
+def stored_kind(folder: Path) -> str:
+    """Return the kind of the result in ``folder``, as `write_files` recorded it. Raises FolderError, OSError."""
+    return str(_stored_files(folder)["kind"])
+
+
 def _stored_files(folder: Path) -> dict[str, Any]:
     return insist(folder / FILES, read_json(folder / FILES), FilesList)
 
@@ -143,7 +148,7 @@ def _files_of(head: Path) -> Files:
     """The files that ``head`` lists: a manifest, digests, or a card from before cards had digests. Raises FolderError."""
     if head.name == MANIFEST:
         return Files(head.parent, read_manifest(head.parent))
-    return Files(head.parent, read_json(head))
+    return read_files(head.parent) if head.name == FILES else Files(head.parent, read_json(head))
 
 
 def refuse_damaged_capture(path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Published
 from ecnlab.papers.written import quantity
-from ecnlab.scenario.files import read_experiment
+from ecnlab.scenario.files import read_experiment, read_text
 
 if TYPE_CHECKING:
     from ecnlab.papers.paper import Paper
@@ -47,13 +47,15 @@ def schema(grid: Grid) -> dict[str, type[pl.DataType]]:
     return text | dict.fromkeys(NUMBERS, pl.Float64) | {"n": pl.UInt32, "verdict": pl.String}
 
 
-def read(paper: Paper, published: Published, analysis: Path) -> dict[str, pl.DataFrame]:
-    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing."""
+def tables_of_kernel(
+    paper: Paper, published: Published, analysis: Path, read: Callable[[str], pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing. ``read`` reads one."""
     tables = {}
     if (analysis / "linux.parquet").exists():
-        tables["linux"] = pl.read_parquet(analysis / "linux.parquet")
+        tables["linux"] = read("linux")
     if paper.compare and (analysis / "linux_samples.parquet").exists():
-        cells = paper.compare(pl.read_parquet(analysis / "linux_samples.parquet"), published.metrics)
+        cells = paper.compare(read("linux_samples"), published.metrics)
         blank = [pl.lit("").alias(key) for key in paper.grid.keys if key not in cells.columns]
         tables[CELLS] = cells.with_columns(blank).select(list(schema(paper.grid)))
     return tables
@@ -135,8 +137,8 @@ def experiments(paper: Paper, folder: Path, *, full: bool) -> dict[str, dict[str
 
 def content_hash(path: Path) -> str:
     """Return a hash of the values of an experiment file and its scenario, without comments, titles and layout."""
-    question = tomllib.loads(path.read_text(encoding="utf-8"))
-    asked = tomllib.loads((path.parent / question["scenario"]).read_text(encoding="utf-8"))
+    question = tomllib.loads(read_text(path))
+    asked = tomllib.loads(read_text(path.parent / question["scenario"]))
     for table in (question, asked):
         table.pop("title", None)
     question.pop("replicates", None)

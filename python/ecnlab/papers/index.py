@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from ecnlab.folder.sealed_json import read_json
 from ecnlab.papers import blocks
+from ecnlab.papers.analysis_shapes import read_results
 from ecnlab.report import Page, Section, Table
 from ecnlab.report.page import Cell
 
@@ -21,7 +21,7 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
 
     Raises FolderError if one of them has no ``results.json``.
     """
-    results = {name: read_json(out / name / "results.json") for name in names}
+    results = {name: read_results(out / name) for name in names}
     answers = {name: _answers(found) for name, found in results.items()}
     verdicts = {name: _verdicts(found) for name, found in results.items()}
     made = next(iter(results.values()))["ecnlab"]

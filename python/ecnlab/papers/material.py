@@ -11,9 +11,11 @@ import polars as pl
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import FILES
+from ecnlab.folder.table_shapes import Shape
 from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
+from ecnlab.papers.analysis_shapes import checked
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import FULL, QUICK, Rules
 from ecnlab.papers.published import Metric, Published, read_published
@@ -33,12 +35,13 @@ class Stored:
 
     folder: Path
     about: Mapping[str, Any]
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         path = self.folder / f"{name}.parquet"
         if (self.folder.parent / FILES).exists():
             path = read_files(self.folder.parent).path(f"{self.folder.name}/{path.name}")
-        return read_table(path)
+        return checked(path, read_table(path), self.shapes.get(name), self.about.get("tables", {}).get(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from ecnlab.report import Topology
-from ecnlab.scenario.files import read_scenario
+from ecnlab.scenario.files import read_scenario, read_text
 from ecnlab.scenario.network import topology
 
 
@@ -16,7 +16,7 @@ def networks(folder: Path) -> list[Topology]:
 
 
 def _is_scenario(path: Path) -> bool:
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    table = tomllib.loads(read_text(path))
     return "link" in table and "scenario" not in table
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.stats import Bounds, Direction
+from ecnlab.scenario.files import read_text
 
 FORMAT: Final = 1
 KINDS: Final = ("mean", "gain", "ratio", "difference")
@@ -188,7 +189,7 @@ def read_published(folder: Path) -> Published:
 def read_toml(path: Path) -> dict[str, Any]:
     """A data file of a paper. Raises EcnlabError naming the file if it is not TOML of this format."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise EcnlabError(f"{path}: {error}") from error
     if table.get("format") != FORMAT:

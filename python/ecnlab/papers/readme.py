@@ -25,9 +25,10 @@ from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
-from ecnlab.folder.sealed_json import read_json, read_plain_json
 from ecnlab.papers import engine_rows, unbuilt
+from ecnlab.papers.analysis_shapes import FORMAT, read_quoted, read_results, shapes
 from ecnlab.papers.grid import MEANS
+from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.references import Evidence, fill
@@ -38,7 +39,6 @@ from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep_result import load_sweep
 from ecnlab.scenario.files import read_experiment
 
-FORMAT: Final = 1
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
 NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
@@ -101,9 +101,7 @@ def render(folder: Path, evidence: Evidence) -> str:
 
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
     """Return the data for the template's references: ``quoted.json``."""
-    held = read_plain_json(folder / QUOTED)
-    if held.get("format") != FORMAT:
-        raise EcnlabError(f"{folder / QUOTED}: format {held.get('format')!r}; this ecnlab reads format {FORMAT}")
+    held = read_quoted(folder / QUOTED)
     tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
     return Evidence(published, paper.grid, tables, held["run"])
 
@@ -114,7 +112,7 @@ def stale(paper: Paper, folder: Path) -> list[str]:
     An experiment has changed if the contents of its files differ, or if its first run, repeated, has other packet
     counts.
     """
-    held = read_plain_json(folder / QUOTED)["run"]["experiments"]
+    held = read_quoted(folder / QUOTED)["run"]["experiments"]
     today = _experiments(paper, folder)
     changed = [f"{name}: not in the full run that is quoted" for name in today if name not in held]
     changed += [f"{name}: quoted, but no experiment any more" for name in held if name not in today]
@@ -126,7 +124,7 @@ def stale(paper: Paper, folder: Path) -> list[str]:
 
 def _stale_on_linux(paper: Paper, folder: Path) -> list[str]:
     """Return a line for each experiment of both engines that is not as it was for the quoted rows."""
-    kernel = read_plain_json(folder / QUOTED)["run"].get("kernel")
+    kernel = read_quoted(folder / QUOTED)["run"].get("kernel")
     if kernel is None:
         return []
     held, today = kernel["experiments"], engine_rows.experiments(paper, folder, full=kernel["full"])
@@ -171,12 +169,12 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
 
     Of a quick run only the rows of both engines are taken.
     """
-    about = read_json(results / "results.json")
-    of_kernel = engine_rows.read(paper, published, results / "analysis")
+    about = read_results(results)
+    analysis = Stored(results / "analysis", about, shapes(paper.grid, published))
+    of_kernel = engine_rows.tables_of_kernel(paper, published, analysis.folder, analysis.__getitem__)
     if not about["full"]:
         return _with_kernel(paper, folder, published, results, of_kernel)
-    analysis = {path.stem: path for path in (results / "analysis").glob("*.parquet")}
-    tables = {name: pl.read_parquet(analysis[name]) for name in ("points", *JUDGEMENTS)} | of_kernel
+    tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
     kept = _kept(folder, set(KEPT) - set(tables))
     _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
@@ -189,7 +187,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     )
     render(folder, evidence)
     rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
-    sizes = both_sizes(pl.read_parquet(analysis["quick"]), verdicts(tables["numbers"], tables["claims"]))
+    sizes = both_sizes(analysis["quick"], verdicts(tables["numbers"], tables["claims"]))
     return _dump({"format": FORMAT, "run": run, "verdicts": sizes, "tables": rows})
 
 
@@ -214,12 +212,12 @@ def _with_kernel(
 
     Raises EcnlabError if there are none, or those of a full run are quoted.
     """
-    about = read_json(results / "results.json")
+    about = read_results(results)
     if engine_rows.CELLS not in of_kernel or not (folder / QUOTED).exists():
         raise EcnlabError(
             f"{results} holds the quick size: a README quotes the full one (`ecnlab reproduce {paper.name} --full`)"
         )
-    held = read_plain_json(folder / QUOTED)
+    held = read_quoted(folder / QUOTED)
     if held["run"].get("kernel", {}).get("full"):
         raise EcnlabError(
             f"{folder / QUOTED} has the kernel's rows of the full size: the quick size does not replace them"
@@ -242,7 +240,7 @@ def _kernel(
         sizes = [(step, step.full if about["full"] else step.quick) for step in paper.on_linux]
         _refuse_others(paper, folder, results, sizes)
         return {"kernel": engine_rows.described(paper, folder, about)}
-    held = read_plain_json(folder / QUOTED)["run"] if (folder / QUOTED).exists() else {}
+    held = read_quoted(folder / QUOTED)["run"] if (folder / QUOTED).exists() else {}
     return {"kernel": held["kernel"]} if "kernel" in held else {}
 
 
@@ -292,7 +290,7 @@ def _kept(folder: Path, missing: set[str]) -> dict[str, dict[str, Any]]:
     """Quoted rows of the tables that the new results lack, with the run they are of."""
     if not (folder / QUOTED).exists():
         return {}
-    held = read_plain_json(folder / QUOTED)
+    held = read_quoted(folder / QUOTED)
     run = {key: held["run"][key] for key in ("ecnlab", "linux")}
     kept = held["run"].get("kept", {})
     return {name: {"rows": rows, "of": kept.get(name, run)} for name, rows in held["tables"].items() if name in missing}

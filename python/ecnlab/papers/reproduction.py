@@ -21,13 +21,13 @@ from ecnlab.engines.protocol import LINUX, PACKETS
 from ecnlab.folder import digests
 from ecnlab.folder.ecn_fallback import said
 from ecnlab.folder.manifest import read_manifest
-from ecnlab.folder.names import MANIFEST, RESULTS
+from ecnlab.folder.names import FILES, MANIFEST, REMEDY, RESULTS
 from ecnlab.folder.outputs import PAGE as PAGES
 from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json
-from ecnlab.folder.shapes import Results, insist
-from ecnlab.folder.tables import table_bytes
+from ecnlab.folder.tables import describe, table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
+from ecnlab.papers.analysis_shapes import read_results, shapes
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
@@ -97,7 +97,7 @@ def reproduce(
     names = _write(target, published, tables, about)
     write_files(target, STORED, names, remake)
     report = target / PAGE
-    html = render(paper_page(folder, Stored(target / "analysis", about), found))
+    html = render(paper_page(folder, _stored(target, found, folder, about), found))
     write_named(report, html.encode(), PAGES, own=target)
     write_files(target, STORED, [*names, report.name], remake)
     return report
@@ -109,9 +109,24 @@ def stored_page(out: str | os.PathLike[str]) -> str:
     Raises EcnlabError for a paper that ecnlab does not have, or a text that is wrong; FolderError, OSError.
     """
     target = Path(out)
-    about = insist(target / RESULTS, read_json(target / RESULTS), Results)
-    found, folder = find(shlex.split(read_files(target).remake)[2])  # as `_remake` has it
-    return render(paper_page(folder, Stored(target / "analysis", about), found))
+    about = read_results(target)
+    found, folder = find(_paper_of(target))
+    return render(paper_page(folder, _stored(target, found, folder, about), found))
+
+
+def _paper_of(target: Path) -> str:
+    """Return the paper that the command in ``files.json`` names, as `_remake` writes it. Raises FolderError."""
+    remake = read_files(target).remake
+    try:
+        return shlex.split(remake)[2]
+    except (IndexError, ValueError) as error:
+        raise FolderError(
+            f"{target / FILES} is damaged (`wall.remake` names no paper: {remake!r}): {REMEDY}"
+        ) from error
+
+
+def _stored(target: Path, paper: Paper, folder: Path, about: Mapping[str, Any]) -> Stored:
+    return Stored(target / "analysis", about, shapes(paper.grid, read_published(folder)))
 
 
 def _remake(paper: str | os.PathLike[str], target: Path, *, full: bool, linux: bool) -> str:
@@ -301,10 +316,11 @@ def _write(
         },
         **about,
         "apart": published.apart,
+        "tables": {name: about_table["types"] for name, about_table in describe(tables).items()},
         "numbers": _plain(tables["numbers"]),
         "claims": _plain(tables["claims"]),
     }
-    write_named(target / RESULTS, digests.seal(results, allow_nan=False), (".json",), own=target)
+    write_named(target / RESULTS, digests.seal(results), (".json",), own=target)
     return [RESULTS, *(f"analysis/{name}.{kind}" for name in tables for kind in ("parquet", "csv"))]
 
 

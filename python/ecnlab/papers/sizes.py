@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from ecnlab.folder.sealed_json import read_plain_json
+from ecnlab.papers.analysis_shapes import read_quoted
 
 QUOTED: Final = "quoted.json"
 OPEN: Final = ("inconclusive", "undecided")
@@ -35,7 +35,7 @@ def of_full(folder: Path) -> dict[str, str]:
     path = folder / QUOTED
     if not path.exists():
         return {}
-    return {name: sizes["full"] for name, sizes in read_plain_json(path).get("verdicts", {}).items()}
+    return {name: sizes["full"] for name, sizes in read_quoted(path)["verdicts"].items()}
 
 
 def contradicted(sizes: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ecnlab._core import Experiment, Scenario, schema
+from ecnlab.base import user_files
 from ecnlab.base.errors import EcnlabError, SpecError
-from ecnlab.base.threads import interruptible
 from ecnlab.folder.size_limits import Expected, expected, refuse_any_too_large, refuse_too_large
 from ecnlab.scenario import advice, metrics
 from ecnlab.scenario.advice import Advice
@@ -134,7 +134,7 @@ def _refusal(path: str | os.PathLike[str], message: str) -> SpecError:
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a TOML file, without a byte order mark. Raises OSError, or EcnlabError if it is not text."""
-    data = interruptible(lambda: _read_bytes(Path(path)))
+    data = user_files.read(Path(path), "a TOML file", LARGEST)
     if len(data) > LARGEST:
         raise EcnlabError(f"{path}: not an ecnlab TOML file: it has more than {LARGEST // 2**20} MiB")
     try:
@@ -145,10 +145,3 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return data.removeprefix(codecs.BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise EcnlabError(f"{path}: not a TOML file: byte {error.start} is not UTF-8") from error
-
-
-def _read_bytes(path: Path) -> bytes:
-    if path.is_char_device() or path.is_block_device():
-        raise EcnlabError(f"{path}: is a device, not a TOML file")
-    with path.open("rb") as file:
-        return file.read(LARGEST + 1)

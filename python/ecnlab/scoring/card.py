@@ -10,6 +10,7 @@ from ecnlab.base import stats
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.base.types import Instead
+from ecnlab.base.user_files import refuse_special
 from ecnlab.folder import digests
 from ecnlab.folder.names import CARD
 from ecnlab.folder.outputs import write_named
@@ -174,7 +175,9 @@ def read(folder: Path, kind: Kind | None = "aqm") -> Card:
 
     Raises FolderError if there is none, of another version, or damaged; OSError.
     """
-    path = folder if folder.is_file() else folder / FILE
+    path = folder / FILE if folder.is_dir() else folder
+    refuse_special(path, "a card", twice=True)
+    path = path if path.is_file() else folder / FILE
     if not path.is_file():
         command = KINDS[kind] if kind else "score KIND"
         raise FolderError(f"{folder} has no {FILE}: `ecnlab {command} NAME --out {folder}` writes one")

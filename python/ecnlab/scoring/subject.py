@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.user_files import refuse_special
 from ecnlab.scenario import sketched
 from ecnlab.scenario.files import read_scenario, read_text
 from ecnlab.scoring.sheet import SUBJECT, Kind, Sheet
@@ -141,6 +142,7 @@ def _queue(name: str) -> Subject:
 def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
     if not name.isidentifier():
         raise EcnlabError(f"{argument}: {name!r} is no name of a class: write {path}:CLASS")
+    refuse_special(path, "a Python file", twice=True)
     if not path.is_file():
         raise EcnlabError(f"{path}: there is no such file: write FILE.py:CLASS")
     law = {"python": f"{path.resolve()}:{name}"}

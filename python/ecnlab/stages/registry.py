@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.user_files import refuse_special
 from ecnlab.report import Figure, Finding, Group
 from ecnlab.report.page import Block
 
@@ -111,6 +112,7 @@ def load(file: Path) -> dict[tuple[Kind, str], Stage]:
 
     Raises EcnlabError, with the line, if it fails or registers none; OSError if it cannot be read.
     """
+    refuse_special(file, "a Python file for --stages", twice=True)
     if file.exists() and not file.is_file():
         raise EcnlabError(f"{file} is no file: --stages names a Python file")
     with file.open("rb"), _into(file) as found:

@@ -19,6 +19,7 @@ from ecnlab import _core
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.types import Standard
+from ecnlab.base.user_files import refuse_special
 from ecnlab.engines.frames import frames
 from ecnlab.folder.outputs import TABLE, refuse_output, write_named
 from ecnlab.folder.tables import table_bytes
@@ -246,6 +247,7 @@ def compared(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> d
     others. Raises as `changes` does.
     """
     for path in (first, second):
+        refuse_special(Path(path), "a capture that can be compared")
         refuse_damaged_capture(Path(path))
     return frames(_core.trace_changes(Path(first), Path(second)))
 

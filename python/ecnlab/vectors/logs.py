@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ecnlab.base import user_files
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.threads import interruptible
 from ecnlab.vectors.vector import Vector, names, vector
@@ -43,7 +44,7 @@ class Log:
 
 def read(path: Path) -> Log:
     """Return the log in ``path``. Raises EcnlabError with file, line and remedy if its form is wrong; OSError."""
-    data = interruptible(lambda: _content(path))
+    data = _content(path)
     if len(data) > MOST:
         raise EcnlabError(f"{path} has more than {MOST} bytes: it is not the log of a vector")
     try:
@@ -63,11 +64,8 @@ def read(path: Path) -> Log:
 def _content(path: Path) -> bytes:
     """The first bytes of ``path``, at most one more than `MOST`; ``-`` is standard input."""
     if str(path) == "-":
-        return sys.stdin.buffer.read(MOST + 1).removeprefix(BOM_UTF8)
-    if path.is_char_device() or path.is_block_device():
-        raise EcnlabError(f"{path} is a device, not the log of a vector: name a file, or `-` for standard input")
-    with path.open("rb") as file:
-        return file.read(MOST + 1).removeprefix(BOM_UTF8)
+        return interruptible(lambda: sys.stdin.buffer.read(MOST + 1)).removeprefix(BOM_UTF8)
+    return user_files.read(path, "the log of a vector", MOST).removeprefix(BOM_UTF8)
 
 
 def _object(path: Path, at: int, line: str) -> Event:

@@ -10,6 +10,8 @@ use pyo3::exceptions::PySyntaxError;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTraceback};
 
+use crate::traces::special;
+
 /// Maximum bytes of a file with laws.
 const LARGEST: u64 = 1 << 20;
 
@@ -31,8 +33,8 @@ impl Source {
     pub fn read(path: &Path) -> Result<Source, String> {
         let shown = path.to_string_lossy().into_owned();
         let kind = std::fs::metadata(path).map_err(|e| format!("cannot read `{shown}`: {e}; {FOLDER}"))?;
-        if !kind.is_file() {
-            return Err(format!("`{shown}` is not a file; {FOLDER}"));
+        if let Some(special) = special(kind.file_type()) {
+            return Err(format!("cannot read `{shown}`: {special}, not a file; {FOLDER}"));
         }
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));

@@ -101,7 +101,7 @@ impl Connection {
         let before = self.ends[i].syn_seq.map(|_| self.ends[i].syn_flags & ACCURATE);
         let crosses = self.has_syn && !self.has_syn_ack && before.is_none();
         if crosses {
-            self.ends.iter_mut().for_each(|end| end.crossed = true);
+            self.ends.iter_mut().for_each(|end| (end.crossed, end.offered) = (true, None));
             self.counted = None;
             let both = asked | (self.ends[1 - i].syn_flags & ACCURATE);
             self.negotiation = if both.is_empty() { Negotiation::NotOffered } else { Negotiation::Unanswered };
@@ -126,6 +126,9 @@ impl Connection {
         end.syn_seq = Some(segment.seq);
         if !(end.crossed && segment.flags.contains(Flags::ACK)) {
             end.syn_flags = segment.flags;
+        }
+        if !segment.flags.contains(Flags::ACK) && !end.crossed {
+            end.offered = Some(end.offered == Some(true) || segment.flags.intersects(ACCURATE));
         }
         end.options = Some(*options);
         end.note_stamp(segment.time, options);

@@ -27,6 +27,7 @@ pub(super) fn acknowledge(
     let acked = peer.stream.acknowledge(&Heard {
         ack: segment.ack,
         window: segment.window,
+        windows: &me.counts.windows,
         bare,
         echo: classic && segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE,
         options: segment.options,
@@ -127,6 +128,9 @@ impl End {
         if late || (self.crossed && self.syn_acks == 1) {
             return Role::Syn;
         }
+        if !segment.flags.contains(Flags::ACK) && peer.counts.rst > 0 && peer.syn_seq.is_none() {
+            return Role::Refused;
+        }
         let asked = || peer.times.is_some_and(|times| self.stream.is_answer(times.1, segment.time));
         if segment.flags.contains(Flags::ACK) && peer.counts.syn > 1 && asked() { Role::Answer } else { Role::Data }
     }
@@ -177,7 +181,15 @@ impl End {
 
 /// Checks the rules that a single packet can break.
 #[inline]
-pub(super) fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool, accurate: bool) {
+pub(super) fn check(
+    me: &mut End,
+    segment: &Segment<'_>,
+    seen: &Seen,
+    off: bool,
+    classic: bool,
+    accurate: bool,
+    peer: &End,
+) {
     let echo = segment.flags.intersects(ECHO);
     if segment.ecn == Ecn::NotEct && !echo {
         return;
@@ -190,7 +202,7 @@ pub(super) fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool,
             found(Rule::EctOnSyn);
         }
         // RFC 9768 §3.1.1: both flags reply to an AccECN SYN that arrived with ECT(1).
-        if is_odd(segment.flags) && !accurate {
+        if !accurate && is_odd(segment.flags, peer.offered) {
             found(Rule::SetupFlags);
         }
         return;
@@ -218,12 +230,17 @@ pub(super) fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool,
     }
 }
 
-/// Returns whether the flags of a SYN or SYN-ACK without AE are undefined: only one of ECE and CWR in a SYN, both in a
-/// SYN-ACK.
-fn is_odd(flags: Flags) -> bool {
+/// Returns whether the flags of a SYN or SYN-ACK without AE are undefined: only one of ECE and CWR in a SYN; in a
+/// SYN-ACK both or CWR alone, and ECE if no SYN `offered` ECN.
+#[cold]
+fn is_odd(flags: Flags, offered: Option<bool>) -> bool {
     if flags.contains(Flags::AE) {
         return false;
     }
     let both = flags.contains(ECHO);
-    if flags.contains(Flags::ACK) { both } else { flags.intersects(ECHO) && !both }
+    if !flags.contains(Flags::ACK) {
+        return flags.intersects(ECHO) && !both;
+    }
+    let alone = if flags.contains(Flags::CWR) { offered.is_some() } else { offered == Some(false) };
+    both || (flags.intersects(ECHO) && alone)
 }

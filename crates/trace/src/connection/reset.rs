@@ -5,10 +5,7 @@ use ecnlab_wire::{Flags, Seq};
 use super::passing::check;
 use super::{Connection, End, Seen};
 use crate::packet::Segment;
-
-/// Distance from the known sequence numbers up to which a RST is accepted where the receive window is less: packets
-/// before it may be missing in the capture.
-const REACH: u64 = 1 << 20;
+use crate::stream::REACH;
 
 impl Connection {
     /// Returns whether the receiver ignores this RST of end `i`, because its number is not in the receive window (RFC
@@ -30,7 +27,7 @@ impl Connection {
         me.count(segment, peer);
         me.counts.bytes += u64::from(segment.len);
         me.counts.data_packets += u64::from(segment.len > 0);
-        check(me, segment, &Seen::default(), off, classic, self.counted.is_some() && !classic);
+        check(me, segment, &Seen::default(), off, classic, self.counted.is_some() && !classic, peer);
         Seen::default()
     }
 }

@@ -3,7 +3,7 @@
 
 use ecnlab_wire::Seq;
 
-use super::{ORIGIN, QUIET, Sending, Stream};
+use super::{ORIGIN, QUIET, REACH, Sending, Stream};
 
 /// Shortest time after which the last byte, if it is a segment of its own, is sent as a keep-alive, in nanoseconds.
 const IDLE: u64 = 1_000_000_000;
@@ -56,6 +56,17 @@ impl Stream {
     #[inline]
     pub(super) fn take_probed(&mut self, start: u64) -> u64 {
         u64::from(std::mem::take(&mut self.probed) > start)
+    }
+
+    /// Returns whether an ACK beyond the data sent is farther ahead than the largest window that its sender has announced
+    /// in `windows`: it acknowledges data never sent (RFC 9293 §3.10.7.4). A second such ACK near it is accepted: then
+    /// the capture has a gap.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_unacceptable(&mut self, offset: u64, windows: &Option<(u64, u64)>) -> bool {
+        let reach = windows.map_or(0, |windows| windows.1).max(REACH);
+        let before = std::mem::replace(&mut self.unacceptable, offset);
+        offset > self.next.saturating_add(reach) && !(before > self.next && before.abs_diff(offset) <= reach)
     }
 
     /// Handles an ACK beyond the data sent: of a probe's byte, or of data missing from the capture.
