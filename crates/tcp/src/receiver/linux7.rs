@@ -2,7 +2,7 @@
 //! ([`super::quickack`]) and SACK compression ([`super::compression`]) make to a receiver with a fixed delay, with
 //! `receive_window = "linux-7"` the window announced ([`super::growth`]).
 
-use ecnlab_base::Time;
+use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Segment;
 
 use super::Receiver;
@@ -174,6 +174,12 @@ impl Receiver {
             }
             _ => true,
         }
+    }
+
+    /// Whether the delayed ACK is due within a quarter of `delay`: then it is sent at once (tcp_send_delayed_ack).
+    #[cold]
+    pub(super) fn is_nearly_due(&self, delay: Dur, config: &Config, now: Time) -> bool {
+        config.delayed_ack.is_linux7() && self.deadline <= now + delay / 4
     }
 
     /// tcp_recvmsg_locked: the application reads `bytes` bytes, which are there, buffer by buffer. Returns whether an ACK is

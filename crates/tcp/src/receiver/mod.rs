@@ -280,6 +280,9 @@ impl Receiver {
         if self.acks_by_count(config) || delay.is_zero() {
             return arrival(AckDue::Now);
         }
+        if self.reader.is_some() && self.is_nearly_due(delay, config, now) {
+            return arrival(AckDue::Now);
+        }
         // A deadline already set changes only to an earlier time.
         self.deadline = self.deadline.min(wheel::due(config.timer_wheel, now, delay));
         arrival(AckDue::Delayed)

@@ -8,8 +8,11 @@ use ecnlab_base::Time;
 use super::Receiver;
 use crate::config::Config;
 
-/// Segments that share one buffer (MAX_SKB_FRAGS).
+/// Pieces of memory that share one buffer (MAX_SKB_FRAGS). A segment is one piece, or two if it begins in one block of its
+/// sender's memory and ends in the next.
 const MERGED: u64 = 17;
+/// Block of memory into which a sender copies data, in bytes (SKB_FRAG_PAGE_ORDER).
+const BLOCK: u64 = 32_768;
 
 /// State of an application that reads late.
 #[derive(Clone, Debug, Default)]
@@ -34,11 +37,11 @@ pub(super) struct Queue {
     pub memory: u64,
 }
 
-/// One buffer, which holds up to [`MERGED`] segments.
+/// One buffer, which holds up to [`MERGED`] pieces.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     end: u64,
-    segments: u64,
+    pieces: u64,
     memory: u64,
 }
 
@@ -48,15 +51,18 @@ impl Queue {
     pub fn add(&mut self, end: u64, full: u64, overhead: u64) {
         while self.end < end {
             let len = (end - self.end).min(full.max(1));
+            // Data starts at offset 1.
+            let block = |offset: u64| (offset - 1) / BLOCK;
+            let pieces = 1 + block(self.end + len - 1) - block(self.end);
             self.end += len;
             self.memory += len;
-            match self.buffers.back_mut().filter(|last| last.segments < MERGED) {
+            match self.buffers.back_mut().filter(|last| last.pieces + pieces <= MERGED) {
                 Some(last) => {
-                    *last = Buffer { end: self.end, segments: last.segments + 1, memory: last.memory + len };
+                    *last = Buffer { end: self.end, pieces: last.pieces + pieces, memory: last.memory + len };
                 }
                 None => {
                     self.memory += overhead;
-                    self.buffers.push_back(Buffer { end: self.end, segments: 1, memory: len + overhead });
+                    self.buffers.push_back(Buffer { end: self.end, pieces, memory: len + overhead });
                 }
             }
         }
