@@ -169,8 +169,8 @@ impl Flight {
             return None;
         }
         let room = (self.una + self.peer_window.current).saturating_sub(self.nxt);
-        if empty && room > 0 {
-            // tcp_write_wakeup: a window of less than a segment is filled.
+        if room > 0 {
+            // A window of less than a segment is filled when the timer fires (Linux: tcp_write_wakeup).
             self.arm(cx.config, cx.now);
             let len = room.min(self.end - self.nxt) as u32;
             return Some(WindowProbe::Data(Chunk { start: self.nxt, len, fin: false, how: How::InOrder }));
