@@ -155,6 +155,8 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "gred.virtual": [{"queue.x.virtual": {"all": {"min_th": "5 packets", "max_th": "60 packets", "max_p": 0.1}}}],
     "link.x.to": [{"link.x.to": "d", "flow.x.to": "d"}],
     "flow.x.from": [{"flow.x.from": "c"}],
+    "flow.x.read_interval": [{"flow.x.read_rate": "2 Mbps", "flow.x.read_interval": "20 ms"}],
+    "flow.x.read_rate": [{"flow.x.read_rate": "2 Mbps"}],
     "capture.x.node": [{"capture.x": {"node": "a"}}],
 }
 """Overrides that set a key which takes more than a value."""

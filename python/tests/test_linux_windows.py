@@ -92,6 +92,22 @@ def test_an_undisturbed_start_announces_the_same_windows(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("changes", "zeros"),
+    [
+        ({"flow.f.read_rate": "2 Mbps"}, 0),
+        ({"flow.f.read_rate": "100 kbps", "flow.f.read_interval": "1500 ms", "tcp.t.receive_buffer": "60 kB"}, 1),
+    ],
+    ids=["2 Mbps", "zero window"],
+)
+def test_a_slow_reader_announces_the_same_windows(tmp_path, changes, zeros):
+    simulated, kernel = both(tmp_path, changes)
+    common = simulated.keys() & kernel.keys()
+    assert len(common) >= 20
+    assert {ack: simulated[ack] for ack in common} == {ack: kernel[ack] for ack in common}
+    assert [sum(window == 0 for window in windows.values()) for windows in (simulated, kernel)] == [zeros, zeros]
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {},
@@ -99,8 +115,9 @@ def test_an_undisturbed_start_announces_the_same_windows(tmp_path):
         LONG_HOLE,
         {"tcp.t.receive_buffer": "300 kB"},
         NO_SACK,
+        {"flow.f.read_rate": "10 Mbps"},
     ],
-    ids=["long", "lossy start", "long hole", "small buffer", "no SACK"],
+    ids=["long", "lossy start", "long hole", "small buffer", "no SACK", "reader of 10 Mbps"],
 )
 def test_windows_differ_by_what_a_tick_decides(tmp_path, changes):
     """Half of the windows are within 10 %: an RTT sample of one tick more moves a measurement by a segment, which later ones keep."""

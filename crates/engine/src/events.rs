@@ -25,6 +25,8 @@ pub enum Class {
     Stop,
     /// A traffic source is polled.
     Wake,
+    /// An application reads.
+    Read,
     /// The warm-up ends.
     Warmup,
     /// Time series are sampled: after all other events at that time.
@@ -60,7 +62,8 @@ impl Event {
             1 => Class::Timer,
             2 => Class::Stop,
             3 => Class::Wake,
-            4 => Class::Warmup,
+            4 => Class::Read,
+            5 => Class::Warmup,
             _ => Class::Sample,
         }
     }

@@ -9,7 +9,7 @@ use ecnlab_wire::{Datagram, Dscp, Ecn, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
 use crate::packet::{Label, Way};
-use crate::plan::FlowPlan;
+use crate::plan::{FlowPlan, Reads};
 
 /// One flow of the run.
 pub struct Flow {
@@ -31,6 +31,7 @@ pub struct Flow {
     group: u32,
     dscp: Dscp,
     tcp: [Arc<Config>; 2],
+    reads: Option<Reads>,
     /// Serial number for the datagrams' pair of ports.
     serial: u32,
     /// The codepoint of its datagrams.
@@ -57,7 +58,7 @@ pub struct Ways {
 pub struct Totals {
     /// TCP counters of the `from` ends and of the `to` ends.
     pub tcp: [Counters; 2],
-    /// Bytes delivered in order to the application at `to`.
+    /// Bytes that the application at `to` has read.
     pub delivered: u64,
     /// Exchanges completed.
     pub exchanges: u64,
@@ -89,6 +90,7 @@ impl Flow {
             group: plan.group as u32,
             dscp: plan.dscp,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
+            reads: plan.reads,
             serial,
             ways,
         }
@@ -103,7 +105,8 @@ impl Flow {
         let [from, to] = &self.tcp;
         let (nodes, first_links) = self.ways.between(ends);
         let (group, dscp) = (self.group, self.dscp);
-        Opening { flow: index, number, group, dscp, tcp: [from, to], nodes, first_links, iss }
+        let reads = self.reads;
+        Opening { flow: index, number, group, dscp, tcp: [from, to], nodes, first_links, iss, reads }
     }
 
     /// Iterates over all paths of its packets: the first link, and the nodes of sender and receiver.
@@ -181,7 +184,7 @@ impl Flow {
         let from = Side::From.index();
         let ended = self.ended.as_deref().map_or((0, 0), |ended| (ended.delivered, ended.tcp[from].bytes_marked));
         self.live.iter().fold(ended, |sum, &connection| {
-            let delivered = hosts.host(host_of(connection, Side::To)).endpoint.received();
+            let delivered = hosts.host(host_of(connection, Side::To)).endpoint.consumed();
             (sum.0 + delivered, sum.1 + hosts.counters(connection)[from].bytes_marked)
         })
     }
@@ -216,7 +219,7 @@ impl Totals {
             *sum = sum.plus(counters);
         }
         let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
-        self.delivered += to.received();
+        self.delivered += to.consumed();
         self.ecn |= from.ecn_negotiated();
         self.connections += 1;
         self.ecn_connections += u64::from(from.ecn_negotiated());

@@ -1,5 +1,6 @@
 //! The connections of a run: pairs of endpoints, their timers, and the byte counts their applications wait for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecnlab_base::Time;
@@ -8,6 +9,7 @@ use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::{Dscp, Seq};
 
 use crate::packet::{Label, Way};
+use crate::plan::Reads;
 
 /// One end of a connection, with the engine's per-packet state.
 pub struct Host {
@@ -15,7 +17,7 @@ pub struct Host {
     pub endpoint: Endpoint,
     /// The time of the pending timer event, [`Time::NEVER`] if there is none.
     pub armed: Time,
-    /// Number of received bytes at which the application is called.
+    /// Number of received bytes at which the application is called, if it reads at once.
     pub expects: u64,
     /// Addressing of its packets.
     pub way: Way,
@@ -40,6 +42,17 @@ pub struct Connection {
     pub live: bool,
 }
 
+/// An application that reads at fixed times.
+#[derive(Clone, Copy, Debug)]
+pub struct AppReader {
+    /// Size of its reads and the time between them.
+    pub reads: Reads,
+    /// Time of the next read.
+    pub next: Time,
+    /// Number of bytes read at which the application has what it waits for.
+    pub expects: u64,
+}
+
 /// Parameters of a new connection.
 pub struct Opening<'a> {
     /// Index of the flow.
@@ -58,6 +71,8 @@ pub struct Opening<'a> {
     pub first_links: [u32; 2],
     /// Initial sequence numbers at `from` and at `to`.
     pub iss: [Seq; 2],
+    /// Reads of the application at `to`, if it does not read at once.
+    pub reads: Option<Reads>,
 }
 
 /// All connections; slots of ended ones are reused.
@@ -68,6 +83,8 @@ pub struct Hosts {
     free: Vec<u32>,
     /// The connection's number in its flow, by serial number.
     numbers: Vec<u32>,
+    /// Applications that read at fixed times, by index of their host.
+    readers: BTreeMap<u32, AppReader>,
 }
 
 impl Hosts {
@@ -84,7 +101,35 @@ impl Hosts {
             live: true,
         };
         let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
-        self.place(connection, pair)
+        let index = self.place(connection, pair);
+        if let Some(reads) = opening.reads {
+            self.read_at_fixed_times(host_of(index, Side::To), reads, now);
+        }
+        index
+    }
+
+    /// Makes the application at the host `index` read at fixed times from `now` on.
+    #[cold]
+    fn read_at_fixed_times(&mut self, index: u32, reads: Reads, now: Time) {
+        let host = self.host_mut(index);
+        host.endpoint.read_on_request();
+        let expects = std::mem::replace(&mut host.expects, u64::MAX);
+        self.readers.insert(index, AppReader { reads, next: now + reads.every, expects });
+    }
+
+    /// The application at the host `index`, if it reads at fixed times.
+    pub fn reader_mut(&mut self, index: u32) -> Option<&mut AppReader> {
+        self.readers.get_mut(&index)
+    }
+
+    /// Sets the number of bytes for which the application at `index` waits. Returns whether it has them.
+    pub fn expect(&mut self, index: u32, bytes: u64) -> bool {
+        let consumed = self.host(index).endpoint.consumed();
+        match self.readers.get_mut(&index) {
+            Some(reader) => reader.expects = bytes,
+            None => self.host_mut(index).expects = bytes,
+        }
+        consumed >= bytes
     }
 
     /// Allocates a serial number, which selects a pair of ports, for the connection `number` of its flow.
@@ -121,6 +166,9 @@ impl Hosts {
     /// Frees the slot of a connection.
     pub fn retire(&mut self, index: u32) {
         self.connections[index as usize].live = false;
+        if !self.readers.is_empty() {
+            self.readers.remove(&host_of(index, Side::To));
+        }
         self.free.push(index);
     }
 

@@ -48,8 +48,8 @@ pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
 pub use paths::Paths;
 pub use plan::{
-    Aggregation, BoxPlan, Bursts, Changes, Egress, Errors, FlowPlan, Ingress, Jitter, LinkPlan, Plan, Setup, Shaper,
-    TunnelPlan,
+    Aggregation, BoxPlan, Bursts, Changes, Egress, Errors, FlowPlan, Ingress, Jitter, LinkPlan, Plan, Reads, Setup,
+    Shaper, TunnelPlan,
 };
 pub use routes::{ARRIVED, Routes};
 pub use table::{Blocks, Column, Table};

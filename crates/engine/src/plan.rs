@@ -293,4 +293,15 @@ pub struct FlowPlan {
     pub start: Time,
     /// Time at which it stops, if any.
     pub stop: Option<Time>,
+    /// Reads of the application at `to`; `None`: it reads at once. Only for bulk transfers.
+    pub reads: Option<Reads>,
+}
+
+/// An application that reads from its connection at fixed times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reads {
+    /// Maximum bytes of a read.
+    pub bytes: u64,
+    /// Time between reads. The first is as long after the connection is opened.
+    pub every: Dur,
 }

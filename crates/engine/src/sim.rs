@@ -159,6 +159,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             Class::Timer => self.on_timer(event.target(), event.time),
             Class::Stop => self.on_stop(event.target(), event.time),
             Class::Wake => self.on_wake(event.target(), event.time),
+            Class::Read => self.on_read(event.target(), event.time),
             Class::Warmup => self.on_warmup(event.time),
             Class::Sample => self.on_sample(event.time),
         }

@@ -31,11 +31,9 @@ impl<P: Probe> Sim<'_, P> {
         self.send(opener, now);
         self.arm_timer(opener);
         let receiver = host_of(connection, exchange.opener.other());
-        let host = self.hosts.host_mut(receiver);
         if !done {
-            host.expects = written;
             // The data sent may have arrived already.
-            let arrived = host.endpoint.received() >= written;
+            let arrived = self.hosts.expect(receiver, written);
             self.on_milestone(receiver, arrived, true, now);
         }
     }

@@ -10,6 +10,7 @@ mod common;
 mod flow_signals;
 mod link;
 mod prague;
+mod reads;
 mod series;
 mod sources;
 mod stop;

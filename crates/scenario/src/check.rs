@@ -3,6 +3,7 @@
 mod boxes;
 mod captures;
 mod changes;
+mod reads;
 mod tunnels;
 mod wire;
 
@@ -198,6 +199,7 @@ fn check_flow(name: &str, flow: &Flow, tables: &Tables, found: &mut Findings<'_>
         }
     }
     check_traffic(flow, &path, found);
+    reads::check(flow, &path, found);
     let start = path.key("start");
     let (latest, end) = (flow.start.max().unwrap_or_default(), tables.head.duration);
     let message = format!("`{start}`, {latest}, is not before the end of the run, {end}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate};
+use ecnlab_engine::Reads;
 use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
@@ -20,6 +21,9 @@ pub const FORMAT: u64 = 1;
 
 /// Name of the queue of a link, and the TCP of a flow, that names none.
 pub(crate) const DEFAULT: &str = "default";
+
+/// Time between reads of an application with a `read_rate`.
+const READ_INTERVAL: Dur = Dur::from_ms(10);
 
 /// Profile of a scenario that names none.
 pub(crate) const DEFAULT_PROFILE: &str = "modern";
@@ -228,12 +232,33 @@ pub(crate) struct Flow {
     /// starts nothing new, and a bulk transfer ends with the data already sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dist<Dur>>,
+    /// Rate at which the application at `to` reads the data of a bulk transfer. Data that it has not read stay in the
+    /// receive buffer and close the window. Default: it reads at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<Rate>,
+    /// Time between reads, each of at most `read_rate` times this; the first is one such time after `start`. Default
+    /// 10 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_interval: Option<Dur>,
 }
 
 impl Flow {
     /// Name of the TCP of the sending end.
     pub fn tcp_from(&self) -> &str {
         self.tcp_from.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+
+    /// Time between reads of the application.
+    pub fn read_interval(&self) -> Dur {
+        self.read_interval.unwrap_or(READ_INTERVAL)
+    }
+
+    /// Reads of the application, if it does not read at once.
+    pub fn reads(&self) -> Option<Reads> {
+        let every = self.read_interval();
+        // Bits per second times picoseconds need 128 bits.
+        let bits = u128::from(self.read_rate?.bps()) * u128::from(every.ps()) / 1_000_000_000_000;
+        Some(Reads { bytes: u64::try_from(bits / 8).unwrap_or(u64::MAX), every })
     }
 
     /// Name of the TCP of the receiving end.

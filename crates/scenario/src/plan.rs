@@ -226,6 +226,7 @@ impl Scenario {
             tcp_to: tables.tcps[flow.tcp_to()].config.clone(),
             start: Time::ZERO + start,
             // Without an upper bound a draw may exceed the range of the clock.
+            reads: flow.reads(),
             stop: flow.stop.as_ref().map(|stop| Time::ZERO.saturating_add(time(stop, "stop"))),
         }
     }

@@ -306,6 +306,21 @@ const CASES: &[Case] = &[
     ),
     (
         "traffic = ",
+        "read_rate = \"1 bps\"\ntraffic = ",
+        &["x.toml:19:13: `flow.bulk.read_rate`: 1 bps for 10 ms is less than a byte; write a higher rate"],
+    ),
+    (
+        "traffic = ",
+        "read_interval = \"10 ms\"\ntraffic = ",
+        &["x.toml:19:1: `flow.bulk.read_interval` needs a `read_rate`; add one, such as \"2 Mbps\", or leave this out"],
+    ),
+    (
+        "traffic = ",
+        "read_rate = \"2 Mbps\"\nread_interval = \"0 s\"\ntraffic = ",
+        &["x.toml:20:17: `flow.bulk.read_interval` is 0 s; write at least 1 us"],
+    ),
+    (
+        "traffic = ",
         "group = \"all\"\ntraffic = ",
         &["x.toml:19:9: `flow.bulk.group` cannot be `all`, the name for all flows together; write another name"],
     ),

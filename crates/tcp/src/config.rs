@@ -158,7 +158,7 @@ pub enum Headers {
     Fixed(Bytes),
 }
 
-/// The window announced. The application reads at once.
+/// The window announced. Data that the application has not read (`read_rate` of a flow) take their part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReceiveWindow {

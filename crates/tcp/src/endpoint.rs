@@ -9,7 +9,7 @@ use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn::{self, Feedback};
-use crate::flight::Cx;
+use crate::flight::{Cx, WindowProbe};
 use crate::receiver::Receiver;
 use crate::registry::EcnKind;
 use crate::sender::Sender;
@@ -124,6 +124,28 @@ impl Endpoint {
         }
     }
 
+    /// Makes the application read only when [`Endpoint::read`] is called; otherwise it reads at once. Called before any
+    /// data has arrived.
+    pub fn read_on_request(&mut self) {
+        self.rx.read_on_request();
+    }
+
+    /// The application reads up to `bytes` bytes. Returns the number of bytes read, which opens the window; a window that
+    /// opens by much is announced.
+    pub fn read(&mut self, bytes: u64, now: Time, out: &mut Out) -> u64 {
+        let (read, due) = self.rx.read(bytes, &self.config);
+        if due && self.is_established() {
+            self.rx.note_time(now);
+            self.send_ack(now, out);
+        }
+        read
+    }
+
+    /// Bytes that the application has read, in total: all that arrived in order, if it reads at once.
+    pub fn consumed(&self) -> u64 {
+        self.rx.delivered() - self.rx.unread()
+    }
+
     /// Closes: a FIN follows all data written.
     pub fn close(&mut self, now: Time, out: &mut Out) {
         if self.tx.flight.closing {
@@ -187,6 +209,7 @@ impl Endpoint {
     pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
         if now >= self.rx.deadline {
             self.rx.delay_is_over(&self.config, &self.tx.flight.timer.rto);
+            self.rx.note_time(now);
             self.send_ack(now, out);
         }
         if now >= self.tx.flight.pacer.deadline {
@@ -208,9 +231,10 @@ impl Endpoint {
         if self.tx.on_timer(&mut cx) {
             // A timer of the scheme has already selected the chunks to send.
         } else if self.tx.flight.max == self.tx.flight.una || self.tx.flight.only_probing() {
-            if let Some(probe) = self.tx.flight.on_idle_timer(&mut cx) {
-                self.emit(probe, now, out);
-                return;
+            match self.tx.on_idle_timer(&mut cx) {
+                Some(WindowProbe::Data(chunk)) => return self.emit(chunk, now, out),
+                Some(WindowProbe::Empty) => return self.send_empty_probe(now, out),
+                None => {}
             }
         } else if self.tx.flight.timer.timeouts >= self.config.max_timeouts {
             // RFC 9293 §3.8.3, R2.
@@ -227,7 +251,7 @@ impl Endpoint {
         self.tx.flight.timer.deadline.min(self.rx.deadline).min(self.tx.flight.pacer.deadline)
     }
 
-    /// Bytes delivered in order to the application, in total. The application reads at once.
+    /// Bytes of the peer's data received in order, in total.
     pub fn received(&self) -> u64 {
         self.rx.delivered()
     }
@@ -247,9 +271,9 @@ impl Endpoint {
         !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Whether all data of the peer has been delivered, its FIN included.
+    /// Whether the application has read all data of the peer, which has closed.
     pub fn peer_closed(&self) -> bool {
-        self.rx.has_fin()
+        self.rx.has_fin() && self.rx.unread() == 0
     }
 
     /// Whether the connection is over: both directions closed and acknowledged, or the connection reset or given up.

@@ -92,7 +92,7 @@ impl Endpoint {
             self.counters.retransmits_recovery += 1;
             return self.answer_syn(segment, now, out);
         }
-        self.counters.duplicate_bytes += u64::from(segment.len);
+        self.counters.duplicate_bytes += if old { segment.len.into() } else { self.rx.received_before(segment) };
         self.rx.refused(segment, &self.config);
         self.send_ack(now, out);
     }

@@ -80,6 +80,15 @@ impl Endpoint {
         self.push(kind, segment, out);
     }
 
+    /// Sends a probe of the peer's closed window without data: its sequence number is old, so that the peer answers.
+    #[cold]
+    pub(crate) fn send_empty_probe(&mut self, now: Time, out: &mut Out) {
+        let seq = self.tx.flight.seq(self.tx.flight.una - 1);
+        let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
+        self.rx.acknowledged();
+        self.push(PacketKind::Probe, segment, out);
+    }
+
     /// Sends an ACK of ACKs, without SACK blocks (RFC 9768 §3.2.2.5.1).
     pub(crate) fn send_ack_of_acks(&mut self, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);

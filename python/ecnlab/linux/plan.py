@@ -19,6 +19,9 @@ from ecnlab.linux.web import overlapping, sessions
 POLL_NS: Final = 20_000_000
 """Between two looks at the length of a queue."""
 
+READ_INTERVAL: Final = "10 ms"
+"""The default of a flow's ``read_interval``."""
+
 KINDS: Final = {"ftp": "bulk", "crr": "exchange", "web": "web"}
 
 
@@ -120,13 +123,21 @@ def _traffic(flows: list[Flow], tcps: dict[str, Tcp], homes: Mapping[tuple[int, 
         sent = next((traffic[key] for key in ("request", "packet", "size") if key in traffic), "0 B")
         response, think = (number(traffic.get(key, "0 B")) for key in ("response", "think"))
         kind = KINDS[traffic["kind"]] + ("-overlapping" if overlapping(traffic) else "")
-        words: list[object] = [i, kind, drawn["start_ps"] // 1000, number(sent), response, think]
+        words: list[object] = [i, kind, drawn["start_ps"] // 1000, number(sent), response, think, *_reads(flow.table)]
         for side in (0, 1):
             words += _end(flow, side, flow.nodes(side)[0], numbers, homes)
         yield _line("flow", *words)
         if "web" in drawn:
             yield from _pools(i, flow, numbers, homes)
             yield from sessions(i, drawn["web"], overlapping=overlapping(traffic))
+
+
+def _reads(table: Mapping[str, Any]) -> tuple[int, int]:
+    """Bytes of a read of the receiving application and nanoseconds between reads; zeros if it reads at once."""
+    if "read_rate" not in table:
+        return 0, 0
+    every = number(table.get("read_interval", READ_INTERVAL))
+    return number(table["read_rate"]) * every // 8_000_000_000, every
 
 
 def _line(*words: object) -> str:

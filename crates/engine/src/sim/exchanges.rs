@@ -7,7 +7,7 @@ use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 
 use super::{BLOCK_ROWS, Sim};
 use crate::events::Class;
-use crate::hosts::{host_of, side_of};
+use crate::hosts::{AppReader, host_of, side_of};
 use crate::packet::Body;
 use crate::packets::Probe;
 use crate::transactions::Transaction;
@@ -30,8 +30,8 @@ impl<P: Probe> Sim<'_, P> {
     fn on_arrived(&mut self, index: u32, now: Time) {
         let connection = index / 2;
         let exchange = self.hosts.connection(connection).exchange;
+        self.hosts.expect(index, u64::MAX);
         let host = self.hosts.host_mut(index);
-        host.expects = u64::MAX;
         if side_of(index) == exchange.opener {
             host.endpoint.close(now, &mut self.out);
             self.complete(connection, now);
@@ -147,5 +147,30 @@ impl<P: Probe> Sim<'_, P> {
         let opener = host_of(connection, exchange.opener);
         self.send(opener, now);
         self.arm_timer(opener);
+        self.arm_read(host_of(connection, Side::To));
+    }
+
+    /// Schedules the next read of the application at `index`, if it reads at fixed times.
+    fn arm_read(&mut self, index: u32) {
+        if let Some(reader) = self.hosts.reader_mut(index) {
+            self.events.push(reader.next, Class::Read, index);
+        }
+    }
+
+    /// The application at `index` reads.
+    #[cold]
+    pub(super) fn on_read(&mut self, index: u32, now: Time) {
+        // A connection in the same place may have ended with a read to come.
+        let Some(reader) = self.hosts.reader_mut(index).filter(|reader| reader.next == now) else { return };
+        reader.next = now + reader.reads.every;
+        let AppReader { reads, expects, .. } = *reader;
+        let endpoint = &mut self.hosts.host_mut(index).endpoint;
+        let read = endpoint.read(reads.bytes, now, &mut self.out);
+        let (arrived, closed) = (endpoint.consumed() >= expects, endpoint.peer_closed());
+        self.arm_read(index);
+        self.send(index, now);
+        if read > 0 {
+            self.on_milestone(index, arrived, closed, now);
+        }
     }
 }

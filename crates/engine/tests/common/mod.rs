@@ -62,6 +62,7 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
         tcp_to: Arc::clone(tcp),
         start: Time::ZERO,
         stop: None,
+        reads: None,
     }
 }
 

@@ -17,6 +17,15 @@ pub(crate) enum How {
     Probe,
 }
 
+/// A probe of a closed window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WindowProbe {
+    /// Data: one byte past the window (RFC 9293 §3.8.6.1), or what fits into it.
+    Data(Chunk),
+    /// No data, with the sequence number before SND.UNA (Linux: tcp_xmit_probe_skb).
+    Empty,
+}
+
 /// A range of the stream to send as one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {

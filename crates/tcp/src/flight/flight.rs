@@ -303,10 +303,15 @@ impl Flight {
         self.arm(config, now);
     }
 
-    /// RFC 5681 §4.1: limits the window to the restart window after more than one RTO without a segment sent.
-    pub fn restart_after_idle(&mut self, config: &Config, now: Time) {
+    /// RFC 5681 §4.1: limits the window to the restart window after more than one RTO without a segment sent. Linux tests
+    /// this when the application writes (tcp_skb_entail), so that data that waited for the peer's window keep the window.
+    pub fn restart_after_idle(&mut self, is_linux: impl FnOnce() -> bool, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
-        if idle && config.idle_restart && now.since(self.last_sent.at) > self.timer.rto.current() {
+        if idle
+            && config.idle_restart
+            && now.since(self.last_sent.at) > self.timer.rto.current()
+            && !(is_linux() && self.waits_for_window())
+        {
             self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
         }
     }

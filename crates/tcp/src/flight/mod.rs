@@ -22,7 +22,7 @@ mod segments;
 mod timer;
 
 pub(crate) use ack_seen::AckSeen;
-pub(crate) use chunk::{Chunk, How};
+pub(crate) use chunk::{Chunk, How, WindowProbe};
 pub(crate) use context::Cx;
 pub(crate) use feedback::Known;
 pub(crate) use flight::{Flight, timestamp};

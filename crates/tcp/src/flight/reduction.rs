@@ -4,7 +4,7 @@
 use ecnlab_base::Time;
 
 use super::recovery::Cause;
-use super::{Chunk, Cx, Flight, How};
+use super::{Chunk, Cx, Flight, How, WindowProbe};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
@@ -154,8 +154,9 @@ impl Flight {
         self.arm(cx.config, cx.now);
     }
 
-    /// Handles the timer with nothing outstanding: ends a hold, or returns a probe of the closed window.
-    pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<Chunk> {
+    /// Handles the timer with nothing outstanding: ends a hold, or returns a probe of the closed window, which is one
+    /// byte, or empty as in Linux.
+    pub fn on_idle_timer(&mut self, empty: bool, cx: &mut Cx) -> Option<WindowProbe> {
         self.timer.deadline = Time::NEVER;
         if std::mem::take(&mut self.timer.held) {
             self.hold_is_over_ns2(cx);
@@ -167,10 +168,35 @@ impl Flight {
         if self.stretch(self.nxt).is_some() {
             return None;
         }
+        let room = (self.una + self.peer_window.current).saturating_sub(self.nxt);
+        if room > 0 {
+            // A window of less than a segment is filled when the timer fires (Linux: tcp_write_wakeup).
+            self.arm(cx.config, cx.now);
+            let len = room.min(self.end - self.nxt) as u32;
+            return Some(WindowProbe::Data(Chunk { start: self.nxt, len, fin: false, how: How::InOrder }));
+        }
         self.timer.rto.back_off(cx.config);
         self.arm(cx.config, cx.now);
         cx.counters.window_probes += 1;
-        Some(Chunk { start: self.nxt, len: 1, fin: false, how: How::Probe })
+        let byte = Chunk { start: self.nxt, len: 1, fin: false, how: How::Probe };
+        Some(if empty { WindowProbe::Empty } else { WindowProbe::Data(byte) })
+    }
+
+    /// Whether the peer's window holds back data, with nothing outstanding.
+    pub fn waits_for_window(&self) -> bool {
+        self.una == self.max && self.end > self.nxt && self.timer.deadline != Time::NEVER
+    }
+
+    /// Restarts the timer of window probes after an ACK with nothing outstanding; a window that admits a segment ends its
+    /// backoff (tcp_ack_probe).
+    pub fn restart_probe_timer(&mut self, cx: &Cx) {
+        if !self.waits_for_window() {
+            return;
+        }
+        if self.stretch(self.nxt).is_some() {
+            self.timer.rto.end_backoff(cx.config);
+        }
+        self.arm(cx.config, cx.now);
     }
 
     /// Whether the only outstanding data is a probe of the peer's closed window.
@@ -248,7 +274,8 @@ mod tests {
     fn a_closed_window_is_probed_and_a_fin_is_no_probe() {
         with_ten(|tx, cx| {
             (tx.una, tx.end) = (10_001, 12_001);
-            assert!(tx.on_idle_timer(cx).is_some_and(|chunk| (chunk.start, chunk.len) == (10_001, 1)));
+            let byte = Chunk { start: 10_001, len: 1, fin: false, how: How::Probe };
+            assert_eq!(tx.on_idle_timer(false, cx), Some(WindowProbe::Data(byte)));
             assert_eq!(cx.counters.window_probes, 1);
             tx.max = 10_002;
             assert!(tx.only_probing());

@@ -1,7 +1,6 @@
 //! Linux 7's receive window: its slow start, the buffer that follows what the application reads, and the window announced
 //! (net/ipv4/tcp_input.c: tcp_init_buffer_space, tcp_grow_window, tcp_rcv_space_adjust; net/ipv4/tcp_output.c:
-//! tcp_select_initial_window, tcp_select_window). The application reads at once, so that only data above a hole takes
-//! memory.
+//! tcp_select_initial_window, tcp_select_window). Data above a hole takes memory, and data that the application has not read.
 
 use ecnlab_base::{Dur, Time};
 
@@ -15,7 +14,7 @@ const FIRST_RATIO: u64 = 128;
 /// Payload of a full segment before any was received, in bytes (TCP_MSS_DEFAULT).
 const DEFAULT_MSS: u64 = 536;
 /// Memory overhead of a received segment in bytes (skb->truesize - skb->len), as between virtual Ethernet devices.
-const OVERHEAD: u64 = 832;
+pub(super) const OVERHEAD: u64 = 832;
 /// Segments above a hole that share one overhead (MAX_SKB_FRAGS).
 const MERGED: u64 = 17;
 /// Minimum payload of a segment in order that opens the window, in bytes (tcp_event_data_recv).
@@ -69,7 +68,7 @@ pub(crate) struct Taken {
     pub len: u32,
     /// Its data is in order.
     pub in_order: bool,
-    /// Memory of the data above holes before it, in bytes.
+    /// Memory of all other data, above holes or not read, in bytes.
     pub held: u64,
 }
 
@@ -190,16 +189,17 @@ impl Growth {
     }
 
     /// tcp_rcv_space_adjust: adjusts the buffer once per RTT to the bytes read. `read` is the offset up to which the
-    /// application has read, `early` the end of the data above holes.
-    pub fn read(&mut self, read: u64, early: u64, now: Time) {
+    /// application has read, `next` the next one expected, `early` the end of the data above holes.
+    pub fn read(&mut self, read: u64, next: u64, early: u64, now: Time) {
         let (since, before) = self.measured;
         if self.rtt.is_zero() || now.since(since) < self.rtt / 8 {
             return;
         }
         self.measured = (now, read);
-        let copied = read.saturating_sub(before);
+        // Data that waits to be read does not count.
+        let copied = read.saturating_sub(before).saturating_sub(next - read);
         if copied > self.space {
-            self.right_size(copied, read, early);
+            self.right_size(copied, next, early);
         }
     }
 
@@ -226,7 +226,7 @@ impl Growth {
         }
     }
 
-    /// __tcp_select_window: the window to announce while data above holes takes `held` bytes of memory and windows are
+    /// __tcp_select_window: the window to announce while data held takes `held` bytes of memory and windows are
     /// multiples of 2^`shift`; `last` is the window announced before. The second value is true if more than half of
     /// the buffer is in use.
     pub fn select(&self, held: u64, shift: u8, last: u64) -> (u64, bool) {
@@ -253,6 +253,16 @@ impl Growth {
             last
         };
         (window, scarce)
+    }
+
+    /// Payload of the largest segment so far, in bytes.
+    pub fn full(&self) -> u64 {
+        self.full
+    }
+
+    /// Upper limit of the window in bytes.
+    pub fn clamp(&self) -> u64 {
+        self.clamp
     }
 
     /// Memory of data above holes in bytes: `ranges` of the stream.
@@ -405,15 +415,15 @@ mod tests {
         let mut growth = growth(1 << 25);
         growth.sample(echo(1, 10), 1_448);
         windows(&mut growth, 8);
-        growth.read(1_449, 0, at(100));
+        growth.read(1_449, 1_449, 0, at(100));
         // 20 segments in 10 ms, 10 before: 57920 + 2 * 57920 * 14480 / 14480 = 173760 B, in 173760 * 256 / 162 = 274583 B.
-        growth.read(1_449 + 28_960, 0, at(109));
+        growth.read(1_449 + 28_960, 1_449 + 28_960, 0, at(109));
         assert_eq!(growth.buffer, FIRST_BUFFER, "an RTT is not over");
-        growth.read(1_449 + 28_960, 0, at(110));
+        growth.read(1_449 + 28_960, 1_449 + 28_960, 0, at(110));
         assert_eq!((growth.buffer, growth.clamp, growth.space), (274_583, 173_759, 28_960));
         assert!(takes(&mut growth, 1_448));
         // No more than before: nothing changes.
-        growth.read(1_449 + 57_920, 0, at(120));
+        growth.read(1_449 + 57_920, 1_449 + 57_920, 0, at(120));
         assert_eq!((growth.buffer, growth.space), (274_583, 28_960));
     }
 
@@ -432,9 +442,9 @@ mod tests {
         let mut growth = growth(1 << 25);
         growth.sample(Some(Echo { value: 1, age: Dur::from_us(500) }), 1_448);
         windows(&mut growth, 8);
-        growth.read(1, 0, at(100));
+        growth.read(1, 1, 0, at(100));
         // 100000 B: 200000 + 200000 * 500 / 1000 = 300000 B, in 300000 * 256 / 162 = 474074 B.
-        growth.read(100_001, 0, at(101));
+        growth.read(100_001, 100_001, 0, at(101));
         assert_eq!(growth.buffer, 474_074);
     }
 
@@ -443,9 +453,9 @@ mod tests {
         let mut growth = growth(1 << 25);
         growth.sample(Some(Echo { value: 1, age: LOW_RTT }), 1_448);
         windows(&mut growth, 8);
-        growth.read(1, 0, at(100));
+        growth.read(1, 1, 0, at(100));
         // As in the test with 10 ms: 173760 * 256 / 162.
-        growth.read(28_961, 0, at(101));
+        growth.read(28_961, 28_961, 0, at(101));
         assert_eq!(growth.buffer, 274_583);
     }
 
@@ -453,7 +463,7 @@ mod tests {
     fn without_a_round_trip_nothing_is_measured() {
         let mut growth = growth(1 << 25);
         windows(&mut growth, 8);
-        growth.read(28_961, 0, at(100));
+        growth.read(28_961, 28_961, 0, at(100));
         assert_eq!((growth.measured, growth.space, growth.buffer), ((Time::ZERO, 1), 14_480, FIRST_BUFFER));
     }
 

@@ -2,12 +2,12 @@
 //! ([`super::quickack`]) and SACK compression ([`super::compression`]) make to a receiver with a fixed delay, with
 //! `receive_window = "linux-7"` the window announced ([`super::growth`]).
 
-use ecnlab_base::Time;
+use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Segment;
 
 use super::Receiver;
 use super::announced::Linux7Window;
-use super::growth::{Echo, Taken};
+use super::growth::{Echo, OVERHEAD, Taken};
 use super::quickack::Brought;
 use crate::config::{Config, DelayedAck, ReceiveWindow};
 use crate::rto::Rto;
@@ -63,7 +63,9 @@ impl Receiver {
         *announced = if syn {
             growth.first_window()
         } else {
-            let (window, scarce) = growth.select(growth.memory(self.held.as_slice()), self.shift, *announced);
+            let unread = self.reader.as_ref().map_or(0, |reader| reader.queue.memory);
+            let held = unread + growth.memory(self.held.as_slice());
+            let (window, scarce) = growth.select(held, self.shift, *announced);
             let current = edge.saturating_sub(self.next);
             let window = if window < current { current.next_multiple_of(1 << self.shift) } else { window };
             self.quick_ack.on_window(window, scarce);
@@ -84,13 +86,16 @@ impl Receiver {
         }
     }
 
-    /// Called after the application has read all data in order.
+    /// Called after a segment has brought data in order: an application that reads at once has read it.
     #[cold]
     pub fn note_read(&mut self, now: Time) {
+        if self.reader.is_some() {
+            return self.note_time(now);
+        }
         let early = self.early();
         if let Some(grown) = &mut self.grown {
             grown.at = None;
-            grown.growth.read(self.next, early, now);
+            grown.growth.read(self.next, self.next, early, now);
         }
     }
 
@@ -113,12 +118,20 @@ impl Receiver {
 
     #[inline(never)]
     fn grow(&mut self, segment: &Segment, brought: Brought, held: u64, now: Time) -> bool {
-        let (next, early, sack) = (self.next, self.early(), self.compression.sack);
+        let (next, early, sack, data_end) = (self.next, self.early(), self.compression.sack, self.data_end());
         let end = (self.offset(segment.seq) + i64::from(segment.len)).clamp(0, next as i64) as u64;
         let Some(Linux7Window { growth, announced, at, .. }) = self.grown.as_deref_mut() else { return false };
         let in_order = brought == Brought::InOrder;
         *at = None;
         growth.measure(segment.len);
+        let mut held = held;
+        if let Some(reader) = &mut self.reader {
+            let full = growth.full();
+            reader.queue.add(end.min(data_end), full, OVERHEAD);
+            let own = if in_order { u64::from(segment.len) + OVERHEAD } else { 0 };
+            held += reader.queue.memory.saturating_sub(own);
+            reader.queue.add(data_end, full, OVERHEAD);
+        }
         if in_order {
             growth.time_window(end, *announced, now);
         }
@@ -127,6 +140,78 @@ impl Receiver {
             growth.hold(next, early);
         }
         opened
+    }
+
+    /// __tcp_select_window with the data that is held.
+    fn select_linux7(&self) -> (u64, bool) {
+        let (Some(grown), Some(reader)) = (&self.grown, &self.reader) else { return (self.buffer, false) };
+        let held = reader.queue.memory + grown.growth.memory(self.held.as_slice());
+        grown.growth.select(held, self.shift, grown.announced)
+    }
+
+    /// Whether more than a full segment waits for its ACK.
+    fn owes_ack(&self) -> bool {
+        let full = self.grown.as_ref().map_or(self.mss, |grown| grown.growth.full());
+        self.next - self.last_ack_sent > full
+    }
+
+    /// Computes the window for data in order that the application has not read (__tcp_ack_snd_check): with more than
+    /// half of the buffer in use there are no quick ACKs.
+    #[cold]
+    pub(super) fn check_unread(&mut self) {
+        if self.grown.is_some() && self.owes_ack() && self.select_linux7().1 {
+            self.quick_ack.note_scarce();
+        }
+    }
+
+    /// Whether data that the application has not read is acknowledged at once: more than a segment waits, and the window is
+    /// not less than the one announced (__tcp_ack_snd_check). Otherwise the read sends the ACK.
+    #[cold]
+    pub(super) fn acks_unread(&self, config: &Config) -> bool {
+        match &self.grown {
+            Some(grown) if config.delayed_ack.is_linux7() => {
+                self.owes_ack() && self.select_linux7().0 >= grown.announced
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the delayed ACK is due within a quarter of `delay`: then it is sent at once (tcp_send_delayed_ack).
+    #[cold]
+    pub(super) fn is_nearly_due(&self, delay: Dur, config: &Config, now: Time) -> bool {
+        config.delayed_ack.is_linux7() && self.deadline <= now + delay / 4
+    }
+
+    /// tcp_recvmsg_locked: the application reads `bytes` bytes, which are there, buffer by buffer. Returns whether an ACK is
+    /// due (__tcp_cleanup_rbuf).
+    pub(super) fn read_linux7(&mut self, bytes: u64) -> bool {
+        let (next, early) = (self.next, self.early());
+        let (Some(reader), Some(grown)) = (&mut self.reader, &mut self.grown) else { return false };
+        let stop = reader.read + bytes;
+        while reader.read < stop {
+            let end = reader.queue.first_end().unwrap_or(stop);
+            reader.read = stop.min(end);
+            grown.growth.read(reader.read, next.max(reader.read), early, reader.stamp);
+            if reader.read == end {
+                reader.queue.free_first();
+            }
+        }
+        grown.at = None;
+        let emptied = reader.queue.memory == 0 && self.held.is_empty();
+        let (now, clamp) = (grown.edge.saturating_sub(next), grown.growth.clamp());
+        let pushed = emptied && self.quick_ack.is_acknowledged_by_late_read();
+        if next > self.last_ack_sent && (self.owes_ack() || pushed) {
+            return true;
+        }
+        if 2 * now > clamp {
+            return false;
+        }
+        // The window opens by much: at least to twice its size.
+        let (window, scarce) = self.select_linux7();
+        if scarce {
+            self.quick_ack.end_quick_acks();
+        }
+        window > 0 && window >= 2 * now
     }
 
     /// Processes a segment for which RFC 5681 §4.2 requires an immediate ACK; `opened` states whether it opened the

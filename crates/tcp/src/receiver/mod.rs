@@ -6,6 +6,7 @@ mod growth;
 mod linux20;
 mod linux7;
 mod quickack;
+mod reader;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
@@ -20,6 +21,7 @@ use compression::{BLOCKS_EXPECTED, Compression};
 pub(crate) use growth::Echo;
 use linux20::Spacing;
 use quickack::{Brought, QuickAck};
+use reader::Reader;
 
 /// When to send the ACK for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub(crate) struct Receiver {
     /// Both endpoints use window scaling.
     pub shift_agreed: bool,
     buffer: u64,
+    /// Payload of a segment that this endpoint asks for, in bytes.
+    mss: u64,
     held: Ranges,
     /// Range received again since the last ACK, for D-SACK.
     duplicate: Option<(u64, u64)>,
@@ -67,13 +71,18 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     spacing: Spacing,
     quick_ack: QuickAck,
-    /// The window announced, if it follows Linux 7; otherwise the whole buffer always is.
+    /// The window announced follows Linux 7 or a reader; otherwise the whole buffer always is.
+    tracked: bool,
+    /// The window announced, if it follows Linux 7.
     grown: Option<Box<Linux7Window>>,
+    /// An application that reads late; `None` if it reads at once.
+    reader: Option<Box<Reader>>,
     compression: Compression,
 }
 
 impl Receiver {
     pub fn new(config: &Config) -> Receiver {
+        let grown = Linux7Window::new(config);
         Receiver {
             next: 0,
             deadline: Time::NEVER,
@@ -84,12 +93,15 @@ impl Receiver {
             shift: 0,
             shift_agreed: false,
             buffer: config.receive_buffer.0,
+            mss: config.mss.0,
             held: Ranges::default(),
             duplicate: None,
             fin: None,
             spacing: Spacing::default(),
             quick_ack: QuickAck::new(config),
-            grown: Linux7Window::new(config),
+            tracked: grown.is_some(),
+            grown,
+            reader: None,
             compression: Compression::default(),
         }
     }
@@ -110,13 +122,18 @@ impl Receiver {
         self.irs + self.next as u32
     }
 
-    /// The window field to send. The application reads at once, so that the whole buffer is always free.
+    /// The window field to send. While the application reads at once, the whole buffer is free.
     #[inline]
     pub fn window(&mut self, syn: bool) -> u16 {
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         let shift = if syn { 0 } else { self.shift };
-        let window = if self.grown.is_some() { self.window_linux7(syn) } else { self.buffer };
+        let window = if self.tracked { self.tracked_window(syn, shift) } else { self.buffer };
         (window >> shift).min(65_535) as u16
+    }
+
+    /// The window of a receiver that does not always announce the whole buffer, in bytes.
+    fn tracked_window(&mut self, syn: bool, shift: u8) -> u64 {
+        if self.grown.is_some() { self.window_linux7(syn) } else { self.window_of_reader(syn, shift) }
     }
 
     /// The shift needed to announce the whole buffer (RFC 7323 §2.3).
@@ -130,10 +147,14 @@ impl Receiver {
     /// Right edge of the window: the first offset that is not accepted.
     #[inline]
     fn edge(&self) -> u64 {
-        self.grown.as_ref().map_or(self.next + self.buffer, |grown| grown.edge.max(self.next))
+        if self.tracked { self.tracked_edge() } else { self.next + self.buffer }
     }
 
-    /// Bytes of the peer's data delivered in order to the application.
+    fn tracked_edge(&self) -> u64 {
+        self.grown.as_ref().map_or_else(|| self.edge_of_reader(), |grown| grown.edge.max(self.next))
+    }
+
+    /// Bytes of the peer's data received in order.
     pub fn delivered(&self) -> u64 {
         let fin = u64::from(self.has_fin());
         self.next.saturating_sub(1 + fin)
@@ -256,12 +277,21 @@ impl Receiver {
         self.unacked += 1;
         let opened = self.opens_linux7(segment, Brought::InOrder, 0, now);
         let delay = self.delay(segment, opened, config, rto, now);
-        if self.unacked >= config.ack_every || delay.is_zero() {
+        if self.acks_by_count(config) || delay.is_zero() {
+            return arrival(AckDue::Now);
+        }
+        if self.reader.is_some() && self.is_nearly_due(delay, config, now) {
             return arrival(AckDue::Now);
         }
         // A deadline already set changes only to an earlier time.
         self.deadline = self.deadline.min(wheel::due(config.timer_wheel, now, delay));
         arrival(AckDue::Delayed)
+    }
+
+    /// Whether the segments that wait for an ACK are enough for one.
+    #[inline(always)]
+    fn acks_by_count(&self, config: &Config) -> bool {
+        self.unacked >= config.ack_every && (self.reader.is_none() || self.acks_unread(config))
     }
 
     /// RFC 2883 §4: records the first contiguous range of `segment` that was received before.
@@ -303,12 +333,23 @@ impl Receiver {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
             DelayedAck::Fixed => longest,
-            DelayedAck::Linux7 => self.quick_ack.on_data(segment, Brought::InOrder, opened, config, rto, now),
+            DelayedAck::Linux7 => {
+                if self.reader.is_some() {
+                    self.check_unread();
+                }
+                self.quick_ack.on_data(segment, Brought::InOrder, opened, config, rto, now)
+            }
             DelayedAck::Linux20 => self.spacing.on_data(config, rto, now).min(longest),
         }
     }
 
-    /// Processes a segment outside the window: all of it was received before.
+    /// Payload bytes of `segment` that were received in order before.
+    pub fn received_before(&self, segment: &Segment) -> u64 {
+        let start = self.offset(segment.seq);
+        (self.next as i64 - start).clamp(0, segment.len.into()) as u64
+    }
+
+    /// Processes a segment outside the window.
     pub fn refused(&mut self, segment: &Segment, config: &Config) {
         self.note_duplicate(segment, config);
         self.duplicate_linux7(segment, config);

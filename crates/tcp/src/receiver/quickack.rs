@@ -53,6 +53,10 @@ pub(crate) struct QuickAck {
     interactive: bool,
     /// The window announced, in bytes (rcv_wnd).
     window: u64,
+    /// The application reads late: the read, not the segment, decides about the ACK of a segment with PSH.
+    reads_late: bool,
+    /// More than half of the buffer is in use after the segment just received.
+    scarce: bool,
 }
 
 impl QuickAck {
@@ -70,6 +74,8 @@ impl QuickAck {
             pushed: false,
             interactive: false,
             window: config.receive_buffer.0,
+            reads_late: false,
+            scarce: false,
         }
     }
 
@@ -87,6 +93,24 @@ impl QuickAck {
     ) -> Dur {
         let read = self.note(segment, what, config, rto, now);
         self.left |= u64::from(opened);
+        if self.reads_late {
+            return self.on_unread(config, rto);
+        }
+        self.due(read, config, rto)
+    }
+
+    /// The delay of an ACK of data that the application has not read.
+    #[cold]
+    fn on_unread(&mut self, config: &Config, rto: &Rto) -> Dur {
+        if std::mem::take(&mut self.scarce) {
+            self.left = 0;
+        }
+        self.due(false, config, rto)
+    }
+
+    /// The delay of an ACK; `read` states whether the application's read sends it.
+    #[inline(always)]
+    fn due(&mut self, read: bool, config: &Config, rto: &Rto) -> Dur {
         if self.left > 0 && !self.interactive {
             // tcp_dec_quickack_mode: the last quick ACK resets the delay to its minimum.
             self.left -= 1;
@@ -94,6 +118,26 @@ impl QuickAck {
             return Dur::ZERO;
         }
         if self.now || read { Dur::ZERO } else { self.delay(config, rto) }
+    }
+
+    /// Sets whether the application reads late.
+    pub fn read_late(&mut self, late: bool) {
+        self.reads_late = late;
+    }
+
+    /// Called when the window is computed for a segment just received, with more than half of the buffer in use.
+    pub fn note_scarce(&mut self) {
+        self.scarce = true;
+    }
+
+    /// Called when the window is computed for a read, with more than half of the buffer in use.
+    pub fn end_quick_acks(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether a read that empties the buffer sends the ACK (__tcp_cleanup_rbuf).
+    pub fn is_acknowledged_by_late_read(&self) -> bool {
+        self.pushed && !self.interactive
     }
 
     /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window.

@@ -53,6 +53,10 @@ macro_rules! recovery_hooks {
             fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
                 false
             }
+            /// Whether probes of a closed window have no data.
+            fn probes_without_data(&self) -> bool {
+                false
+            }
             /// Called on a retransmission timeout with data outstanding.
             fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
                 tx.on_timeout(cx);
@@ -179,7 +183,8 @@ fn by_the_book<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSe
 
 /// RFC 5681 §2 (a): an ACK is a duplicate only with data outstanding.
 fn on_duplicate<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx) {
-    let outstanding = tx.max > tx.una;
+    // The ACK that refuses the byte of a window probe is no duplicate.
+    let outstanding = tx.max > tx.una && !tx.only_probing();
     if outstanding || cx.config.ecn_response.counts_duplicates_of_nothing() {
         cx.counters.dupacks_received += 1;
         tx.recovery.dupacks += 1;

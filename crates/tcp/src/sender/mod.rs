@@ -9,7 +9,7 @@ use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
 
 use crate::config::Config;
 use crate::ecn::{Feedback, QuenchSeen};
-use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
+use crate::flight::{AckSeen, Chunk, Cx, Flight, How, WindowProbe};
 use crate::registry::RecoveryKind;
 pub(crate) use scheme::InUse;
 use send_buffer::SendBuffer;
@@ -101,7 +101,8 @@ impl Sender {
 
     /// Called before a burst: restart after idle time, and the scheme's estimates.
     pub fn begin_burst(&mut self, config: &Config, now: Time) {
-        self.flight.restart_after_idle(config, now);
+        let scheme = &self.scheme;
+        self.flight.restart_after_idle(|| scheme.probes_without_data(), config, now);
         if let Some(buffer) = &mut self.send_buffer {
             buffer.fill(&self.flight);
         }
@@ -189,6 +190,11 @@ impl Sender {
     /// Called when the timer fires. Returns whether it was a timer of the scheme, and not a retransmission timeout.
     pub fn on_timer(&mut self, cx: &mut Cx) -> bool {
         self.scheme.on_timer(&mut self.flight, cx)
+    }
+
+    /// Called when the timer fires with nothing outstanding. Returns the probe of a closed window, if one is due.
+    pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<WindowProbe> {
+        self.flight.on_idle_timer(self.scheme.probes_without_data(), cx)
     }
 
     /// Called on a retransmission timeout with data outstanding.

@@ -49,14 +49,23 @@ pub enum Action {
     Connect,
     Listen,
     Write(u64),
+    /// The application reads only on request.
+    ReadLater,
+    Read(u64),
     Close,
     Withdraw,
     Abort,
     Arrive(Described),
-    Quench { cause: QuenchCause, seq: u32 },
+    Quench {
+        cause: QuenchCause,
+        seq: u32,
+    },
     Expect(Described),
     Nothing,
-    Check { name: String, value: String },
+    Check {
+        name: String,
+        value: String,
+    },
 }
 
 /// A line of a file, kept for messages.

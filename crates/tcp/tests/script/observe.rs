@@ -16,6 +16,7 @@ pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
         "cwnd" => sample.cwnd,
         "ssthresh" => sample.ssthresh,
         "received" => endpoint.received(),
+        "consumed" => endpoint.consumed(),
         "acked" => endpoint.acked(),
         "timeouts" => counters.timeouts,
         "fast_recoveries" => counters.fast_recoveries,

@@ -190,8 +190,12 @@ impl<'a> Reader<'a> {
             "nothing" => alone(Action::Nothing),
             "write" if rest == "endless" => Ok(vec![Action::Write(u64::MAX)]),
             "write" => Ok(vec![Action::Write(rest.parse().map_err(|_| format!("`{rest}` is no number of bytes"))?)]),
+            "read" if rest == "later" => Ok(vec![Action::ReadLater]),
+            "read" => Ok(vec![Action::Read(rest.parse().map_err(|_| format!("`{rest}` is no number of bytes"))?)]),
             "check" => checks(rest),
-            _ => Err(format!("`{verb}` is no command (< > connect listen write close withdraw abort nothing check)")),
+            _ => Err(format!(
+                "`{verb}` is no command (< > connect listen write read close withdraw abort nothing check)"
+            )),
         }
     }
 

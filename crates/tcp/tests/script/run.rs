@@ -81,6 +81,10 @@ impl Player {
                 self.open(place)?.on_quench(&Quench::new(*cause, ISS + *seq, QUENCH_LEN), now);
             }
             Action::Write(bytes) => self.open(place)?.write(*bytes, now, &mut out),
+            Action::ReadLater => self.open(place)?.read_on_request(),
+            Action::Read(bytes) => {
+                self.open(place)?.read(*bytes, now, &mut out);
+            }
             Action::Close => self.open(place)?.close(now, &mut out),
             Action::Withdraw => {
                 self.open(place)?.withdraw(now, &mut out);

@@ -132,6 +132,7 @@ def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
     traffic = flow["traffic"]
     covered(traffic["kind"] == "ftp", f"flow {name} sends {traffic['kind']}", 'models cover traffic = "ftp"')
     covered("stop" not in flow, f"flow {name} stops at {flow.get('stop')}", "leave out its stop")
+    covered("read_rate" not in flow, f"flow {name} reads at {flow.get('read_rate')}", "leave out its read_rate")
     covered("size" not in traffic, f"flow {name} ends after {traffic.get('size')}", "leave out its size")
     known = [law for law, feedback in laws.feedbacks().items() if feedback.halves_on_mark]
     sender, receiver = spec["tcp"][flow["tcp_from"]], spec["tcp"][flow["tcp_to"]]

@@ -38,7 +38,7 @@ struct sums {
 static struct flow_state {
     struct end *ends;
     struct sums ended[2];
-    uint64_t wake, finished, exchanges;
+    uint64_t wake, next_read, finished, exchanges;
 } flows[MOST_FLOWS];
 
 static FILE *flow_rows, *series_rows, *transaction_rows;
@@ -120,6 +120,7 @@ void open_listeners(void)
             for (int j = 0; j < p->n_pool[side]; j++)
                 open_listener(i, side, &p->pool[side][j]);
         flows[i].wake = p->kind == WEB ? UINT64_MAX : p->start;
+        flows[i].next_read = p->read_bytes ? p->start + p->read_every : UINT64_MAX;
         flows[i].finished = ENDLESS;
     }
     flow_rows = output("flows.csv");
@@ -295,13 +296,15 @@ static void end_transfer(struct end *end, bool well)
     transferred(object, request, whole);
 }
 
-/* Reads all there is; false if the end is gone or has done its part. */
+/* Reads all there is, or what a read at fixed times may; false if the end is gone or has done its part. */
 static bool receive(struct end *end)
 {
     /* MSG_TRUNC: TCP throws the data away without copying it. A short count says that nothing is left but, maybe, the
      * end, for which only web traffic waits. */
+    uint64_t bytes = plan.flows[end->flow].read_bytes;
+    size_t most = bytes && bytes < 1 << 30 ? (size_t)bytes : 1 << 30;
     ssize_t n;
-    while ((n = recv(end->fd, NULL, 1 << 30, MSG_TRUNC)) > 0) {
+    while ((n = recv(end->fd, NULL, most, MSG_TRUNC)) > 0) {
         end->received += (uint64_t)n;
         if (plan.flows[end->flow].kind != WEB)
             break;
@@ -323,6 +326,23 @@ static bool receive(struct end *end)
     return false;
 }
 
+/* Whether this end reads at fixed times only. */
+static bool reads_late(const struct end *end)
+{
+    return plan.flows[end->flow].read_bytes && end->side == 1;
+}
+
+/* The receivers of a flow read; the times between reads count from the start of the flow. */
+static void read_at_fixed_times(int flow)
+{
+    flows[flow].next_read += plan.flows[flow].read_every;
+    for (struct end *e = flows[flow].ends, *next; e; e = next) {
+        next = e->next;
+        if (!e->listens && reads_late(e))
+            receive(e);
+    }
+}
+
 static void connected(struct end *end)
 {
     struct tcpinfo info;
@@ -338,7 +358,7 @@ void serve(struct end *end, uint32_t events)
         return accept_all(end);
     if (!end->connected && events & EPOLLOUT && !(events & EPOLLERR))
         connected(end);
-    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP) && !receive(end))
+    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP) && !reads_late(end) && !receive(end))
         return;
     if (end->connected && end->to_send)
         send_all(end);
@@ -347,9 +367,11 @@ void serve(struct end *end, uint32_t events)
 uint64_t next_wake(void)
 {
     uint64_t first = next_request();
-    for (int i = 0; i < plan.n_flows; i++)
-        if (flows[i].wake < first)
-            first = flows[i].wake;
+    for (int i = 0; i < plan.n_flows; i++) {
+        uint64_t due = flows[i].wake < flows[i].next_read ? flows[i].wake : flows[i].next_read;
+        if (due < first)
+            first = due;
+    }
     return first;
 }
 
@@ -362,6 +384,9 @@ void wake_flows(void)
             flows[i].wake = UINT64_MAX;
             start_flow(i);
         }
+    for (int i = 0; i < plan.n_flows; i++)
+        if (flows[i].next_read <= t)
+            read_at_fixed_times(i);
 }
 
 static struct sums total(int flow, int side)

@@ -70,6 +70,8 @@ struct flow_plan {
     uint64_t size;    /* BULK: bytes, 0 without end. EXCHANGE, WEB: bytes of the request */
     uint64_t response;
     uint64_t think;   /* ns */
+    uint64_t read_bytes; /* BULK: most bytes of a read; 0: the receiver reads at once */
+    uint64_t read_every; /* ns between reads */
     bool page_waits;  /* WEB: for the last object of the one before */
     struct flow_end *pool[2]; /* WEB: servers, clients */
     int n_pool[2];

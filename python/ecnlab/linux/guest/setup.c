@@ -188,7 +188,7 @@ static void read_end(struct flow_end *end, char **word)
     end->tcp = atoi(word[2]);
 }
 
-/* flow NAME bulk|exchange|web|web-overlapping START SIZE RESPONSE THINK FROM ADDRESS TCP TO ADDRESS TCP */
+/* flow NAME bulk|exchange|web|web-overlapping START SIZE RESPONSE THINK READ EVERY FROM ADDRESS TCP TO ADDRESS TCP */
 static void add_flow(char **word)
 {
     if (plan.n_flows == MOST_FLOWS)
@@ -201,8 +201,10 @@ static void add_flow(char **word)
     flow->size = strtoull(word[4], NULL, 10);
     flow->response = strtoull(word[5], NULL, 10);
     flow->think = strtoull(word[6], NULL, 10);
-    read_end(&flow->ends[0], word + 7);
-    read_end(&flow->ends[1], word + 10);
+    flow->read_bytes = strtoull(word[7], NULL, 10);
+    flow->read_every = strtoull(word[8], NULL, 10);
+    read_end(&flow->ends[0], word + 9);
+    read_end(&flow->ends[1], word + 12);
 }
 
 static int find_flow(const char *number)
@@ -250,7 +252,7 @@ static void obey(char **word, int n)
     const struct {
         const char *name;
         int words;
-    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 5}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
+    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 5}, {"queue", 6}, {"flow", 15}, {"set", 4}, {"exec", 3}, {"wait", 1},
                  {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}, {"replay", 2},
                  {"attach", 3}, {"line", 8}, {"change", 6}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -89,6 +89,7 @@ impl<D: LossDetection> Scheme for Linux<D> {
         let WithAck { detection, delivery } = &mut *self.0;
         detection.note_arrival(tx, delivery, cx);
         if delivery.idle {
+            tx.restart_probe_timer(cx);
             return 0;
         }
         let sacked = D::HEEDS_SACK && delivery.sacked;
@@ -150,6 +151,10 @@ impl<D: LossDetection> Scheme for Linux<D> {
 
     fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
         self.0.detection.on_timer(tx, cx)
+    }
+
+    fn probes_without_data(&self) -> bool {
+        true
     }
 
     fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
