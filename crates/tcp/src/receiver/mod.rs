@@ -7,6 +7,7 @@ mod linux20;
 mod linux7;
 mod quickack;
 mod reader;
+mod reading;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
