@@ -217,10 +217,10 @@ mod tests {
         /// Compares with a sorted list; steps from zero to beyond the wheel's range, pushes between pops.
         #[test]
         fn events_leave_in_order(
-            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..6, 0_u8..3), 1..400),
+            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..7, 0_u8..3), 1..400),
         ) {
-            const CLASSES: [Class; 6] =
-                [Class::Link, Class::Timer, Class::Stop, Class::Wake, Class::Warmup, Class::Sample];
+            const CLASSES: [Class; 7] =
+                [Class::Link, Class::Timer, Class::Stop, Class::Wake, Class::Read, Class::Warmup, Class::Sample];
             let mut q = EventQueue::default();
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
             let mut now = 0;
