@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ecn_paths import Route, false_verdicts, paths
@@ -151,3 +152,45 @@ def test_ect1_chooses_the_rules_of_l4s(tmp_path):
     found = ecnlab.trace(transfer("server", ecn=ECT1).save(tmp_path / "x.pcap"))
     assert (found.standard, found.standard_reason) == ("rfc9331", "60 packets have ECT(1)")
     assert set(found.violations["rule"]) == {"ect1-without-accecn"}
+
+
+LAWS = """\
+format = 1
+duration = "4 s"
+profile = "linux-7"
+[link.pipe]
+from = "server"
+to = "client"
+rate = "20 Mbps"
+delay = "10 ms"
+queue = "q"
+[queue.q]
+discipline = "fq_codel"
+ecn = true
+[tcp.deaf]
+congestion = "bbr"
+ecn = "ECN"
+[flow.deaf]
+from = "server"
+to = "client"
+traffic = "ftp"
+tcp = "deaf"
+"""
+
+
+@pytest.mark.parametrize(
+    ("ecn", "says"),
+    [
+        (
+            "rfc3168",
+            r"ECN PROBLEM: deaf: BBR ignores marks: [\d,]+ packets \(\d+ % of the data packets\) were received",
+        ),
+        ("off", r"ECN WARNING: no flow uses ECN: nothing was marked by the queues that can mark, q"),
+    ],
+)
+def test_a_run_says_that_marks_were_ignored_or_never_set(ecn, says, tmp_path, cli):
+    (tmp_path / "s.toml").write_text(LAWS.replace("ECN", ecn))
+    done = cli("run", "s.toml", "--out", "run")
+    assert re.search(says, " ".join(done.stdout.split())), done.stdout
+    assert cli("report", "run", "-o", "page.html").returncode == 0
+    assert ("BBR ignores marks" if ecn != "off" else "no flow uses ECN") in (tmp_path / "page.html").read_text()

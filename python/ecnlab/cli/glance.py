@@ -12,7 +12,7 @@ from ecnlab.engines.protocol import MODEL
 from ecnlab.folder import completion, congestion
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.ecn_fallback import refused, said, shown
-from ecnlab.folder.ecn_verdict import of_run
+from ecnlab.folder.ecn_verdict import WORDS, of_run
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
@@ -72,8 +72,7 @@ def show_run(result: Run, rows: int) -> None:
         for sentence in refused(result.table("flows"), manifest["spec"]):
             console.say_filled(sentence)
     for verdict in of_run(result):
-        word = "ECN works:" if verdict.colour == "green" else "ECN PROBLEM:"
-        console.say_coloured(word, f"{verdict.group}: {verdict.says.removeprefix('works: ')}", verdict.colour)
+        console.say_coloured(f"{WORDS[verdict.colour]}:", verdict.sentence, verdict.colour)
     _show_substituted(manifest)
     if found := manifest.get("evidence"):
         console.say_filled("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+from ecnlab import laws
 from ecnlab.base.lazy_imports import pl
 from ecnlab.engines.protocol import PACKETS
 
@@ -18,18 +19,28 @@ ENOUGH: Final = 100
 DATA_BYTES: Final = 400
 """Minimum mean size, in bytes, of the packets of a direction with data; ACKs are smaller."""
 
-FLOWS: Final = {"group", "ecn_connections", "ce_received", "ecn_reductions"}
+FLOWS: Final = {"group", "ecn_connections", "ce_received", "ecn_reductions", "data_segments_sent"}
 QUEUES: Final = {"link", "group", "marks", "arrived", "arrived_bytes", "arrived_ect"}
 
 
 @dataclass(frozen=True)
 class GroupVerdict:
-    """The verdict on one group."""
+    """The verdict on one group, or with the name "" on the run."""
 
     group: str
-    colour: Literal["green", "red"]
+    colour: Literal["green", "amber", "red"]
     says: str
     """What happened to the marks, with their number."""
+
+    @property
+    def sentence(self) -> str:
+        """The group, if it is on one, and what happened."""
+        says = self.says.removeprefix("works: ")
+        return f"{self.group}: {says}" if self.group else says
+
+
+WORDS: Final = {"green": "ECN works", "amber": "ECN WARNING", "red": "ECN PROBLEM"}
+"""What a verdict begins with, by its colour."""
 
 
 class Tables(Protocol):
@@ -51,20 +62,60 @@ def of_run(run: Tables) -> list[GroupVerdict]:
     """Return the verdicts on the groups of a simulated ``run``; none for other engines, whose counters differ."""
     if run.manifest["engine"] != PACKETS or not {"flows_run", "queues_run"} <= set(run.tables):
         return []
-    return of_groups(run.table("flows_run"), run.table("queues_run"))
+    flows, queues = run.table("flows_run"), run.table("queues_run")
+    return [*_unused(run.manifest["spec"], flows), *of_groups(flows, queues, _deaf(run.manifest["spec"]))]
 
 
-def of_groups(flows: pl.DataFrame, queues: pl.DataFrame) -> list[GroupVerdict]:
-    """Return a verdict for each group of ``flows`` with ECN, where the counts of ``queues`` allow one."""
+def _unused(spec: Mapping[str, Any], flows: pl.DataFrame) -> list[GroupVerdict]:
+    """Return a verdict on a run whose queues would mark packets and whose flows have no ECN."""
+    if "ecn" not in flows.columns or flows["ecn"].any():
+        return []
+    names = {side["queue"] for link in spec["link"].values() for side in (link, link.get("reverse", link))}
+    marking = [name for name in sorted(names) if spec["queue"][name].get("ecn")]
+    told = "no flow uses ECN: nothing was marked by the queues that can mark, " + ", ".join(marking)
+    return [GroupVerdict("", "amber", told)] if marking else []
+
+
+def _deaf(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the window laws that ignore marks, by the groups that have no other."""
+    of: dict[str, set[str]] = {}
+    for flow in spec["flow"].values():
+        if "tcp_from" in flow:
+            law = spec["tcp"][flow["tcp_from"]]["congestion"]
+            of.setdefault(flow["group"], set()).add(law if isinstance(law, str) else law.get("kind", ""))
+    ignored = {
+        name for laws_ in of.values() for name in laws_ if laws.facts("congestion", name).get("marks") == "ignored"
+    }
+    return {group: min(names) for group, names in of.items() if names <= ignored}
+
+
+def of_groups(flows: pl.DataFrame, queues: pl.DataFrame, deaf: Mapping[str, str]) -> list[GroupVerdict]:
+    """Return a verdict for each group of ``flows`` with ECN, where the counts of ``queues`` allow one.
+
+    ``deaf`` has the window laws that ignore marks, by group.
+    """
     if not (set(flows.columns) >= FLOWS and set(queues.columns) >= QUEUES):
         return []
     sums = flows.group_by("group", maintain_order=True).agg(pl.col(sorted(FLOWS - {"group"})).sum())
     found = []
     for row in sums.filter(pl.col("ecn_connections") > 0).iter_rows(named=True):
-        told = _judged(row, queues.filter(pl.col("group") == row["group"]))
+        law = deaf.get(row["group"])
+        told = _ignored(row, law) if law else _judged(row, queues.filter(pl.col("group") == row["group"]))
         if told:
             found.append(GroupVerdict(row["group"], *told))
     return found
+
+
+def _ignored(row: dict[str, Any], law: str) -> tuple[Literal["red"], str] | None:
+    """Return the verdict on a group whose window law ignores marks; none if it received none."""
+    received, sent = row["ce_received"], row["data_segments_sent"]
+    if not received:
+        return None
+    share = f" ({100 * received / sent:.2g} % of the data packets)" if sent else ""
+    return (
+        "red",
+        f"{laws.label('congestion', law)} ignores marks: {received:,} packets{share} were received with CE, and nothing slowed it",
+    )
 
 
 def _judged(row: dict[str, Any], queues: pl.DataFrame) -> tuple[Literal["green", "red"], str] | None:

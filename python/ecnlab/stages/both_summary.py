@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.ecn_fallback import refused, said
-from ecnlab.folder.ecn_verdict import of_run
+from ecnlab.folder.ecn_verdict import WORDS, of_run
 from ecnlab.report import Finding
 from ecnlab.report.tone import Tone
 from ecnlab.stages.registry import stage
@@ -55,13 +55,12 @@ def _finding(text: str) -> Finding:
 @stage("ecn", of="run", needs=("flows_run", "queues_run"))
 def _ecn(run: Run) -> list[Finding]:
     """State for each group whether its marks are received and answered."""
-    tones: dict[str, Tone] = {"green": "yes", "red": "no"}
-    words = {"green": "ECN works", "red": "ECN PROBLEM"}
+    tones: dict[str, Tone] = {"green": "yes", "amber": "partly", "red": "no"}
     return [
         Finding(
-            words[one.colour],
+            WORDS[one.colour],
             tones[one.colour],
-            f"{one.group}: {one.says.removeprefix('works: ')}.",
+            f"{one.sentence}.",
             "Counts of the whole run: marks at all queues, packets received with CE, and reductions by ECN.",
         )
         for one in of_run(run)
