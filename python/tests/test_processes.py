@@ -259,7 +259,7 @@ def test_too_little_address_space_is_one_sentence(experiment, cli, tmp_path, arg
 
 def test_a_device_is_no_log_and_standard_input_may_be(tmp_path):
     ended = done(tmp_path, "vectors", "check", "/dev/zero")
-    assert (ended.returncode, "/dev/zero is a device, not the log of a vector" in ended.stderr) == (2, True)
+    assert (ended.returncode, "/dev/zero: is a device, not the log of a vector" in ended.stderr) == (2, True)
     ended = subprocess.run(
         [*COMMAND, "vectors", "check", "-"], cwd=tmp_path, input="{", capture_output=True, text=True, timeout=SECONDS
     )

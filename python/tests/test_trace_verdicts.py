@@ -44,26 +44,26 @@ def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True,
 
 
 @pytest.mark.parametrize(
-    ("place", "sent", "verdict", "colour"),
+    ("place", "sent", "verdict", "severity"),
     [
-        ("client", {"marked": 8}, "works", "green"),
-        ("server", {"marked": 8}, "works", "green"),
-        ("server", {"ecn": NOT_ECT}, "data not ECT", "amber"),
-        ("client", {"ecn": NOT_ECT}, "data not ECT", "amber"),
-        ("server", {"marked": 8, "echo": False}, "not echoed", "red"),
-        ("client", {"marked": 8, "answer": False}, "not answered", "red"),
-        ("server", {"marked": 8, "answer": False}, "not answered", "red"),
-        ("server", {"marked": 1}, "unknown", "grey"),
-        ("server", {}, "unknown", "grey"),
+        ("client", {"marked": 8}, "works", "ok"),
+        ("server", {"marked": 8}, "works", "ok"),
+        ("server", {"ecn": NOT_ECT}, "data not ECT", "warning"),
+        ("client", {"ecn": NOT_ECT}, "data not ECT", "warning"),
+        ("server", {"marked": 8, "echo": False}, "not echoed", "problem"),
+        ("client", {"marked": 8, "answer": False}, "not answered", "problem"),
+        ("server", {"marked": 8, "answer": False}, "not answered", "problem"),
+        ("server", {"marked": 1}, "unknown", "none"),
+        ("server", {}, "unknown", "none"),
     ],
 )
-def test_a_class_of_verdict_from_bytes(place, sent, verdict, colour, tmp_path, cli):
+def test_a_class_of_verdict_from_bytes(place, sent, verdict, severity, tmp_path, cli):
     capture = transfer(place, **sent).save(tmp_path / "x.pcap")
     [row] = ecnlab.trace(capture).verdicts.to_dicts()
     at = "at the sender" if place == "client" else "at the receiver"
-    assert (row["verdict"], row["colour"], row["vantage"], row["directions"]) == (verdict, colour, at, 1)
+    assert (row["verdict"], row["severity"], row["vantage"], row["directions"]) == (verdict, severity, at, 1)
     done = cli("trace", capture)
-    word = {"red": "PROBLEM", "amber": "WARNING"}.get(colour, verdict)
+    word = {"problem": "PROBLEM", "warning": "WARNING"}.get(severity, verdict)
     assert done.stdout.startswith(f"ECN {word}: data of the opener, captured {at}")
     told = json.loads(cli("trace", capture, "--json").stdout)
     assert told["verdicts"] == [row]
@@ -156,7 +156,7 @@ def test_ect1_chooses_the_rules_of_l4s(tmp_path):
 
 LAWS = """\
 format = 1
-duration = "4 s"
+duration = "8 s"
 profile = "linux-7"
 [link.pipe]
 from = "server"
@@ -175,6 +175,7 @@ from = "server"
 to = "client"
 traffic = "ftp"
 tcp = "deaf"
+count = 4
 """
 
 

@@ -79,7 +79,8 @@ impl Law {
         match self.marks() {
             Marks::Once | Marks::Share => true,
             Marks::Ignored => false,
-            Marks::Unstated => self.cwnd() < before.cwnd || self.state().ssthresh < before.ssthresh,
+            // A window of two segments may be the least.
+            Marks::Unstated => self.state() != before || before.cwnd <= 2 * u64::from(self.window().mss()),
         }
     }
 

@@ -143,15 +143,15 @@ impl Class {
         }
     }
 
-    /// Colour: green, amber, red or grey.
-    pub const fn colour(self) -> &'static str {
+    /// Severity: "ok", "warning", "problem", or "none".
+    pub const fn severity(self) -> &'static str {
         match self {
-            Class::Works | Class::Reported => "green",
+            Class::Works | Class::Reported => "ok",
             Class::Erased | Class::NotEchoed | Class::NotAnswered | Class::CountsDisagree | Class::SpuriousEcho => {
-                "red"
+                "problem"
             }
-            Class::NotOffered | Class::Unknown(_) => "grey",
-            _ => "amber",
+            Class::NotOffered | Class::Unknown(_) => "none",
+            _ => "warning",
         }
     }
 }

@@ -152,14 +152,14 @@ def say_table(title: str, lines: Iterable[str]) -> None:
     say("")
 
 
-COLOURS: Final = {"green": "\x1b[32m", "amber": "\x1b[33m", "red": "\x1b[1;31m", "grey": "\x1b[2m"}
-"""Escape sequences of the colours of verdicts."""
+SEVERITIES: Final = {"ok": "\x1b[32m", "warning": "\x1b[33m", "problem": "\x1b[1;31m", "none": "\x1b[2m"}
+"""Escape sequences of the colours of the severities of verdicts."""
 
 
-def say_coloured(head: str, text: str, colour: str) -> None:
-    """Write ``head`` and ``text`` as a line of the result; ``head`` in ``colour``, a key of `COLOURS`, on a terminal."""
+def say_verdict(head: str, text: str, severity: str) -> None:
+    """Write ``head`` and ``text`` as a line of the result; on a terminal ``head`` in the colour of ``severity``."""
     filled = visible(textwrap.fill(f"{head} {text}", width(), subsequent_indent="  ", break_on_hyphens=False))
-    start, end = ("", "") if _plain() else (COLOURS[colour], "\x1b[0m")
+    start, end = ("", "") if _plain() else (SEVERITIES[severity], "\x1b[0m")
     whole = len(head) if filled.startswith(head) else 0
     print(f"{start}{filled[:whole]}{end}{filled[whole:]}", flush=True)  # noqa: T201
 

@@ -72,7 +72,7 @@ def show_run(result: Run, rows: int) -> None:
         for sentence in refused(result.table("flows"), manifest["spec"]):
             console.say_filled(sentence)
     for verdict in of_run(result):
-        console.say_coloured(f"{WORDS[verdict.colour]}:", verdict.sentence, verdict.colour)
+        console.say_verdict(f"{WORDS[verdict.severity]}:", verdict.sentence, verdict.severity)
     _show_substituted(manifest)
     if found := manifest.get("evidence"):
         console.say_filled("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))

@@ -173,14 +173,14 @@ def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -
 def _show_verdicts(result: Trace) -> None:
     """Print a line for each verdict on ECN."""
     for row in result.verdicts.iter_rows(named=True):
-        console.say_coloured(*spoken(row), row["colour"])
+        console.say_verdict(*spoken(row), row["severity"])
 
 
 def _show_between(verdicts: pl.DataFrame) -> None:
     """Print a line for each kind of change between the two captures."""
     for row in verdicts.iter_rows(named=True):
-        word = SIGNALS.get(row["colour"], row["verdict"])
-        console.say_coloured(f"ECN {word}:", f"between the two captures: {row['says']}", row["colour"])
+        word = SIGNALS.get(row["severity"], row["verdict"])
+        console.say_verdict(f"ECN {word}:", f"between the two captures: {row['says']}", row["severity"])
     if verdicts.is_empty():
         console.say("ECN unchanged: no packet that both captures have differs in its ECN bits")
 

@@ -28,7 +28,7 @@ class GroupVerdict:
     """The verdict on one group, or with the name "" on the run."""
 
     group: str
-    colour: Literal["green", "amber", "red"]
+    severity: Literal["ok", "warning", "problem"]
     says: str
     """What happened to the marks, with their number."""
 
@@ -39,8 +39,8 @@ class GroupVerdict:
         return f"{self.group}: {says}" if self.group else says
 
 
-WORDS: Final = {"green": "ECN works", "amber": "ECN WARNING", "red": "ECN PROBLEM"}
-"""What a verdict begins with, by its colour."""
+WORDS: Final = {"ok": "ECN works", "warning": "ECN WARNING", "problem": "ECN PROBLEM"}
+"""What a verdict begins with, by its severity."""
 
 
 class Tables(Protocol):
@@ -73,7 +73,7 @@ def _unused(spec: Mapping[str, Any], flows: pl.DataFrame) -> list[GroupVerdict]:
     names = {side["queue"] for link in spec["link"].values() for side in (link, link.get("reverse", link))}
     marking = [name for name in sorted(names) if spec["queue"][name].get("ecn")]
     told = "no flow uses ECN: nothing was marked by the queues that can mark, " + ", ".join(marking)
-    return [GroupVerdict("", "amber", told)] if marking else []
+    return [GroupVerdict("", "warning", told)] if marking else []
 
 
 def _deaf(spec: Mapping[str, Any]) -> dict[str, str]:
@@ -106,40 +106,40 @@ def of_groups(flows: pl.DataFrame, queues: pl.DataFrame, deaf: Mapping[str, str]
     return found
 
 
-def _ignored(row: dict[str, Any], law: str) -> tuple[Literal["red"], str] | None:
-    """Return the verdict on a group whose window law ignores marks; none if it received none."""
+def _ignored(row: dict[str, Any], law: str) -> tuple[Literal["problem"], str] | None:
+    """Return the verdict on a group whose window law ignores marks; none if it received few."""
     received, sent = row["ce_received"], row["data_segments_sent"]
-    if not received:
+    if received < FEW:
         return None
     share = f" ({100 * received / sent:.2g} % of the data packets)" if sent else ""
     return (
-        "red",
+        "problem",
         f"{laws.label('congestion', law)} ignores marks: {received:,} packets{share} were received with CE, and nothing slowed it",
     )
 
 
-def _judged(row: dict[str, Any], queues: pl.DataFrame) -> tuple[Literal["green", "red"], str] | None:
+def _judged(row: dict[str, Any], queues: pl.DataFrame) -> tuple[Literal["ok", "problem"], str] | None:
     marks, received, answers = int(queues["marks"].sum()), row["ce_received"], row["ecn_reductions"]
     if marks and received and answers:
-        return "green", f"works: {marks:,} marks at queues, {received:,} received with CE, {answers:,} reductions"
+        return "ok", f"works: {marks:,} marks at queues, {received:,} received with CE, {answers:,} reductions"
     if marks >= FEW and not received:
-        return "red", f"{marks:,} marks at queues, and no packet was received with CE: it is erased on the path"
+        return "problem", f"{marks:,} marks at queues, and no packet was received with CE: it is erased on the path"
     if received >= FEW and not answers:
         return (
-            "red",
+            "problem",
             f"{received:,} packets were received with CE, and the senders did not reduce: not echoed or not answered",
         )
     return None if marks else _erased(queues)
 
 
-def _erased(queues: pl.DataFrame) -> tuple[Literal["red"], str] | None:
+def _erased(queues: pl.DataFrame) -> tuple[Literal["problem"], str] | None:
     """Return the verdict where ECT leaves one link and does not arrive at another."""
     data = queues.filter(pl.col("arrived") >= ENOUGH, pl.col("arrived_bytes") >= DATA_BYTES * pl.col("arrived"))
     capable, without = data.filter(pl.col("arrived_ect") > 0), data.filter(pl.col("arrived_ect") == 0)
     if capable.is_empty() or without.is_empty():
         return None
     first, other = (part.row(0, named=True) for part in (capable, without))
-    return "red", (
+    return "problem", (
         f"{first['arrived_ect']:,} packets with ECT at {first['link']}, none of {other['arrived']:,} at {other['link']}: "
         "the path erases ECT"
     )

@@ -55,11 +55,11 @@ def _finding(text: str) -> Finding:
 @stage("ecn", of="run", needs=("flows_run", "queues_run"))
 def _ecn(run: Run) -> list[Finding]:
     """State for each group whether its marks are received and answered."""
-    tones: dict[str, Tone] = {"green": "yes", "amber": "partly", "red": "no"}
+    tones: dict[str, Tone] = {"ok": "yes", "warning": "partly", "problem": "no"}
     return [
         Finding(
-            WORDS[one.colour],
-            tones[one.colour],
+            WORDS[one.severity],
+            tones[one.severity],
             f"{one.sentence}.",
             "Counts of the whole run: marks at all queues, packets received with CE, and reductions by ECN.",
         )

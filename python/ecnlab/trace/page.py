@@ -28,8 +28,8 @@ MOST: Final = 2_000
 TONES: Final[dict[str, Tone]] = {"accepted": "yes", "AccECN": "yes", "refused": "partly", "fell back": "partly"}
 """Tones of the results of negotiation."""
 
-COLOURS: Final[dict[str, Tone]] = {"green": "yes", "amber": "partly", "red": "no", "grey": "open"}
-"""Tones of the colours of verdicts."""
+SEVERITIES: Final[dict[str, Tone]] = {"ok": "yes", "warning": "partly", "problem": "no", "none": "open"}
+"""Tones of the severities of verdicts."""
 
 EVIDENCE: Final = ("new_data_packets", "not_ect", "ect", "ce", "ece", "cwr", "marks_told", "lost")
 """Columns of `Trace.verdicts` below each verdict."""
@@ -96,8 +96,8 @@ def _tally(negotiations: Mapping[str, int]) -> Tally:
 
 def _verdict_tally(capture: Trace) -> list[Tally]:
     """Return the directions of all connections by their verdict on ECN."""
-    counts = capture.verdicts.group_by("verdict", "colour", maintain_order=True).agg(pl.col("directions").sum())
-    kinds = [(name, COLOURS[colour], count) for name, colour, count in counts.iter_rows()]
+    counts = capture.verdicts.group_by("verdict", "severity", maintain_order=True).agg(pl.col("directions").sum())
+    kinds = [(name, SEVERITIES[severity], count) for name, severity, count in counts.iter_rows()]
     total = sum(count for _, _, count in kinds)
     return [Tally(f"{total:,} directions with data, verdict on ECN:", kinds)] if total else []
 
@@ -109,7 +109,9 @@ def _verdicts(capture: Trace) -> list[Finding]:
         head, text = spoken(row)
         evidence = ", ".join(f"{name} {row[name]:,}" for name in EVIDENCE)
         found.append(
-            Finding(head.removesuffix(":"), COLOURS[row["colour"]], f"{text[0].upper()}{text[1:]}.", f"{evidence}.")
+            Finding(
+                head.removesuffix(":"), SEVERITIES[row["severity"]], f"{text[0].upper()}{text[1:]}.", f"{evidence}."
+            )
         )
     return found
 

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from ecnlab.base.lazy_imports import pl
 
-SIGNALS: Final = {"red": "PROBLEM", "amber": "WARNING"}
-"""Words in capitals that make these colours visible without colour."""
+SIGNALS: Final = {"problem": "PROBLEM", "warning": "WARNING"}
+"""Words in capitals that make these severities visible without colour."""
 
 
 def spoken(row: Mapping[str, Any]) -> tuple[str, str]:
     """Return the head of a row of `Trace.verdicts`, "ECN works:", and the rest of its line: direction, place, evidence, next step."""
-    head = f"ECN {SIGNALS.get(row['colour'], row['verdict'])}:"
+    head = f"ECN {SIGNALS.get(row['severity'], row['verdict'])}:"
     end = "opener" if row["from_opener"] else "responder"
     which = f"data of the {end}" if row["directions"] == 1 else f"data of {row['directions']:,} {end}s"
     place = "place unknown" if row["vantage"] == "unknown" else f"captured {row['vantage']}"
@@ -23,18 +23,18 @@ def spoken(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 KINDS: Final = {
-    "erased": ("red", "with ECT arrive as Not-ECT: the path erases ECT"),
-    "CE erased": ("red", "with CE arrive without it: the path erases marks"),
-    "flags changed": ("red", "arrive with other flags of ECN (ECE, CWR, AE): the path changes them"),
-    "set on the path": ("amber", "with Not-ECT arrive with ECT or CE: the path sets the codepoint"),
-    "ECT changed": ("amber", "arrive with the other ECT codepoint: the path changes it"),
-    "marked": ("green", "with ECT arrive with CE: the path marks"),
+    "erased": ("problem", "with ECT arrive as Not-ECT: the path erases ECT"),
+    "CE erased": ("problem", "with CE arrive without it: the path erases marks"),
+    "flags changed": ("problem", "arrive with other flags of ECN (ECE, CWR, AE): the path changes them"),
+    "set on the path": ("warning", "with Not-ECT arrive with ECT or CE: the path sets the codepoint"),
+    "ECT changed": ("warning", "arrive with the other ECT codepoint: the path changes it"),
+    "marked": ("ok", "with ECT arrive with CE: the path marks"),
 }
-"""Verdicts on the path between two captures: colour, and what happens to the packets. Red ones come first."""
+"""Verdicts on the path between two captures: severity, and what happens to the packets. Problems come first."""
 
 
 def between(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return a row for each kind of change in the tables of `compared`: verdict, colour, directions, packets and ``says``.
+    """Return a row for each kind of change in the tables of `compared`: verdict, severity, directions, packets and ``says``.
 
     The delays of both directions of a connection show which capture each direction passes first.
     """
@@ -47,11 +47,17 @@ def between(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             ways, packets = counts.get(kind, (set(), 0))
             counts[kind] = (ways | {way}, packets + row["packets"])
     rows = [
-        (kind, colour, len(counts[kind][0]), counts[kind][1], f"{counts[kind][1]:,} packets {text}")
-        for kind, (colour, text) in KINDS.items()
+        (kind, severity, len(counts[kind][0]), counts[kind][1], f"{counts[kind][1]:,} packets {text}")
+        for kind, (severity, text) in KINDS.items()
         if kind in counts
     ]
-    schema = {"verdict": pl.String, "colour": pl.String, "directions": pl.Int64, "packets": pl.Int64, "says": pl.String}
+    schema = {
+        "verdict": pl.String,
+        "severity": pl.String,
+        "directions": pl.Int64,
+        "packets": pl.Int64,
+        "says": pl.String,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

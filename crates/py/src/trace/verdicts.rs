@@ -28,7 +28,7 @@ pub(super) fn verdicts<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Table {
     let rows = || sums.iter().map(|(&(verdict, _), evidence)| (verdict, evidence));
     let mut t = Table::new("verdicts");
     chosen(&mut t, "verdict", rows().map(|(verdict, _)| verdict.class.name()));
-    chosen(&mut t, "colour", rows().map(|(verdict, _)| verdict.class.colour()));
+    chosen(&mut t, "severity", rows().map(|(verdict, _)| verdict.class.severity()));
     chosen(&mut t, "vantage", rows().map(|(verdict, _)| verdict.vantage.name()));
     t.bool("from_opener", sums.keys().map(|&(_, responder)| !responder));
     let count = |f: fn(&Evidence) -> u64| rows().map(move |(_, evidence)| f(evidence));
