@@ -77,7 +77,14 @@ def test_the_file_has_what_the_options_say_and_is_accepted_by_check(cli, tmp_pat
         ("rate", "0 Mbps", 'write one such as "40 Mbps"'),
         ("rtt", "20 Mbps", 'write one such as "20 ms"'),
         ("duration", "long", 'write one such as "30 s"'),
-        ("queue", "fq-codle", "valid names: droptail, red"),
+        ("rate", "40M", 'did you mean "40 Mbps"?'),
+        ("rate", "40 MB/s", 'did you mean "40 Mbps"?'),
+        ("duration", "30sec", 'did you mean "30 s"?'),
+        ("queue", "fq-codel", "did you mean fq_codel? valid names: droptail, red"),
+        ("queue", "FQ_CODEL", "did you mean fq_codel?"),
+        ("queue", "fqcodel", "did you mean fq_codel?"),
+        ("senders", "Cubic", "did you mean cubic?"),
+        ("queue", "nothing-like-it", "valid names: droptail, red"),
         ("senders", "prague,cubik", "valid names: reno"),
         ("senders", ",", "such as prague,cubic"),
         ("senders", "cubic,cubic", "name each window law once"),
@@ -88,6 +95,19 @@ def test_a_wrong_option_is_refused_with_its_remedy(option, value, remedy) -> Non
     with pytest.raises(EcnlabError) as refused:
         sketch(**(good | {option: value}))
     assert str(refused.value).startswith(f"--{option}") and remedy in str(refused.value)
+
+
+@pytest.mark.parametrize("rate", ["20 Mb/s", "20Mbit/s", "20mbit", "20 Mbps", "20000 kbit"])
+def test_rates_are_accepted_as_files_and_tc_write_them(cli, tmp_path, rate) -> None:
+    assert cli("new", "--rate", rate, "--out", "x.toml").returncode == 0
+    written = tomllib.loads((tmp_path / "x.toml").read_text())["link"]["bottleneck"]["rate"]
+    assert written in ("20 Mbps", "20000 kbps")
+
+
+def test_cake_has_its_own_keys(cli, tmp_path) -> None:
+    assert cli("new", "--queue", "cake", "--out", "x.toml").returncode == 0
+    queue = tomllib.loads((tmp_path / "x.toml").read_text())["queue"]["bottleneck"]
+    assert set(queue) == {"discipline", "diffserv", "isolation", "rtt", "overhead"}
 
 
 def test_on_a_terminal_it_asks(tmp_path, monkeypatch) -> None:
