@@ -110,6 +110,34 @@ def test_cake_has_its_own_keys(cli, tmp_path) -> None:
     assert set(queue) == {"discipline", "diffserv", "isolation", "rtt", "overhead"}
 
 
+def test_a_sweep_of_queues_has_no_warning_and_runs(cli, tmp_path) -> None:
+    swept = ("--sweep", "queues=cake,pie,dualpi2,red", "--seeds", "2", "--senders", "cubic,prague", "--duration", "1s")
+    done = cli("new", *swept, "--out", "x.toml")
+    assert (done.stdout, done.stderr) == ("x.toml\nx-sweep.toml\n", "next: ecnlab sweep x-sweep.toml\n")
+    checked = cli("check", "x.toml", "x-sweep.toml")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    found = tomllib.loads((tmp_path / "x-sweep.toml").read_text())
+    assert (list(found["arm"]), found["replicates"]) == (["cake", "pie", "dualpi2", "red"], 2)
+    assert {"goodput_cubic", "goodput_prague", "fairness", "sojourn_p99", "marks", "drops"} <= set(found["metrics"])
+    assert cli("sweep", "x-sweep.toml", "--replicates", "1", "--workers", "1").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("sweep", "remedy"),
+    [
+        ("queues=fq-codel,pie", "did you mean fq_codel?"),
+        ("queues=pie", "such as queues=fq_codel,cake"),
+        ("queues=pie,pie", "such as queues=fq_codel,cake"),
+        ("rates=1,2", "such as queues=fq_codel,cake"),
+        ("queues=user-defined,pie", "name built-in disciplines"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_with_its_remedy(cli, tmp_path, sweep, remedy) -> None:
+    done = cli("new", "--sweep", sweep, "--out", "x.toml")
+    assert done.returncode == 2 and done.stderr.startswith("--sweep") and remedy in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_on_a_terminal_it_asks(tmp_path, monkeypatch) -> None:
     from ecnlab.cli import main
 

@@ -71,6 +71,11 @@ def sketched(kind: str, name: str) -> dict[str, Any]:
     return found
 
 
+def known_queue(option: str, name: str) -> None:
+    """Raise EcnlabError with a guess if ``name``, a value of ``option``, is not a queue discipline."""
+    _known(option, name, list(_core.laws()["queue"]))
+
+
 def _known(option: str, name: str, valid: list[str]) -> None:
     if name not in valid:
         like = {_letters(one): one for one in valid}
