@@ -77,7 +77,14 @@ def test_the_file_has_what_the_options_say_and_is_accepted_by_check(cli, tmp_pat
         ("rate", "0 Mbps", 'write one such as "40 Mbps"'),
         ("rtt", "20 Mbps", 'write one such as "20 ms"'),
         ("duration", "long", 'write one such as "30 s"'),
-        ("queue", "fq-codle", "valid names: droptail, red"),
+        ("rate", "40M", 'did you mean "40 Mbps"?'),
+        ("rate", "40 MB/s", 'did you mean "40 Mbps"?'),
+        ("duration", "30sec", 'did you mean "30 s"?'),
+        ("queue", "fq-codel", "did you mean fq_codel? valid names: droptail, red"),
+        ("queue", "FQ_CODEL", "did you mean fq_codel?"),
+        ("queue", "fqcodel", "did you mean fq_codel?"),
+        ("senders", "Cubic", "did you mean cubic?"),
+        ("queue", "nothing-like-it", "valid names: droptail, red"),
         ("senders", "prague,cubik", "valid names: reno"),
         ("senders", ",", "such as prague,cubic"),
         ("senders", "cubic,cubic", "name each window law once"),
@@ -88,6 +95,47 @@ def test_a_wrong_option_is_refused_with_its_remedy(option, value, remedy) -> Non
     with pytest.raises(EcnlabError) as refused:
         sketch(**(good | {option: value}))
     assert str(refused.value).startswith(f"--{option}") and remedy in str(refused.value)
+
+
+@pytest.mark.parametrize("rate", ["20 Mb/s", "20Mbit/s", "20mbit", "20 Mbps", "20000 kbit"])
+def test_rates_are_accepted_as_files_and_tc_write_them(cli, tmp_path, rate) -> None:
+    assert cli("new", "--rate", rate, "--out", "x.toml").returncode == 0
+    written = tomllib.loads((tmp_path / "x.toml").read_text())["link"]["bottleneck"]["rate"]
+    assert written in ("20 Mbps", "20000 kbps")
+
+
+def test_cake_has_its_own_keys(cli, tmp_path) -> None:
+    assert cli("new", "--queue", "cake", "--out", "x.toml").returncode == 0
+    queue = tomllib.loads((tmp_path / "x.toml").read_text())["queue"]["bottleneck"]
+    assert set(queue) == {"discipline", "diffserv", "isolation", "rtt", "overhead"}
+
+
+def test_a_sweep_of_queues_has_no_warning_and_runs(cli, tmp_path) -> None:
+    swept = ("--sweep", "queues=cake,pie,dualpi2,red", "--seeds", "2", "--senders", "cubic,prague", "--duration", "1s")
+    done = cli("new", *swept, "--out", "x.toml")
+    assert (done.stdout, done.stderr) == ("x.toml\nx-sweep.toml\n", "next: ecnlab sweep x-sweep.toml\n")
+    checked = cli("check", "x.toml", "x-sweep.toml")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    found = tomllib.loads((tmp_path / "x-sweep.toml").read_text())
+    assert (list(found["arm"]), found["replicates"]) == (["cake", "pie", "dualpi2", "red"], 2)
+    assert {"goodput_cubic", "goodput_prague", "fairness", "sojourn_p99", "marks", "drops"} <= set(found["metrics"])
+    assert cli("sweep", "x-sweep.toml", "--replicates", "1", "--workers", "1").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("sweep", "remedy"),
+    [
+        ("queues=fq-codel,pie", "did you mean fq_codel?"),
+        ("queues=pie", "such as queues=fq_codel,cake"),
+        ("queues=pie,pie", "such as queues=fq_codel,cake"),
+        ("rates=1,2", "such as queues=fq_codel,cake"),
+        ("queues=user-defined,pie", "name built-in disciplines"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_with_its_remedy(cli, tmp_path, sweep, remedy) -> None:
+    done = cli("new", "--sweep", sweep, "--out", "x.toml")
+    assert done.returncode == 2 and done.stderr.startswith("--sweep") and remedy in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_on_a_terminal_it_asks(tmp_path, monkeypatch) -> None:

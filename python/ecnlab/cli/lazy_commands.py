@@ -27,6 +27,7 @@ MODULES: Final = {
     "schema": "catalogue",
     "examples": "examples",
     "new": "new",
+    "tc": "tc",
     "linux": "linux",
     "trace": "trace",
     "vectors": "vectors",

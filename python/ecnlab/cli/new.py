@@ -17,10 +17,11 @@ from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.new_files import write_new
-from ecnlab.cli.options import File, examples
+from ecnlab.cli.options import File, Replicates, examples
 from ecnlab.folder.outputs import TOML, refuse_output
 from ecnlab.scenario.files import checked
 from ecnlab.scenario.sketched import SKETCHES, Sketch, sketch, sketched, text
+from ecnlab.scenario.sketched_sweep import experiment, queues
 
 DEFAULTS: Final = {
     "rate": "40 Mbps",
@@ -58,25 +59,36 @@ OPTIONS: Final = {
 @click.option("--queue", help="Queue discipline of the bottleneck. [default: fq_codel]")
 @click.option("--senders", help="Window laws, with commas; a flow for each. [default: cubic]")
 @click.option("--duration", help="Simulated time. [default: 30 s]")
+@click.option("--sweep", metavar="queues=A,B", help="Also write an experiment that compares queue disciplines.")
+@click.option("--seeds", type=Replicates, default=10, show_default=True, help="Runs of each discipline, with --sweep.")
 @click.option("--out", type=File, help="File to write. [default: scenario.toml]")
 @examples("""
       ecnlab new
       ecnlab new --rate 40Mbps --rtt 20ms --queue fq_codel --senders prague,cubic --duration 30s --out first.toml
 """)
-def new(out: Path | None, **given: str | None) -> None:
+def new(out: Path | None, sweep: str | None, seeds: int, **given: str | None) -> None:
     """Write a commented scenario of senders that share a bottleneck.
 
     Without options, on a terminal, it asks for each value. An existing file is not replaced.
     """
-    if out is None and not any(given.values()) and sys.stdin.isatty():
+    if out is None and not sweep and not any(given.values()) and sys.stdin.isatty():
         given = {key: click.prompt(question, default=DEFAULTS[key], err=True) for key, question in QUESTIONS.items()}
+    compared = queues(sweep) if sweep else []
+    if compared and not given["queue"]:
+        given["queue"] = compared[0]
     chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()})
     path = out or Path("scenario.toml")
     refuse_output(path, TOML)
     files = {Path(path.name): text(chosen).encode(), **_laws(chosen)}
     _refuse_what_check_refuses(files, path.name)
+    todo = ["ecnlab", "run", str(path)]
+    if compared:
+        beside = path.with_name(f"{path.stem}-sweep.toml")
+        files[Path(beside.name)] = experiment(chosen, path.name, compared, seeds).encode()
+        _refuse_what_check_refuses(files, beside.name)
+        todo = ["ecnlab", "sweep", str(beside)]
     write_new({path.parent / name: content for name, content in files.items()}, "file")
-    console.complain(f"next: {shlex.join(['ecnlab', 'run', str(path)])}")
+    console.complain(f"next: {shlex.join(todo)}")
 
 
 def _refuse_what_check_refuses(files: Mapping[Path, bytes], name: str) -> None:

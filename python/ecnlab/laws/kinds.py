@@ -69,6 +69,8 @@ class Queue:
     """Returns the arguments after ``tc qdisc add ... handle 10:`` for its table at a path, in front of a link of a rate in bit/s."""
     attached: bool = False
     """Whether ``qdisc`` is for the guest program, which configures the kernel itself: the kind, then TYPE:BYTES:VALUE per attribute."""
+    tc: Callable[[Table, str, Findings], str] | None = None
+    """Where ``attached``, returns the arguments after ``tc qdisc add ... handle 10:`` for a later tc that knows the discipline."""
     twin: Callable[[Table, str, Inner, Findings], Twin] | None = None
     """Returns the deterministic kernel discipline that treats every packet the same way, for its table at a path."""
     kernel: tuple[str, ...] = ()

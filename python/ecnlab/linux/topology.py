@@ -40,6 +40,9 @@ QUEUE: Final = "10"
 PIPE: Final = "20"
 """Handles of the queue in front of a link and of the wire behind it."""
 
+PARENT: Final = "1:1"
+"""The class of a shaper."""
+
 MOST_IN_FLIGHT: Final = 1_000_000
 """Packet limit of a wire, high enough that it never drops any."""
 
@@ -229,23 +232,44 @@ def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Finding
     """The queue in front of each of the node's links, in its shaper."""
     lines = Queues([], [])
     for link in links:
-        if link.origin != node:
-            continue
-        name = link.table["queue"]
-        words = qdisc(spec["queue"][name], name, link.drain_bps, found)
-        attached = laws.discipline(link.law).attached
-        if attached:
-            lines.attached.append(f"o{link.index} 1:1 {QUEUE}: {words}")
-        if link.drain_bps is None:
-            if not attached:
-                lines.tc.append(f"qdisc add dev o{link.index} {ETHERNET} root handle {QUEUE}: {words}")
-            continue
-        burst = bucket(link.shaper[1] if link.shaper else PACKET, link.drain_bps)
-        rate = f"rate {link.drain_bps}bit burst {burst} limit {burst}"
-        lines.tc.append(f"qdisc add dev o{link.index} {ETHERNET} root handle 1: tbf {rate}")
-        if not attached:
-            lines.tc.append(f"qdisc add dev o{link.index} parent 1:1 handle {QUEUE}: {words}")
+        if link.origin == node:
+            own = in_front(link, f"o{link.index}", spec, link.drain_bps, found)
+            lines.tc.extend(own.tc)
+            lines.attached.extend(own.attached)
     return lines
+
+
+def in_front(link: Link, device: str, spec: Mapping[str, Any], rate_bps: int | None, found: Findings) -> Queues:
+    """The queue in front of ``link``, on ``device``, in a shaper of ``rate_bps``; None: without a shaper."""
+    name = link.table["queue"]
+    words = qdisc(spec["queue"][name], name, rate_bps, found)
+    attached = laws.discipline(link.law).attached
+    lines = Queues([], [f"{device} {PARENT} {QUEUE}: {words}"] if attached else [])
+    if rate_bps is None:
+        if not attached:
+            lines.tc.append(f"qdisc add dev {device} {ETHERNET} root handle {QUEUE}: {words}")
+        return lines
+    burst = bucket(link.shaper[1] if link.shaper else PACKET, rate_bps)
+    rate = f"rate {rate_bps}bit burst {burst} limit {burst}"
+    lines.tc.append(f"qdisc add dev {device} {ETHERNET} root handle 1: tbf {rate}")
+    if not attached:
+        lines.tc.append(inside(device, words))
+    return lines
+
+
+def inside(device: str, words: str) -> str:
+    """The line that puts the discipline of ``words`` into the shaper of ``device``."""
+    return f"qdisc add dev {device} parent {PARENT} handle {QUEUE}: {words}"
+
+
+def pipe(link: Link) -> str:
+    """The arguments of netem for everything after the queue of ``link``: its delay, loss and rate."""
+    words = [f"delay {link.delay_ps / 1e6:.3f}us limit {MOST_IN_FLIGHT}"]
+    if link.table["loss"]:
+        words.append(f"loss {100 * link.table['loss']}%")
+    if link.rate_bps is not None:
+        words.append(f"rate {link.rate_bps}bit -14")
+    return " ".join(words)
 
 
 def wires(links: list[Link]) -> Iterator[str]:
@@ -254,9 +278,4 @@ def wires(links: list[Link]) -> Iterator[str]:
         i = link.index
         yield f"qdisc add dev a{i} ingress"
         yield f"filter add dev a{i} ingress matchall action mirred egress redirect dev b{i}"
-        words = [f"delay {link.delay_ps / 1e6:.3f}us limit {MOST_IN_FLIGHT}"]
-        if link.table["loss"]:
-            words.append(f"loss {100 * link.table['loss']}%")
-        if link.rate_bps is not None:
-            words.append(f"rate {link.rate_bps}bit -14")
-        yield f"qdisc add dev b{i} root handle {PIPE}: netem {' '.join(words)}"
+        yield f"qdisc add dev b{i} root handle {PIPE}: netem {pipe(link)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 import tomllib
@@ -70,21 +71,57 @@ def sketched(kind: str, name: str) -> dict[str, Any]:
     return found
 
 
+def known_queue(option: str, name: str) -> None:
+    """Raise EcnlabError with a guess if ``name``, a value of ``option``, is not a queue discipline."""
+    _known(option, name, list(_core.laws()["queue"]))
+
+
 def _known(option: str, name: str, valid: list[str]) -> None:
     if name not in valid:
-        raise EcnlabError(f"{option}: there is no {name!r}; valid names: {', '.join(valid)}")
+        like = {_letters(one): one for one in valid}
+        near = difflib.get_close_matches(_letters(name), list(like), n=1)
+        guess = f"did you mean {like[near[0]]}? " if near else ""
+        raise EcnlabError(f"{option}: there is no {name!r}; {guess}valid names: {', '.join(valid)}")
+
+
+def _letters(name: str) -> str:
+    """``name`` in lower case, without the signs between its parts."""
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _quantity(option: str, text: str, units: dict[str, int], example: str) -> str:
-    """``text`` with one space before its unit."""
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*", text)
-    if not found or found[2] not in units or not float(found[1]):
+    """``text`` with one space before its unit, which is written as in scenarios."""
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+(?:/s)?)\s*", text)
+    unit = _unit(found[2], units) if found else ""
+    if not found or unit not in units or not float(found[1]):
         kind = "rate" if units is RATES else "time"
-        raise EcnlabError(f'{option} is {text!r}, not a {kind} above 0: write one such as "{example}"')
-    written = f"{found[1]} {found[2]}"
+        guess = f'did you mean "{found[1]} {_guess(found[2], units)}"' if found and _guess(found[2], units) else ""
+        help_ = f"{guess}?" if guess else f'write one such as "{example}"'
+        raise EcnlabError(f"{option} is {text!r}, not a {kind} above 0: {help_}")
+    written = f"{found[1]} {unit}"
     if not math.isfinite(FASTER * quantity(written)):
         raise EcnlabError(f'{option} is {text[:40]!r}…, which is too large: write one such as "{example}"')
     return written
+
+
+def _unit(name: str, units: dict[str, int]) -> str:
+    """``name``, or of a rate such as `Mb/s`, `Mbit/s` or `mbit` the unit of scenarios."""
+    if name in units or units is not RATES:
+        return name
+    rate = re.fullmatch(r"([kKmMgG]?)(b/s|bit|bits|bit/s|bps)", name)
+    return _prefixed(rate[1]) if rate else name
+
+
+def _prefixed(prefix: str) -> str:
+    prefix = prefix.lower() if prefix in "kK" else prefix.upper()
+    return f"{prefix}bps"
+
+
+def _guess(name: str, units: dict[str, int]) -> str:
+    """The unit that ``name`` may stand for, such as `Mbps` for `M`; "" if there is none."""
+    if units is RATES:
+        return _prefixed(name[0]) if re.fullmatch(r"[kKmMgG]([bB]?|[bB]/s|Bps)", name) else ""
+    return {"sec": "s", "secs": "s", "seconds": "s", "msec": "ms", "m": "min", "S": "s", "MS": "ms"}.get(name, "")
 
 
 def text(sketch: Sketch) -> str:
@@ -141,8 +178,13 @@ def _queue(sketch: Sketch) -> Iterator[str]:
     yield "[queue.bottleneck]"
     name = (_quoted(sketch.queue), f"`ecnlab laws` lists all; {_page(sketch.queue)} has its keys")
     yield _line("discipline", *sketched("queue", sketch.queue).get("name", name))
-    yield _line("limit", _packets(4 * sketch.bdp_packets if facts["uses_ecn"] else sketch.bdp_packets), _limit(sketch))
-    if facts["uses_ecn"]:
+    instead = sketched("queue", sketch.queue).get("instead", [])
+    for key, value, about in instead:
+        yield _line(key, value, about)
+    if not instead:
+        packets = 4 * sketch.bdp_packets if facts["uses_ecn"] else sketch.bdp_packets
+        yield _line("limit", _packets(packets), _limit(sketch))
+    if facts["uses_ecn"] and not instead:
         yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
     yield from _own(sketch)
     yield ""

@@ -30,6 +30,11 @@ class Findings:
         """Refuse ``value`` of the scenario's dotted ``key``, which the kernel does not support."""
         self.refuse(key, f"`{key}`: Linux cannot do `{json.dumps(value)}`", remedy)
 
+    @property
+    def refused(self) -> list[tuple[str, str, str]]:
+        """Key, message and remedy of each refused setting."""
+        return list(self._refused)
+
     def any(self) -> bool:
         """Return whether any setting was refused."""
         return bool(self._refused)

@@ -54,6 +54,30 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
     return _words(_settings(queue, path, found))
 
 
+FLAGS: Final = {
+    "drop_on_overload": ("overflow", "drop_on_overload"),
+    "drop_enqueue": ("drop_dequeue", "drop_enqueue"),
+}
+"""Words of tc for false and true."""
+
+ECT: Final = {1: "l4s_ect", 3: "any_ect"}
+"""Words of tc for the kernel's masks."""
+
+
+def _tc(queue: Table, path: str, found: Findings) -> str:
+    """Return the arguments of iproute2's ``tc/q_dualpi2.c``; a gain in Hz is a multiple of 1/256, which tc reads exactly."""
+    values = {at: value for at, _, value in _settings(queue, path, found)}
+    words = ["dualpi2", f"limit {values[LIMIT]}"]
+    words += [f"{key} {values[at]}us" for key, at in TIMES.items() if at in values]
+    words += [f"{key} {values[at] / 256:.8f}" for key, at in GAINS.items() if at in values]
+    for key, at in OTHERS.items():
+        if at in values and key in FLAGS:
+            words.append(FLAGS[key][values[at]])
+        elif at in values:
+            words.append(f"{key} {values[at]}{'%' if key == 'classic_protection' else ''}")
+    return " ".join([*words, ECT.get(values[ECN_MASK], "")]).rstrip()
+
+
 def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
     """Return the kernel's discipline for scenarios in which p' stays 0, so that its random numbers cause no signal.
 
@@ -148,6 +172,7 @@ TWINS: Final = {
 LAW: Final = Queue(
     qdisc=_qdisc,
     attached=True,
+    tc=_tc,
     twin=_twin,
     twins=TWINS,
     kernel=("dualpi2",),
