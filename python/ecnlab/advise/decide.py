@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from ecnlab.advise.candidates import NONE
-from ecnlab.advise.measured import Values
 from ecnlab.advise.mix import Measure
 from ecnlab.base.stats import LEVEL, Interval, mean_interval, paired_difference
 
+Values: TypeAlias = Mapping[str, Mapping[str, Sequence[float]]]
+"""By measure and candidate a value for each seed, in the unit of the measure; NaN where it is not defined."""
+
 MOST_COST: Final = 0.10
-"""Share of the download's or upload's goodput that a candidate may cost."""
+"""Default share of the download's or upload's goodput that a candidate may cost: the shaper's 5 % and another 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,13 @@ def costs(values: Values, measure: Measure, name: str) -> Interval | None:
     return mean_interval([1 - with_ / none for with_, none in pairs])
 
 
-def decide(values: Values, measures: Sequence[Measure], queues: Sequence[str]) -> Decision:
+def decide(
+    values: Values, measures: Sequence[Measure], queues: Sequence[str], most_cost: float = MOST_COST
+) -> Decision:
     """Apply the rule of docs/advise.md to the measures of the candidates."""
     family = len(queues) * (len(queues) - 1) // 2 * len(measures)
     level = 1 - (1 - LEVEL) / family
-    too_costly = tuple(name for name in queues if name != NONE and _too_costly(values, measures, name))
+    too_costly = tuple(name for name in queues if name != NONE and _too_costly(values, measures, name, most_cost))
     kept = [name for name in queues if name not in too_costly]
     comparisons: list[Comparison] = []
     for measure in measures:
@@ -74,9 +78,9 @@ def decide(values: Values, measures: Sequence[Measure], queues: Sequence[str]) -
     return Decision(_simplest(kept, queues), tuple(kept), too_costly, tuple(comparisons), family)
 
 
-def _too_costly(values: Values, measures: Sequence[Measure], name: str) -> bool:
+def _too_costly(values: Values, measures: Sequence[Measure], name: str, most: float) -> bool:
     found = [costs(values, measure, name) for measure in measures if measure.more]
-    return any(cost is not None and cost.low > MOST_COST for cost in found)
+    return any(cost is not None and cost.low > most for cost in found)
 
 
 def _defined(values: Values, measure: Measure, name: str) -> bool:
@@ -93,7 +97,9 @@ def _compare(values: Values, measure: Measure, kept: Sequence[str], level: float
     best = min(defined, key=lambda name: sign * means[name])
     smallest = max(measure.smallest, measure.share * abs(means[best]))
     return [
-        Comparison(measure, best, name, paired_difference(_signed(of[name], sign), _signed(of[best], sign), level), smallest)
+        Comparison(
+            measure, best, name, paired_difference(_signed(of[name], sign), _signed(of[best], sign), level), smallest
+        )
         for name in defined
         if name != best
     ]

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
+from ecnlab.advise.decide import Values
 from ecnlab.advise.mix import App, Measure
 from ecnlab.advise.question import WAYS, Question
 from ecnlab.runs.sweep_result import Sweep
-
-Values: TypeAlias = Mapping[str, Mapping[str, Sequence[float]]]
-"""By measure and candidate a value for each seed, in the unit of the measure; NaN where it is not defined."""
 
 
 def measures(apps: Sequence[App]) -> tuple[Measure, ...]:
@@ -21,7 +18,9 @@ def measures(apps: Sequence[App]) -> tuple[Measure, ...]:
 
 def values(sweep: Sweep, question: Question) -> Values:
     """Return the measures of each candidate."""
-    runs: dict[str, list[dict[str, float | None]]] = {name: [{} for _ in range(question.seeds)] for name in question.queues}
+    runs: dict[str, list[dict[str, float | None]]] = {
+        name: [{} for _ in range(question.seeds)] for name in question.queues
+    }
     for arm, replicate, metric, value in sweep.metrics.select("arm", "replicate", "metric", "value").rows():
         runs[arm][int(replicate)][metric] = value
     return {

@@ -29,6 +29,8 @@ class Measure:
 
     name: str
     label: str
+    words: str
+    """How a sentence introduces its value."""
     unit: str
     scale: float
     """Factor from SI units to ``unit``."""
@@ -52,8 +54,8 @@ class App:
 
 def _udp(name: str, who: str) -> Sequence[Measure]:
     return (
-        Measure(f"{name}_wait", f"{who} wait in queues (98 % of packets, worse direction)", "ms", 1e3, 1.0),
-        Measure(f"{name}_loss", f"{who} loss", "%", 100.0, 0.1),
+        Measure(f"{name}_wait", f"{who} wait, 98 %", f"98 % of the packets of a {who} wait at most", "ms", 1e3, 1.0),
+        Measure(f"{name}_loss", f"{who} loss", f"loss of a {who}", "%", 100.0, 0.1),
     )
 
 
@@ -65,8 +67,8 @@ APPS: Final[Mapping[str, App]] = {
             "three clients that fetch objects of 60 kB on average (Pareto II, shape 1.5), each 300 ms after the last",
             (("web", "down", PAGE, 3),),
             (
-                Measure("web_p90", "web object, 90th percentile", "ms", 1e3, 1.0),
-                Measure("web_median", "web object, median", "ms", 1e3, 1.0),
+                Measure("web_p90", "web object, 90 %", "90 % of web objects take at most", "ms", 1e3, 1.0),
+                Measure("web_median", "web object, 50 %", "half of the web objects take at most", "ms", 1e3, 1.0),
             ),
         ),
         App(
@@ -85,13 +87,13 @@ APPS: Final[Mapping[str, App]] = {
             "download",
             "two TCP transfers without end",
             (("download", "down", "ftp", 2),),
-            (Measure("download_rate", "download", "Mb/s", 1e-6, 0.0, more=True),),
+            (Measure("download_rate", "download", "a download has", "Mb/s", 1e-6, 0.0, more=True),),
         ),
         App(
             "upload",
             "two TCP transfers without end",
             (("upload", "up", "ftp", 2),),
-            (Measure("upload_rate", "upload", "Mb/s", 1e-6, 0.0, more=True),),
+            (Measure("upload_rate", "upload", "an upload has", "Mb/s", 1e-6, 0.0, more=True),),
         ),
     )
 }
@@ -105,7 +107,9 @@ def mix(text: str) -> tuple[App, ...]:
         raise EcnlabError(f"--mix: no application is named; there are {', '.join(APPS)}")
     for name in names:
         if name not in APPS:
-            raise EcnlabError(f"--mix: no application is called {name!r}{guess(name, APPS)}; there are {', '.join(APPS)}")
+            raise EcnlabError(
+                f"--mix: no application is called {name!r}{guess(name, APPS)}; there are {', '.join(APPS)}"
+            )
         if names.count(name) > 1:
             raise EcnlabError(f"--mix: {name} is named twice: write each application once, the most important first")
     return tuple(APPS[name] for name in names)

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from ecnlab._core import Experiment
 from ecnlab.advise.candidates import FAST, NONE, direction, framed
+from ecnlab.advise.decide import MOST_COST
 from ecnlab.advise.line import LARGE, Line, trace_csv
 from ecnlab.advise.mix import App
 from ecnlab.folder.atomic import write_bytes
@@ -20,7 +21,7 @@ WARMUP_S: Final = 5
 MOST_S: Final = 30
 """Simulated seconds of a run on a slow line."""
 
-PACKETS: Final = 1.2e6
+PACKETS: Final = 4e5
 """Full packets of both directions in a run: fast lines are simulated for a shorter time."""
 
 TRACE_S: Final = 60
@@ -38,6 +39,8 @@ class Question:
     queues: tuple[str, ...]
     ecn: Ecn = "half"
     seeds: int = 10
+    most_cost: float = MOST_COST
+    """Share of a transfer's goodput that a candidate may cost."""
     seed: int = 1
 
     @property
@@ -46,7 +49,7 @@ class Question:
         if self.line.kind.radio:
             return TRACE_S
         seconds = PACKETS * 8 * LARGE / (self.line.down_bps + self.line.up_bps)
-        return int(min(max(seconds, 10), MOST_S - WARMUP_S))
+        return int(min(max(seconds, 8), MOST_S - WARMUP_S))
 
 
 def scenario(question: Question) -> dict[str, Any]:
@@ -63,7 +66,12 @@ def scenario(question: Question) -> dict[str, Any]:
         | {"reverse": {"rate": FAST, "queue": "up"}},
     }
     for name in names:
-        links[f"server-{name}"] = {"from": f"server-{name}", "to": "isp", "rate": FAST, "delay": f"{line.rtt_s * 500:g} ms"}
+        links[f"server-{name}"] = {
+            "from": f"server-{name}",
+            "to": "isp",
+            "rate": FAST,
+            "delay": f"{line.rtt_s * 500:g} ms",
+        }
         links[f"device-{name}"] = {"from": "lan", "to": f"device-{name}", "rate": FAST, "delay": "0 s"}
     duration = WARMUP_S + question.measured_s
     return {
@@ -145,8 +153,14 @@ def _udp(app: App) -> Iterator[tuple[str, dict[str, Any]]]:
         group = f"{app.name}-{way}"
         for place, link in links.items():
             where = {"link": link, "group": group}
-            yield f"{group} {place}", {"table": "sojourns", "column": "sojourn_p99_s", "where": where, "aggregate": "max"}
-            yield f"{group} {place} dropped", {"table": "queues", "column": "dropped", "where": where, "aggregate": "sum"}
+            yield (
+                f"{group} {place}",
+                {"table": "sojourns", "column": "sojourn_p99_s", "where": where, "aggregate": "max"},
+            )
+            yield (
+                f"{group} {place} dropped",
+                {"table": "queues", "column": "dropped", "where": where, "aggregate": "sum"},
+            )
         sent = {"table": "queues", "column": "arrived", "aggregate": "sum"}
         yield f"{group} sent", {**sent, "where": {"link": next(iter(links.values())), "group": group}}
 

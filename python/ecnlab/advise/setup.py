@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from ecnlab.advise.candidates import NONE, SHARE, direction
 from ecnlab.advise.line import PTM, Kind, Line
@@ -15,7 +14,7 @@ DEVICE: Final = "eth0"
 IFB: Final = "ifb0"
 
 
-def lines(name: str, line: Line, parameters: Mapping[str, Any] | None = None) -> list[str]:
+def lines(name: str, line: Line) -> list[str]:
     """Return the commands for the candidate ``name``; none for that without a shaper. ``eth0`` stands for the line's device."""
     if name == NONE:
         return []

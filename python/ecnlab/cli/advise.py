@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from ecnlab.advise.advice import FEW, Advice, advise as run_advise, as_json as json_of, changes, sentence
+from ecnlab.advise.advice import FEW, Advice
+from ecnlab.advise.advice import advise as run_advise
 from ecnlab.advise.candidates import candidates
 from ecnlab.advise.line import line
 from ecnlab.advise.mix import mix
 from ecnlab.advise.page import page_table, write_page
 from ecnlab.advise.question import Ecn, Question
+from ecnlab.advise.result import as_json as json_of
+from ecnlab.advise.result import write_json
+from ecnlab.advise.variations import variations
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, as_json, examples
 from ecnlab.cli.resume import resumable
-from ecnlab.folder.atomic import write_bytes
-
-JSON: Final = "advice.json"
-"""Name of the advice for programs in its folder."""
 
 
 @click.command()
 @click.option("--down", required=True, help="Rate towards the home, on the wire, such as 50Mbps.")
 @click.option("--up", required=True, help="Rate from the home.")
-@click.option("--link", default="ethernet", show_default=True, help="Kind of line: ethernet, dsl, adsl, docsis, lte or wifi.")
+@click.option(
+    "--link", default="ethernet", show_default=True, help="Kind of line: ethernet, dsl, adsl, docsis, lte or wifi."
+)
 @click.option("--rtt", default="30ms", show_default=True, help="Round trip to the servers without queueing.")
-@click.option("--mix", "apps", default="call,web,download", show_default=True, help="Applications, the most important first: call, game, web, download, upload.")
+@click.option(
+    "--mix",
+    "apps",
+    default="call,web,download",
+    show_default=True,
+    help="Applications, the most important first: call, game, web, download, upload.",
+)
 @click.option("--buffer", help="Buffer of the line, in time at its rate. [default: the RTT, at least 100ms]")
-@click.option("--ecn", type=click.Choice(["half", "on", "off"]), default="half", show_default=True, help="TCP flows that offer ECN.")
+@click.option(
+    "--ecn",
+    type=click.Choice(["half", "on", "off"]),
+    default="half",
+    show_default=True,
+    help="TCP flows that offer ECN.",
+)
 @click.option("--queues", help="Candidates besides drop-tail, with commas. [default: all]")
 @click.option("--seeds", type=click.IntRange(2, 1000), default=FEW, show_default=True, help="Runs of each candidate.")
+@click.option(
+    "--cost",
+    type=click.FloatRange(0, 100),
+    default=10.0,
+    show_default=True,
+    help="Percent of a transfer that a candidate may cost.",
+)
+@click.option(
+    "--variations/--no-variations",
+    "vary",
+    default=True,
+    show_default=True,
+    help="Also test the answer on four changed lines.",
+)
 @click.option("--out", type=File, help="Folder for runs and page. [default: results/advise-LINE]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @as_json
@@ -51,6 +78,8 @@ def advise(
     ecn: Ecn,
     queues: str | None,
     seeds: int,
+    cost: float,
+    vary: bool,
     out: Path | None,
     workers: int | None,
     as_json: bool,
@@ -59,29 +88,30 @@ def advise(
 
     Finished runs are not repeated: after an interruption, the same command continues.
     """
-    question = Question(line(link, down, up, rtt, buffer), mix(apps), candidates(queues), ecn, seeds)
+    question = Question(line(link, down, up, rtt, buffer), mix(apps), candidates(queues), ecn, seeds, cost / 100)
     if seeds < FEW:
         console.warn([f"{seeds} seeds give wide intervals: the default is {FEW}"])
     folder = out or Path("results") / f"advise-{question.line.name}-{'-'.join(app.name for app in question.apps)}"
-    with resumable(folder), console.progress(folder.name) as report:
-        advice = run_advise(question, folder, workers=workers, progress=report)
-    answer = json_of(advice)
-    write_bytes(folder / JSON, (json.dumps(answer, indent=1, ensure_ascii=False) + "\n").encode())
-    page = write_page(advice)
+    with resumable(folder), console.progresses() as begin:
+        advice = run_advise(question, folder, workers=workers, progress=begin(folder.name))
+        varied = variations(advice, workers=workers, progress=begin) if vary else []
+    answer = json_of(advice, varied)
+    write_json(answer, folder)
+    page = write_page(advice, varied)
     if as_json:
         console.write_json(answer)
     else:
-        _show(advice, page)
+        _show(advice, answer, page)
 
 
-def _show(advice: Advice, page: Path) -> None:
-    console.say_filled(sentence(advice))
+def _show(advice: Advice, answer: dict[str, Any], page: Path) -> None:
+    console.say_filled(answer["answer"])
     console.say("")
     columns, rows = page_table(advice)
     table: dict[str, Any] = {name: [row[index] for row in rows] for index, name in enumerate(columns)}
     console.write_frame(pl.DataFrame(table), f"{advice.question.line.words}: means (95 % intervals)", len(rows))
     if advice.lines:
         console.say_table("Set-up", advice.lines)
-    if found := changes(advice):
-        console.say_table("What would change the answer", found)
+    if answer["changes"]:
+        console.say_table("What would change the answer", answer["changes"])
     console.say(f"page: {page}")
