@@ -141,3 +141,12 @@ def test_the_command_advises_on_a_line(tmp_path: Path) -> None:
     assert "98 % of the packets of a call" in (out / "advice.html").read_text()
     again = CliRunner().invoke(cli, [*command, "--json"], catch_exceptions=False)
     assert json.loads(again.stdout) == answer
+
+
+def test_shapers_that_all_cost_too_much_are_no_missing_difference(tmp_path: Path) -> None:
+    options = "--down 4Mbps --up 1Mbps --mix call,download --queues fq_codel --seeds 3 --no-variations --cost 0"
+    found = CliRunner().invoke(
+        cli, ["advise", *shlex.split(options), "--out", str(tmp_path / "x")], catch_exceptions=False
+    )
+    assert found.stdout.startswith("Every shaper costs more than 0 % of a transfer: leave the line without a shaper")
+    assert "fq_codel is left out, as it costs" in found.stdout

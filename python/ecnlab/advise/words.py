@@ -18,15 +18,23 @@ def sentence(advice: Advice) -> str:
     decision = advice.decision
     told = [app.measures[0] for app in advice.question.apps if advice.mean(app.measures[0], decision.advised)]
     if decision.no_difference:
-        compared = [name for name in decision.equals if name != NONE]
-        against = listed(compared) if compared else "any shaper within the limit of the cost"
         shown = "; ".join(_value(advice, measure, NONE) for measure in told)
-        return f"No difference shown between the line without a shaper and {against}: leave it as it is; {shown}."
+        return f"{_why_none(advice)}: leave the line without a shaper; {shown}."
     gains = [_gain(advice, measure) for measure in told if not measure.more]
     others = [name for name in decision.equals if name != decision.advised]
     same = [f"no difference is shown to {listed(others)}"] if others else []
     parts = [*gains, *_costs(advice, decision.advised), *same]
     return f"{decision.advised} at {100 * SHARE:g} % of the rates: {'; '.join(parts)}."
+
+
+def _why_none(advice: Advice) -> str:
+    """Return why the line without a shaper is advised."""
+    others = [name for name in advice.decision.equals if name != NONE]
+    if others:
+        return f"No difference shown between droptail and {listed(others)}"
+    if len(advice.decision.too_costly) == len(advice.question.queues) - 1:
+        return f"Every shaper costs more than {100 * advice.question.most_cost:g} % of a transfer"
+    return "No shaper within the limit of the cost is shown to be better"
 
 
 def _value(advice: Advice, measure: Measure, name: str) -> str:
