@@ -54,13 +54,7 @@ from ecnlab.cli.resume import resumable
     show_default=True,
     help="Percent of a transfer that a candidate may cost.",
 )
-@click.option(
-    "--variations/--no-variations",
-    "vary",
-    default=True,
-    show_default=True,
-    help="Also test the answer on four changed lines.",
-)
+@click.option("--no-variations", is_flag=True, help="Do not test the answer on four changed lines.")
 @click.option("--out", type=File, help="Folder for runs and page. [default: results/advise-LINE]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @as_json
@@ -79,7 +73,7 @@ def advise(
     queues: str | None,
     seeds: int,
     cost: float,
-    vary: bool,
+    no_variations: bool,
     out: Path | None,
     workers: int | None,
     as_json: bool,
@@ -94,7 +88,7 @@ def advise(
     folder = out or Path("results") / f"advise-{question.line.name}-{'-'.join(app.name for app in question.apps)}"
     with resumable(folder), console.progresses() as begin:
         advice = run_advise(question, folder, workers=workers, progress=begin(folder.name))
-        varied = variations(advice, workers=workers, progress=begin) if vary else []
+        varied = [] if no_variations else variations(advice, workers=workers, progress=begin)
     answer = json_of(advice, varied)
     write_json(answer, folder)
     page = write_page(advice, varied)
