@@ -22,9 +22,6 @@ RUNS: Final = "runs"
 ABOVE_ZERO: Final = Bounds(low=0.0)
 """The range of every measure."""
 
-FEW: Final = 10
-"""Seeds below which an advice warns of wide intervals."""
-
 
 @dataclass(frozen=True, slots=True)
 class Advice:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from ecnlab.advise.advice import FEW, Advice
-from ecnlab.advise.advice import advise as run_advise
-from ecnlab.advise.candidates import candidates
-from ecnlab.advise.line import line
-from ecnlab.advise.mix import mix
-from ecnlab.advise.page import page_table, write_page
-from ecnlab.advise.question import Ecn, Question
-from ecnlab.advise.result import as_json as json_of
-from ecnlab.advise.result import write_json
-from ecnlab.advise.variations import variations
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, as_json, examples
 from ecnlab.cli.resume import resumable
+
+if TYPE_CHECKING:
+    from ecnlab.advise.advice import Advice
+
+FEW: Final = 10
+"""Seeds below which an advice warns of wide intervals."""
 
 
 @click.command()
@@ -69,7 +65,7 @@ def advise(
     rtt: str,
     apps: str,
     buffer: str | None,
-    ecn: Ecn,
+    ecn: Literal["half", "on", "off"],
     queues: str | None,
     seeds: int,
     cost: float,
@@ -82,6 +78,16 @@ def advise(
 
     Finished runs are not repeated: after an interruption, the same command continues.
     """
+    from ecnlab.advise.advice import advise as run_advise
+    from ecnlab.advise.candidates import candidates
+    from ecnlab.advise.line import line
+    from ecnlab.advise.mix import mix
+    from ecnlab.advise.page import write_page
+    from ecnlab.advise.question import Question
+    from ecnlab.advise.result import as_json as json_of
+    from ecnlab.advise.result import write_json
+    from ecnlab.advise.variations import variations
+
     question = Question(line(link, down, up, rtt, buffer), mix(apps), candidates(queues), ecn, seeds, cost / 100)
     if seeds < FEW:
         console.warn([f"{seeds} seeds give wide intervals: the default is {FEW}"])
@@ -99,6 +105,8 @@ def advise(
 
 
 def _show(advice: Advice, answer: dict[str, Any], page: Path) -> None:
+    from ecnlab.advise.page import page_table
+
     console.say_filled(answer["answer"])
     console.say("")
     columns, rows = page_table(advice)
