@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -112,6 +112,9 @@ otherseeds: build ## verdicts of the quick size with other base seeds, beside th
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
+
+which-queue: build ## docs/which-queue.md from runs of `ecnlab advise` for eight lines, in results/which-queue: minutes
+	$(BIN)/python docs/which_queue.py
 
 pictures: $(VENV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)

@@ -16,7 +16,7 @@ DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
 
 ORDER = (
     *("base", "models", "laws", "engines", "folder", "report", "scenario", "linux", "plots", "stages", "runs"),
-    *("prediction", "explain", "trace", "probing", "agreement", "scoring", "vectors", "papers", "cli"),
+    *("prediction", "explain", "trace", "probing", "agreement", "scoring", "vectors", "papers", "advise", "cli"),
 )
 """The packages of ecnlab: each imports only those before it."""
 

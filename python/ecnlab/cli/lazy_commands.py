@@ -13,6 +13,7 @@ MODULES: Final = {
     "check": "check",
     "sweep": "sweep",
     "plan": "plan",
+    "advise": "advise",
     "reproduce": "reproduce",
     "agree": "agree",
     "score": "score",

@@ -1,0 +1,152 @@
+"""``ecnlab advise``: framing, the decision, the tc lines, and the command from options to page."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ecnlab.advise import setup
+from ecnlab.advise.candidates import CANDIDATES
+from ecnlab.advise.decide import decide
+from ecnlab.advise.line import kinds, line, trace_csv
+from ecnlab.advise.mix import Measure
+from ecnlab.base.errors import EcnlabError
+from ecnlab.cli import cli
+
+DELAY = Measure("delay", "delay", "delay", "ms", 1.0, 1.0)
+RATE = Measure("rate", "rate", "rate", "Mb/s", 1.0, 0.0, more=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ack", "full"),
+    [
+        ("ethernet", 52 + 38, 1500 + 38),
+        ("docsis", 52 + 18, 1500 + 18),
+        ("dsl", 82 + 2, 1530 + 24),  # 65 bytes for each 64 begun
+        ("adsl", 2 * 53, 33 * 53),  # 92 and 1540 bytes in cells of 48
+        ("lte", 52, 1500),
+    ],
+)
+def test_packets_have_the_wire_bytes_of_the_line(kind: str, ack: int, full: int) -> None:
+    found = kinds()[kind]
+    constant, slope = found.affine()
+    assert (found.wire(52), found.wire(1500)) == (ack, full)
+    assert constant + 52 * slope == pytest.approx(ack)
+    assert constant + 1500 * slope == pytest.approx(full)
+
+
+def test_a_short_packet_takes_the_minimum_of_the_line() -> None:
+    assert kinds()["ethernet"].wire(40) == 84
+    assert kinds()["docsis"].wire(40) == 64
+
+
+def test_a_trace_is_scaled_to_the_mean_rate() -> None:
+    text, seconds = trace_csv("lte-slow.csv", 10e6)
+    rows = [tuple(map(float, row.split(","))) for row in text.split()[1:]]
+    ends = [*(time for time, _ in rows[1:]), seconds]
+    assert seconds == 60
+    assert sum(rate * (end - time) for (time, rate), end in zip(rows, ends, strict=True)) / 60 == pytest.approx(10)
+
+
+def test_the_best_candidate_is_advised_and_worse_ones_are_out() -> None:
+    values = {"delay": {"droptail": [99.0, 101.0, 100.0], "cake": [10.0, 10.1, 9.9], "codel": [30.0, 30.1, 29.9]}}
+    found = decide(values, [DELAY], ("droptail", "cake", "codel"))
+    assert (found.advised, found.equals, found.family) == ("cake", ("cake",), 3)
+
+
+def test_no_difference_is_shown_below_the_smallest_that_matters() -> None:
+    values = {"delay": {"droptail": [10.6, 10.61, 10.6], "cake": [10.0, 10.01, 10.0]}}
+    found = decide(values, [DELAY], ("droptail", "cake"))
+    assert found.no_difference
+    assert found.advised == "droptail"
+
+
+def test_no_difference_is_shown_by_values_that_vary() -> None:
+    values = {"delay": {"droptail": [50.0, 200.0, 90.0], "cake": [40.0, 10.0, 80.0]}}
+    assert decide(values, [DELAY], ("droptail", "cake")).no_difference
+
+
+def test_a_candidate_that_costs_too_much_is_left_out() -> None:
+    values = {
+        "delay": {"droptail": [100.0, 101.0, 100.0], "cake": [10.0, 10.1, 10.0], "codel": [20.0, 20.1, 20.0]},
+        "rate": {"droptail": [50.0, 50.1, 50.0], "cake": [40.0, 40.1, 40.0], "codel": [47.0, 47.1, 47.0]},
+    }
+    found = decide(values, [DELAY, RATE], ("droptail", "cake", "codel"))
+    assert found.too_costly == ("cake",)
+    assert decide(values, [DELAY], ("droptail", "cake", "codel"), 0.3).advised == "cake"
+
+
+def test_a_measure_that_a_candidate_lacks_decides_against_it() -> None:
+    values = {
+        "delay": {"droptail": [float("nan"), 100.0, 100.0], "cake": [10.0, 10.1, 10.0], "codel": [10.0, 10.1, 10.0]}
+    }
+    assert decide(values, [DELAY], ("droptail", "cake", "codel")).equals == ("cake", "codel")
+
+
+def test_tc_lines_have_the_framing_of_the_line() -> None:
+    cake = setup.lines("cake", line("docsis", "200Mbps", "20Mbps", "20ms", None))
+    assert "tc qdisc replace dev eth0 root cake bandwidth 19000kbit overhead 18 mpu 64 noatm" in cake
+    assert "tc qdisc replace dev ifb0 root cake bandwidth 190000kbit overhead 18 mpu 64 noatm ingress" in cake
+    adsl = setup.lines("fq_codel", line("adsl", "16Mbps", "1Mbps", "20ms", None))
+    assert "tc qdisc replace dev eth0 root handle 1: stab overhead 26 mpu 0 linklayer atm htb default 1" in adsl
+    ptm = setup.lines("codel", line("dsl", "65Mbps", "6.5Mbps", "20ms", None))
+    assert "tc class add dev eth0 parent 1: classid 1:1 htb rate 6080kbit ceil 6080kbit" in ptm  # 0.95 · 64/65
+    assert setup.lines("droptail", line("lte", "20Mbps", "5Mbps", "20ms", None)) == []
+
+
+def test_every_line_and_candidate_has_commands() -> None:
+    for kind in kinds():
+        for name in CANDIDATES[1:]:
+            assert len(setup.lines(name, line(kind, "20Mbps", "5Mbps", "20ms", None))) >= 7
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--link dls", "--link: no line is called 'dls'; did you mean 'dsl'?"),
+        ("--down 50", "--down: '50' is no quantity: write a number and its unit, such as 50Mbps"),
+        ("--down nanMbps", "--down: 'nanMbps' is no quantity"),
+        ("--up 1kbps", "--up: 1kbps is not between 256 kbps and 2.5 Gbps"),
+        ("--rtt 0ms", "--rtt: 0ms is not between 1 ms and 1 s"),
+        ("--rtt 5", "--rtt: '5' is no quantity"),
+        ("--buffer 60s", "--buffer: 60s is not between 1 ms and 10 s"),
+        ("--mix call,wep", "--mix: no application is called 'wep'; did you mean 'web'?"),
+        ("--mix call,call", "--mix: call is named twice"),
+        ("--mix ,", "--mix: no application is named"),
+        ("--queues fqcodel", "--queues: no candidate is called 'fqcodel'; did you mean 'fq_codel'?"),
+        ("--queues droptail", "--queues: 'droptail' leaves nothing to compare"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options: str, message: str) -> None:
+    found = CliRunner().invoke(cli, ["advise", *shlex.split(f"--down 20Mbps --up 5Mbps {options}")])
+    assert isinstance(found.exception, EcnlabError)
+    assert message in str(found.exception)
+
+
+def test_the_command_advises_on_a_line(tmp_path: Path) -> None:
+    out = tmp_path / "advice"
+    options = "--down 4Mbps --up 1Mbps --link adsl --mix call,download --queues fq_codel --seeds 2 --no-variations"
+    command = ["advise", *shlex.split(options), "--out", str(out)]
+    found = CliRunner().invoke(cli, command, catch_exceptions=False)
+    assert found.exit_code == 0
+    assert "2 seeds give wide intervals" in found.stderr
+    assert "98 % of the packets of a call wait at most" in found.stdout
+    answer = json.loads((out / "advice.json").read_text())
+    waits = answer["measures"][0]["queues"]
+    assert waits["fq_codel"]["mean"] < waits["droptail"]["mean"]
+    assert "98 % of the packets of a call" in (out / "advice.html").read_text()
+    again = CliRunner().invoke(cli, [*command, "--json"], catch_exceptions=False)
+    assert json.loads(again.stdout) == answer
+
+
+def test_shapers_that_all_cost_too_much_are_no_missing_difference(tmp_path: Path) -> None:
+    options = "--down 4Mbps --up 1Mbps --mix call,download --queues fq_codel --seeds 3 --no-variations --cost 0"
+    found = CliRunner().invoke(
+        cli, ["advise", *shlex.split(options), "--out", str(tmp_path / "x")], catch_exceptions=False
+    )
+    assert found.stdout.startswith("Every shaper costs more than 0 % of a transfer: leave the line without a shaper")
+    assert "fq_codel is left out, as it costs" in found.stdout
