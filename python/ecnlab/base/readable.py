@@ -28,7 +28,7 @@ def cell(name: str, value: object) -> str:
         return str(value)
     if name in INSTANTS:
         return f"{value:.6f} s"
-    units = _units(name)
+    units = units_of(name)
     if units:
         return _scaled(float(value), units)
     return str(value) if isinstance(value, int) else number(value)
@@ -41,7 +41,8 @@ def number(value: float) -> str:
     return _digits(value)
 
 
-def _units(name: str) -> tuple[tuple[float, str], ...]:
+def units_of(name: str) -> tuple[tuple[float, str], ...]:
+    """Return the units of the stored column ``name`` with their sizes, the largest first; none if it has no unit."""
     if name.endswith("_bps"):
         return RATES
     if name in SIZES or name.endswith("_bytes"):

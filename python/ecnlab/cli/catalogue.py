@@ -2,27 +2,71 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
 import click
 
 from ecnlab import _core
+from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.types import FileKind
 from ecnlab.cli import console
 from ecnlab.cli.options import as_json, examples
 
 
+OLDER: Final = {"bbr2": "bbr", "bbr3": "bbr"}
+"""Later versions of laws that ecnlab has only in an earlier one."""
+
+COMMENT: Final = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+
+
 @click.command()
+@click.argument("name", required=False)
 @as_json
-def laws(as_json: bool) -> None:
-    """List all laws: queue disciplines, window laws, ends of slow start, loss recoveries, ECN feedback, kinds of traffic."""
+@examples("""
+      ecnlab laws
+      ecnlab laws fq_codel
+""")
+def laws(name: str | None, as_json: bool) -> None:
+    """List all laws, or print the page of the law NAME: its keys, defaults and sources.
+
+    The families are queue disciplines, window laws, ends of slow start, loss recoveries, ECN feedback and kinds of traffic.
+    """
     known = _core.laws()
-    if as_json:
+    if name is not None:
+        _show_law(known, name, as_json=as_json)
+    elif as_json:
         console.write_json(known)
     else:
         for family, members in known.items():
             console.say(family)
             for name, facts in members.items():
                 console.say(f"  {name:10} {facts['summary']}")
+
+
+def _show_law(known: Mapping[str, Mapping[str, Any]], name: str, *, as_json: bool) -> None:
+    """Print the page of a law, or its facts by family as JSON."""
+    found = {family: members[name] for family, members in known.items() if name in members}
+    if not found:
+        raise EcnlabError(_unknown(known, name))
+    page = package_data.folder("docs/laws") / f"{name}.md"
+    if as_json:
+        console.write_json(found)
+    elif page.is_file():
+        console.say(COMMENT.sub("", page.read_text(encoding="utf-8")).strip())
+    else:
+        for family, facts in found.items():
+            console.say(f"{name} ({family}): {facts['summary']}")
+
+
+def _unknown(known: Mapping[str, Mapping[str, Any]], name: str) -> str:
+    if name in OLDER:
+        return f"no law is called {name!r}: of BBR ecnlab has version 1, `{OLDER[name]}`"
+    near = difflib.get_close_matches(name, [law for members in known.values() for law in members], 1)
+    return f"no law is called {name!r}" + (f": did you mean {near[0]!r}?" if near else ": `ecnlab laws` lists them")
 
 
 @click.command()

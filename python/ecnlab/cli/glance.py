@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
@@ -48,22 +48,14 @@ def show_run(result: Run, rows: int) -> None:
     console.say_filled(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
     console.say_filled(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s")
     console.say("")
-    links = result.table("links") if "links" in result.tables else None
-    for name, columns in brief(result).items():
-        if name not in result.tables:
-            continue
-        table = result.table(name)
+    for name, chosen in brief_frames(result):
         if name == "flows":
-            means = group_means(table)
-            if means.height < table.height:
+            means = group_means(result.table(name))
+            if means.height < chosen.height:
                 console.write_frame(means, "group means", rows, more=MORE)
-            if table.height > rows:
-                console.say(f"flows: {table.height} ({MORE})\n")
+            if chosen.height > rows:
+                console.say(f"flows: {chosen.height} ({MORE})\n")
                 continue
-            table = shown(table)
-        chosen = _recorded(
-            congestion.busiest_first(table, links).select(column for column in columns if column in table.columns)
-        )
         console.write_frame(chosen, name, rows, more=MORE)
     _show_completion(result, rows)
     if "flows" in result.tables and (fell := said(result.table("flows"))):
@@ -76,6 +68,17 @@ def show_run(result: Run, rows: int) -> None:
     _show_substituted(manifest)
     if found := manifest.get("evidence"):
         console.say_filled("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+
+
+def brief_frames(result: Run) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the tables of a run's summary by name, with the columns of `brief` that have been recorded."""
+    links = result.table("links") if "links" in result.tables else None
+    for name, columns in brief(result).items():
+        if name in result.tables:
+            table = result.table(name)
+            table = shown(table) if name == "flows" else table
+            there = (column for column in columns if column in table.columns)
+            yield name, _recorded(congestion.busiest_first(table, links).select(there))
 
 
 def _show_completion(result: Run, rows: int) -> None:
@@ -106,10 +109,49 @@ def show_sweep(result: Sweep, rows: int) -> None:
     """Print the number of runs and the metrics."""
     console.say_filled(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}")
     console.say("")
-    console.write_frame(result.summary(), "metrics", rows)
+    console.write_frame(metrics_frame(result), metrics_title(result), rows)
+    for sentence in absent(result):
+        console.say_filled(sentence)
     if fell := fallen(result):
         console.say_filled(fell)
     _show_substituted(result.manifest)
+    console.say_filled(sweep_answer(result))
+
+
+def metrics_frame(result: Sweep) -> pl.DataFrame:
+    """Return a row for each arm, point and metric: the mean with the half width of its interval, and the replicates ``n``."""
+    from ecnlab.stages.sweep_data import factors, spread_of, summary_in_order  # loads the stages
+
+    summary = summary_in_order(result)
+    values = [
+        "no value" if mean is None else spread_of(result, metric, mean, low, high)
+        for metric, mean, low, high in summary.select("metric", "mean", "low", "high").iter_rows()
+    ]
+    return summary.select(*factors(result), "metric", pl.Series("mean", values, dtype=pl.String), "n")
+
+
+def metrics_title(result: Sweep) -> str:
+    """Return the title of the metrics: the meaning of "±", or that one replicate has no interval."""
+    if result.manifest["replicates"] < 2:
+        return "metrics (one replicate: no interval)"
+    return "metrics (mean ± half width of the 95 % interval over n replicates)"
+
+
+def absent(result: Sweep) -> list[str]:
+    """Return a sentence for each metric that has no value with an arm or a level of an axis, or in no run."""
+    from ecnlab.stages.sweep_data import metrics, without_values
+
+    there = metrics(result)
+    found = [f"{metric}: no value in any run" for metric in result.manifest["metrics"] if metric not in there]
+    parts = ((metric, ", ".join(without_values(result, metric))) for metric in there)
+    return found + [f"{metric}: no value with {names}" for metric, names in parts if names]
+
+
+def sweep_answer(result: Sweep) -> str:
+    """Return the sentence with which the page of a sweep starts."""
+    from ecnlab.stages.sweep_summary import answer
+
+    return answer(result)
 
 
 def _show_substituted(manifest: Mapping[str, Any]) -> None:
@@ -148,5 +190,6 @@ def sweep_summary(result: Sweep) -> dict[str, Any]:
         "manifest": result.manifest,
         "runs": result.runs.height,
         "metrics": result.summary().to_dicts(),
+        "answer": sweep_answer(result),
         "ecn_fallback": fallen(result),
     }

@@ -191,7 +191,7 @@ def _queue(sketch: Sketch) -> Iterator[str]:
 
 
 def _page(queue: str) -> str:
-    return f"docs/laws/{queue}.md"
+    return f"`ecnlab laws {queue}`"
 
 
 def _limit(sketch: Sketch) -> str:
@@ -227,7 +227,7 @@ def _classes(sketch: Sketch, name: str) -> Iterator[str]:
     yield ""
     which = "each flow" if name == "each" else "all packets"
     yield f"[queue.bottleneck.class.{name}]           # the inner queue of {which}"
-    yield _line("discipline", '"codel"', "CoDel (RFC 8289), docs/laws/codel.md")
+    yield _line("discipline", '"codel"', "CoDel (RFC 8289), `ecnlab laws codel`")
     yield _line("limit", _packets(4 * sketch.bdp_packets), "4 x rate x round trip")
     yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
 
@@ -241,7 +241,7 @@ def _senders(sketch: Sketch) -> Iterator[str]:
             yield _line("profile", *own["profile"])
         else:
             yield _line("ecn", *own.get("ecn", SKETCHES["default"]["ecn"]))
-            yield _line("congestion", *own.get("name", (_quoted(law), f"window law, docs/laws/{law}.md")))
+            yield _line("congestion", *own.get("name", (_quoted(law), f"window law, `ecnlab laws {law}`")))
         yield ""
         yield f"[flow.{law}]"
         yield _line("from", '"server"', "the sender of the data")

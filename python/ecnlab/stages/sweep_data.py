@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
+from ecnlab.base.spread import spread
 from ecnlab.base.stats import LEVEL, Bounds, Interval, mean_interval
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
 from ecnlab.scenario.metrics import unit_of
 from ecnlab.stages.paired import ARM, pairs
-from ecnlab.stages.words import value
+from ecnlab.stages.words import NONE, value
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
@@ -92,9 +93,19 @@ def unit(sweep: Sweep, metric: str) -> str:
     return unit_of(sweep.manifest["metrics"], metric)
 
 
+def column_of(sweep: Sweep, metric: str) -> str:
+    """Return the end of the column names that have the unit of a metric."""
+    return ENDS.get(unit(sweep, metric), "")
+
+
 def number(sweep: Sweep, metric: str, one: float) -> str:
     """Return a value of a metric with its unit."""
-    return value(ENDS.get(unit(sweep, metric), ""), one)
+    return value(column_of(sweep, metric), one)
+
+
+def spread_of(sweep: Sweep, metric: str, mean: float | None, low: float | None, high: float | None) -> str:
+    """Return a mean of a metric with its interval and unit; the digits follow the width of the interval."""
+    return NONE if mean is None else spread(column_of(sweep, metric), mean, low, high)
 
 
 def signed(sweep: Sweep, metric: str, one: float) -> str:
@@ -155,6 +166,20 @@ def effect(sweep: Sweep, metric: str, factor: str, first: str, second: str, leve
         tuple((name, bounds.clip(mean_interval(group["b"] - group["a"], level))) for name, group in apart),
         smallest(sweep, metric),
     )
+
+
+def summary_in_order(sweep: Sweep) -> pl.DataFrame:
+    """Return `Sweep.summary` by metric, point and arm, with metrics and arms in the order of the experiment."""
+    places = {
+        name: pl.col(name).replace_strict({one: i for i, one in enumerate(order)}, default=len(order))
+        for name, order in (
+            ("metric", _order(sweep, "metrics", sweep.manifest["metrics"])),
+            *((axis, levels(sweep, axis)) for axis in sweep.axes),
+            (ARM, levels(sweep, ARM)),
+        )
+        if order
+    }
+    return sweep.summary().sort(*places.values(), maintain_order=True)
 
 
 def largest_effect(sweep: Sweep, metric: str, factor: str) -> Effect | None:

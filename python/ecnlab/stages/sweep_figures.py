@@ -22,9 +22,11 @@ from ecnlab.stages.sweep_data import (
     number,
     reference,
     signed,
+    spread_of,
+    summary_in_order,
     without_values,
 )
-from ecnlab.stages.words import NONE
+from ecnlab.stages.words import NONE, counted
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
@@ -77,7 +79,7 @@ def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
     note = f" Averaged over {', '.join(averaged)}." if averaged else ""
     if absent := without_values(sweep, metric):
         note += f" No value: {', '.join(absent)}."
-    caption = f"Means over {sweep.manifest['replicates']} replicates with 95 % intervals.{note}"
+    caption = f"{_means(sweep)}.{note}"
     return _figure(sweep, metric, by, found, caption, title=f"{metric} by {by}", zero=False)
 
 
@@ -241,24 +243,22 @@ def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[s
 @stage("metrics", of="sweep")
 def metrics_table(sweep: Sweep) -> Table:
     """Mean and interval of every metric at every point; folded if long."""
-    rows = []
-    summary = sweep.summary()
-    for row in summary.head(MOST_ROWS).iter_rows(named=True):
-        metric, place = row["metric"], [row[name] for name in (ARM, *sweep.axes) if name in factors(sweep)]
-        mean = NONE if row["mean"] is None else number(sweep, metric, row["mean"])
-        ends = (
-            NONE
-            if row["low"] is None
-            else f"{number(sweep, metric, row['low'])} to {number(sweep, metric, row['high'])}"
-        )
-        rows.append(
-            [
-                Cell(metric),
-                *(Cell(str(one)) for one in place),
-                Cell(mean, True),
-                Cell(ends, True),
-                Cell(str(row["n"]), True),
-            ]
-        )
-    columns = ("metric", *(name for name in (ARM, *sweep.axes) if name in factors(sweep)), "mean", "95 % interval", "n")
-    return Table("Means over the replicates", columns, rows, folded=len(rows) > OPEN)
+    place = [name for name in (ARM, *sweep.axes) if name in factors(sweep)]
+    rows = [
+        [
+            Cell(row["metric"]),
+            *(Cell(str(row[name])) for name in place),
+            Cell(spread_of(sweep, row["metric"], row["mean"], row["low"], row["high"]), True),
+            Cell(str(row["n"]), True),
+        ]
+        for row in summary_in_order(sweep).head(MOST_ROWS).iter_rows(named=True)
+    ]
+    return Table(_means(sweep), ("metric", *place, "mean", "n"), rows, folded=len(rows) > OPEN)
+
+
+def _means(sweep: Sweep) -> str:
+    """Return how values over the replicates are to be read."""
+    count = sweep.manifest["replicates"]
+    if count < 2:
+        return "Values of one replicate: no interval"
+    return f"Means over {counted(count, 'replicate')} with 95 % intervals"
