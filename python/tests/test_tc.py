@@ -275,7 +275,14 @@ def namespace(script: str) -> subprocess.CompletedProcess[str]:
     """``script`` in a network namespace of its own, which ends with it."""
     if not shutil.which("unshare") or not shutil.which("tc"):
         pytest.skip("unshare or tc is missing")
-    command = ["unshare", "-n", "sh", "-e", "-c", f"ip link add eth0 type veth peer name far0\nip link set eth0 up\n{script}"]
+    command = [
+        "unshare",
+        "-n",
+        "sh",
+        "-e",
+        "-c",
+        f"ip link add eth0 type veth peer name far0\nip link set eth0 up\n{script}",
+    ]
     return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
 
 
