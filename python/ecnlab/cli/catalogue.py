@@ -16,7 +16,6 @@ from ecnlab.base.types import FileKind
 from ecnlab.cli import console
 from ecnlab.cli.options import as_json, examples
 
-
 OLDER: Final = {"bbr2": "bbr", "bbr3": "bbr"}
 """Later versions of laws that ecnlab has only in an earlier one."""
 
