@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -145,6 +147,14 @@ def test_a_mistake_is_told_as_the_page_of_scenarios_prints_it():
     with pytest.raises(SpecError) as error:
         Scenario("mixed.toml", scenario.replace("min_th", "minth"))
     assert told[1] in str(error.value)
+
+
+def test_the_readme_says_what_the_quick_size_shows() -> None:
+    verdicts = json.loads((DOCS.parent / "papers/rfc2884/quoted.json").read_text())["verdicts"].values()
+    found = Counter(one["quick"] for one in verdicts)
+    numbers = [found[kind] for kind in ("agrees", "same direction", "differs", "inconclusive")]
+    said = "of RFC 2884's {} printed numbers {} agrees, {} have the same direction, {} differs and {} are inconclusive"
+    assert said.format(sum(numbers), *numbers) in " ".join((DOCS.parent / "README.md").read_text().split())
 
 
 def figures(text: str) -> list[str]:
