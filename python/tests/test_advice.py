@@ -263,6 +263,24 @@ def test_arms_without_ecn_are_compared_with_arms_that_have_it(tmp_path: Path) ->
     assert [one["key"] for one in found.diagnostics] == ["queue.q.ecn"]
 
 
+@pytest.mark.parametrize(
+    ("law", "more", "warned"),
+    [
+        ("fq_codel", "", True),
+        ("codel", "", False),
+        ("fq_codel", 'a = { table = "sojourns", column = "sojourn_p99_s", where = { group = "bulk" } }', False),
+    ],
+)
+def test_a_quantile_that_mixes_separated_groups_is_named(law: str, more: str, warned: bool, tmp_path: Path) -> None:
+    two = MARKING.replace('"pie"', f'"{law}"\nlimit = "100 packets"')
+    two += '[flow.other]\nfrom = "a"\nto = "b"\ntraffic = "ftp"\ntcp = "capable"\n'
+    text = 'format = 1\nscenario = "s.toml"\nreplicates = 1\n[metrics]\n'
+    text += f'p99 = {{ table = "links", column = "sojourn_p99_s", where = {{ link = "pipe" }} }}\n{more}\n'
+    found = advice.of_experiment(read_experiment(experiment(tmp_path, text, two)))
+    said = f"`metrics.p99`: the quantile at `pipe` mixes groups that `{law}` separates: `bulk`, `other`"
+    assert [one["message"] for one in found.diagnostics] == ([said] if warned else [])
+
+
 TWO_LINKS = """\
 format = 1
 duration = "1 s"

@@ -49,6 +49,7 @@ fn facts<'py>(py: Python<'py>, law: &Law) -> PyResult<Bound<'py, PyDict>> {
         facts.set_item("acts_above", acts_above)?;
         facts.set_item("quenches", queue.quenches)?;
         facts.set_item("uses_ecn", queue.uses_ecn)?;
+        facts.set_item("separates_flows", queue.separates_flows)?;
     }
     Ok(facts)
 }

@@ -65,6 +65,7 @@ def of_experiment(experiment: Experiment) -> Advice:
         *_undefined(experiment, scenarios),
         *_several(experiment, scenarios),
         *_beside(experiment, slow),
+        *_mixed(experiment, passed),
     ):
         error = experiment.refusal([(["metrics", metric], message, remedy)])
         found.add(error, error.diagnostics)
@@ -218,6 +219,22 @@ def _beside(experiment: Experiment, slow: list[dict[str, str]]) -> Iterator[Warn
         link = metric.get("where", {}).get("link")
         if isinstance(link, str) and link in always:
             yield name, f"`{link}` is not the bottleneck: {slow[0][link]}", "name the slower link"
+
+
+def _mixed(experiment: Experiment, passed: list[list[Passage]]) -> Iterator[Warn]:
+    """Warn about sojourn quantiles of a link that mix groups which its queue separates, if none of a group stands beside."""
+    apart = {metric.get("column") for metric in experiment.metrics.values() if metric.get("table") == "sojourns"}
+    for name, metric in experiment.metrics.items():
+        column, link = metric.get("column", ""), metric.get("where", {}).get("link")
+        if metric.get("table") != "links" or not column.startswith(QUANTILES) or column in apart:
+            continue
+        for at in (at for one in passed for at in one if at.link and link in (None, at.link)):
+            law, groups = at.queue["discipline"], sorted({flow["group"] for flow in at.flows.values()})
+            if len(groups) > 1 and laws.facts("queue", law)["separates_flows"]:
+                message = f"the quantile at `{at.link}` mixes groups that `{law}` separates: {_listed(groups[:LISTED])}"
+                place = f'where = {{ link = "{at.link}", group = "{groups[0]}" }}'
+                yield name, message, f"the table `sojourns` has that of each group: add a metric with {place}"
+                break
 
 
 def _listed(names: Iterable[str]) -> str:

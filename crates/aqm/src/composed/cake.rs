@@ -36,6 +36,7 @@ pub const FACTS: Facts = Facts {
     acts_above: &[ActsAbove::late("target")],
     // Linux has no limit in packets: memory is used up long before this one is.
     defaults: &[("limit", "\"1000000 packets\""), ("full", "\"fattest\""), ("ecn", "true")],
+    separates_flows: true,
     ..Facts::PLAIN
 };
 

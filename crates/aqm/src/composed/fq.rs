@@ -22,6 +22,7 @@ pub const FACTS: Facts = Facts {
     summary: "flows in inner queues with the same settings, served in rounds",
     reference: "P. McKenney, 'Stochastic fairness queueing', INFOCOM 1990; M. Shreedhar and G. Varghese, 'Efficient fair queuing using deficit round-robin', IEEE/ACM ToN 4(3), 1996",
     shown: &["flows", "quantum"],
+    separates_flows: true,
     ..Facts::OF_CLASSES
 };
 

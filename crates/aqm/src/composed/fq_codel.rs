@@ -21,6 +21,7 @@ pub const FACTS: Facts = Facts {
     shown: &["target", "interval", "quantum"],
     acts_above: &[ActsAbove::late("target")],
     defaults: &[("limit", "\"10240 packets\""), ("full", "\"fattest\""), ("ecn", "true")],
+    separates_flows: true,
     ..Facts::PLAIN
 };
 

@@ -19,6 +19,7 @@ pub const FACTS: Facts = Facts {
     shown: &["target", "quantum"],
     acts_above: &[ActsAbove::aim("target")],
     defaults: &[("limit", "\"10240 packets\"")],
+    separates_flows: true,
     ..Facts::PLAIN
 };
 

@@ -31,6 +31,8 @@ pub struct Facts {
     pub inner: bool,
     /// Whether its signals may be marks. If not, a queue with ECN enabled is rejected.
     pub marks: bool,
+    /// Whether it serves flows in turn, so that a flow does not wait for the packets of others.
+    pub separates_flows: bool,
     /// Whether the key `ecn` has an effect.
     pub uses_ecn: bool,
     /// Whether [`crate::Aqm::on_dequeue`] decides. It is not called for laws that decide only on arrivals.
@@ -52,6 +54,7 @@ impl Facts {
         defaults: &[],
         inner: false,
         marks: true,
+        separates_flows: false,
         uses_ecn: true,
         judges_departures: true,
     };
