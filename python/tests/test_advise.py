@@ -75,8 +75,10 @@ def test_a_candidate_that_costs_too_much_is_left_out() -> None:
         "delay": {"droptail": [100.0, 101.0, 100.0], "cake": [10.0, 10.1, 10.0], "codel": [20.0, 20.1, 20.0]},
         "rate": {"droptail": [50.0, 50.1, 50.0], "cake": [40.0, 40.1, 40.0], "codel": [47.0, 47.1, 47.0]},
     }
-    found = decide(values, [DELAY, RATE], ("droptail", "cake", "codel"))
+    found = decide(values, [DELAY, RATE], ("droptail", "cake", "codel"), 0.1)
     assert found.too_costly == ("cake",)
+    # Without a limit the delay, which comes first, decides.
+    assert decide(values, [DELAY, RATE], ("droptail", "cake", "codel")).advised == "cake"
     assert decide(values, [DELAY], ("droptail", "cake", "codel"), 0.3).advised == "cake"
 
 

@@ -118,7 +118,10 @@ def test_every_scenario_is_valid_for_every_queue(queue: str, tmp_path: Path) -> 
             assert len(made) == 2 * len(one.cases) * sheet.replicates[size]
             assert {c.measure for c in one.criteria} <= set(building.metrics(one))
             assert {name for c in one.criteria for name in c.cases} <= {case.name for case in one.cases}
-        assert queue != "fq_codel" or not list(advice.of_experiment(made).lines)
+        # The flows of some scenarios have no ECN, whatever the queue, and criteria are about the link.
+        known = ("no flow uses ECN", "mixes groups")
+        warned = [line for line in advice.of_experiment(made).lines if not any(one in line for one in known)]
+        assert queue != "fq_codel" or not warned
 
 
 # ---- verdicts

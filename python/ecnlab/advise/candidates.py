@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import resources
 from typing import Any, Final
 
 from ecnlab.advise.line import Line
@@ -13,20 +15,18 @@ from ecnlab.base.errors import EcnlabError
 SHARE: Final = 0.95
 """Rate of the shapers as a share of the line's."""
 
-NONE: Final = "droptail"
+ASSETS: Final = tomllib.loads(resources.files("ecnlab.advise").joinpath("assets", "candidates.toml").read_text("utf-8"))
+
+NONE: Final[str] = ASSETS["none"]
 """The candidate without a shaper: packets wait in the buffers of the line."""
 
-LIMIT: Final = {
-    "cake": "1000000 packets",
-    "fq_codel": "10240 packets",
-    "fq_pie": "10240 packets",
-    "dualpi2": "10000 packets",
-    "codel": "1000 packets",
-    "pie": "1000 packets",
-}
-"""Limits by discipline, Linux's defaults."""
+QUEUES: Final[Mapping[str, Mapping[str, Any]]] = ASSETS["queue"]
+"""The other candidates, by discipline."""
 
-CANDIDATES: Final = (NONE, *LIMIT)
+CANDIDATES: Final = (NONE, *QUEUES)
+
+HELD_BACK_NOWHERE: Final = {"discipline": NONE, "limit": "1000 packets"}
+"""The queue of a link that holds nothing back."""
 
 FAST: Final = "10 Gbps"
 """Rate of a link that holds nothing back."""
@@ -53,7 +53,7 @@ def candidates(text: str | None) -> tuple[str, ...]:
             raise EcnlabError(f"--queues: no candidate is called {name!r}{hint}; there are {', '.join(CANDIDATES)}")
     chosen = tuple(name for name in CANDIDATES if name == NONE or name in names)
     if len(chosen) < 2:
-        raise EcnlabError(f"--queues: {text!r} leaves nothing to compare with {NONE}; there are {', '.join(LIMIT)}")
+        raise EcnlabError(f"--queues: {text!r} leaves nothing to compare with {NONE}; there are {', '.join(QUEUES)}")
     return chosen
 
 
@@ -61,10 +61,10 @@ def direction(name: str, line: Line, rate_bps: float, *, ingress: bool) -> Direc
     """Return the queue ``name`` in front of a direction of ``line`` with ``rate_bps``; ``ingress`` if it is after the line."""
     kind = line.kind
     if name == NONE:
-        return Direction({"rate": FAST}, {"discipline": "droptail", "limit": "1000 packets"})
+        return Direction({"rate": FAST}, HELD_BACK_NOWHERE)
     shaped = SHARE * rate_bps
-    queue: dict[str, Any] = {"discipline": name, "limit": LIMIT[name], "ecn": True}
-    if name == "cake":
+    queue: dict[str, Any] = {"discipline": name, "limit": QUEUES[name]["limit"], "ecn": True}
+    if "shapes" in QUEUES[name]:
         about = {"rate": f"{round(shaped)} bps", "overhead": kind.overhead, "mpu": kind.mpu, "framing": kind.framing}
         return Direction({"rate": FAST}, {**queue, **about, "ingress": ingress})
     return Direction(framed(line, shaped), queue)

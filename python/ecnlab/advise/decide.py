@@ -14,8 +14,8 @@ from ecnlab.base.stats import LEVEL, Interval, mean_interval, paired_difference
 Values: TypeAlias = Mapping[str, Mapping[str, Sequence[float]]]
 """By measure and candidate a value for each seed, in the unit of the measure; NaN where it is not defined."""
 
-MOST_COST: Final = 0.10
-"""Default share of the download's or upload's goodput that a candidate may cost: the shaper's 5 % and another 5 %."""
+MOST_COST: Final = 1.0
+"""Default share of the download's or upload's goodput that a candidate may cost: all, since the order of the applications decides."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,8 +69,10 @@ def _sections(advice: Advice, variations: Sequence[Variation]) -> Iterator[Secti
         )
     if found := changes(advice, variations):
         yield Section("changes", "What would change the answer", "", list(found))
+    most = advice.question.most_cost
+    left_out = f"Candidates that cost more than {100 * most:g} % of a transfer are left out. " if most < 1.0 else ""
     rule = (
-        f"The measures are compared in this order. Candidates that cost more than {100 * advice.question.most_cost:g} % of a transfer are left out. In each measure a "
+        f"The measures are compared in this order. {left_out}In each measure a "
         "candidate is out if it is worse than the best one by more than the smallest difference that matters: the whole interval "
         f"of the paired difference is beyond it. Intervals have the confidence 1 - 0.05/{advice.decision.family} (Bonferroni, all pairs and measures)."
     )

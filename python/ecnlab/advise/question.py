@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from ecnlab._core import Experiment
-from ecnlab.advise.candidates import FAST, NONE, direction, framed
+from ecnlab.advise.candidates import ASSETS, FAST, HELD_BACK_NOWHERE, NONE, direction, framed
 from ecnlab.advise.decide import MOST_COST
 from ecnlab.advise.line import LARGE, Line, trace_csv
 from ecnlab.advise.mix import App
@@ -74,18 +74,19 @@ def scenario(question: Question) -> dict[str, Any]:
         }
         links[f"device-{name}"] = {"from": "lan", "to": f"device-{name}", "rate": FAST, "delay": "0 s"}
     duration = WARMUP_S + question.measured_s
+    sender = {"congestion": ASSETS["sender"]}
     return {
         "format": 1,
         "title": f"{line.words}, {', '.join(names)}",
         "duration": f"{duration} s",
         "warmup": f"{WARMUP_S} s",
         "profile": "linux-7",
-        "tcp": {"plain": {"congestion": "cubic", "ecn": "off"}, "ecn": {"congestion": "cubic", "ecn": "rfc3168"}},
+        "tcp": {"plain": {**sender, "ecn": "off"}, "ecn": {**sender, "ecn": ASSETS["feedback"]}},
         "queue": {
             "isp": _buffer(line, line.down_bps),
             "modem": _buffer(line, line.up_bps),
-            "down": {"discipline": "droptail", "limit": "1000 packets", "quantiles": True},
-            "up": {"discipline": "droptail", "limit": "1000 packets", "quantiles": True},
+            "down": {**HELD_BACK_NOWHERE, "quantiles": True},
+            "up": {**HELD_BACK_NOWHERE, "quantiles": True},
         },
         "link": links,
         "flow": flows,
@@ -93,7 +94,7 @@ def scenario(question: Question) -> dict[str, Any]:
 
 
 def _buffer(line: Line, rate_bps: float) -> dict[str, Any]:
-    return {"discipline": "droptail", "limit": f"{line.buffer_bytes(rate_bps)} B", "quantiles": True}
+    return {"discipline": NONE, "limit": f"{line.buffer_bytes(rate_bps)} B", "quantiles": True}
 
 
 def _wire(line: Line, way: Literal["down", "up"]) -> dict[str, Any]:

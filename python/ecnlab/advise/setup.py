@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.advise.candidates import NONE, SHARE, direction
+from ecnlab.advise.candidates import NONE, QUEUES, SHARE, direction
 from ecnlab.advise.line import PTM, Kind, Line
 
 ETHERNET: Final = 14
@@ -31,7 +31,7 @@ def lines(name: str, line: Line) -> list[str]:
 
 def _shaper(device: str, name: str, line: Line, rate_bps: float, *, ingress: bool) -> list[str]:
     shaped = SHARE * rate_bps
-    if name == "cake":
+    if "shapes" in QUEUES[name]:
         words = f"cake bandwidth {_rate(shaped)} {_cake(line.kind)}{' ingress' if ingress else ''}"
         return [f"tc qdisc replace dev {device} root {words}"]
     rate = _rate(shaped * PTM[0] / PTM[1] if line.kind.framing == "ptm" else shaped)
@@ -58,7 +58,7 @@ def _stab(kind: Kind) -> str:
 def _leaf(name: str, line: Line, rate_bps: float) -> str:
     """Return the words of ``tc`` for the inner queue, with Linux's defaults."""
     queue = direction(name, line, rate_bps, ingress=False).queue
-    ecn = "" if name == "dualpi2" else " ecn"
+    ecn = "" if "always_marks" in QUEUES[name] else " ecn"
     return f"{name} limit {queue['limit'].split()[0]}{ecn}"
 
 

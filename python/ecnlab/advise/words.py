@@ -32,9 +32,10 @@ def _why_none(advice: Advice) -> str:
     others = [name for name in advice.decision.equals if name != NONE]
     if others:
         return f"No difference shown between droptail and {listed(others)}"
-    if len(advice.decision.too_costly) == len(advice.question.queues) - 1:
+    if advice.decision.too_costly and len(advice.decision.too_costly) == len(advice.question.queues) - 1:
         return f"Every shaper costs more than {100 * advice.question.most_cost:g} % of a transfer"
-    return "No shaper within the limit of the cost is shown to be better"
+    within = " within the limit of the cost" if advice.question.most_cost < 1.0 else ""
+    return f"No shaper{within} is shown to be better"
 
 
 def _value(advice: Advice, measure: Measure, name: str) -> str:

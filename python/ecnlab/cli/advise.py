@@ -46,9 +46,8 @@ FEW: Final = 10
 @click.option(
     "--cost",
     type=click.FloatRange(0, 100),
-    default=10.0,
-    show_default=True,
-    help="Percent of a transfer that a candidate may cost.",
+    default=100.0,
+    help="Leave candidates out that cost more than this percentage of a transfer. [default: none]",
 )
 @click.option("--no-variations", is_flag=True, help="Do not test the answer on four changed lines.")
 @click.option("--out", type=File, help="Folder for runs and page. [default: results/advise-LINE]")

@@ -16,8 +16,8 @@ from ecnlab.base.types import FileKind
 from ecnlab.cli import console
 from ecnlab.cli.options import as_json, examples
 
-OLDER: Final = {"bbr2": "bbr", "bbr3": "bbr"}
-"""Later versions of laws that ecnlab has only in an earlier one."""
+LATER: Final = re.compile(r"(.+?)-?v?[2-9]")
+"""Names of later versions of a law."""
 
 COMMENT: Final = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
@@ -62,8 +62,8 @@ def _show_law(known: Mapping[str, Mapping[str, Any]], name: str, *, as_json: boo
 
 
 def _unknown(known: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    if name in OLDER:
-        return f"no law is called {name!r}: of BBR ecnlab has version 1, `{OLDER[name]}`"
+    if (later := LATER.fullmatch(name)) and any(later[1] in members for members in known.values()):
+        return f"no law is called {name!r}: ecnlab has `{later[1]}`, version 1 only"
     near = difflib.get_close_matches(name, [law for members in known.values() for law in members], 1)
     return f"no law is called {name!r}" + (f": did you mean {near[0]!r}?" if near else ": `ecnlab laws` lists them")
 

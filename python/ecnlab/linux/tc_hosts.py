@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from ecnlab._core import Scenario
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux.hosts import ENDS, Tcp, sysctls, tcps_of
 from ecnlab.linux.tc_lines import Part
-
-BUILT_IN: Final = ("reno", "cubic")
-"""Window laws that kernels have without a module."""
 
 
 def hosts(scenario: Scenario) -> list[Part]:
@@ -54,8 +51,7 @@ def _is_of(key: str, path: str) -> bool:
 def _lines(tcp: Tcp, lacking: set[str]) -> Iterator[str]:
     path = f"tcp.{tcp.name}"
     if f"{path}.congestion" not in lacking:
-        if tcp.congestion not in BUILT_IN:
-            yield f"modprobe tcp_{tcp.congestion} 2>/dev/null || true"
+        yield f"modprobe tcp_{tcp.congestion} 2>/dev/null || true"
         yield f"sysctl -w net.ipv4.tcp_congestion_control={tcp.congestion}"
     for file, value in sysctls(tcp):
         key = file.replace("/", ".")

@@ -26,7 +26,7 @@ DEVICE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,14}")
 LONGEST: Final = 15
 """Characters of a device's name (IFNAMSIZ without the final zero)."""
 
-PLAIN: Final = {"discipline": "droptail", "limit": "1000 packets", "full": "tail"}
+PLAIN: Final = {"limit": "1000 packets", "full": "tail"}
 """The queue of links that name none, Linux's own transmit queue, if the scenario does not change it."""
 
 
@@ -111,7 +111,8 @@ def _chosen(links: Sequence[Link], spec: Mapping[str, Any], name: str | None) ->
 
 def _has_queue(link: Link, spec: Mapping[str, Any]) -> bool:
     queue = spec["queue"][link.table["queue"]]
-    return link.has_own_queue or any(queue.get(key) != value for key, value in PLAIN.items())
+    acts = "class" in queue or laws.facts("queue", queue["discipline"])["uses_ecn"]
+    return acts or link.has_own_queue or any(queue.get(key) != value for key, value in PLAIN.items())
 
 
 def _devices(tables: Sequence[str], given: Sequence[str]) -> dict[str, str]:

@@ -67,6 +67,9 @@ def _metrics(sketch: Sketch) -> Iterator[str]:
         yield 'fairness = { table = "flows", column = "goodput_bps", aggregate = "jain" }'
     for name, column in (("sojourn_p50", "sojourn_p50_s"), ("sojourn_p99", "sojourn_p99_s")):
         yield f'{name} = {{ table = "links", column = "{column}", where = {{ link = "bottleneck" }} }}'
+        for sender in sketch.senders if len(sketch.senders) > 1 else ():
+            where = f'{{ link = "bottleneck", group = {json.dumps(sender)} }}'
+            yield f'{name}_{sender} = {{ table = "sojourns", column = "{column}", where = {where} }}'
     for name, column in (("marks", "marks"), ("drops", "dropped")):
         yield f'{name} = {{ table = "queues", column = "{column}", where = {{ link = "bottleneck", group = "all" }} }}'
     yield ""
