@@ -79,7 +79,7 @@ def new(out: Path | None, sweep: str | None, seeds: int, **given: str | None) ->
     compared = queues(sweep) if sweep else []
     if compared and not given["queue"]:
         given["queue"] = compared[0]
-    given["rate"], up = _rates(given["rate"], given.pop("down"), given.pop("up"))
+    given["rate"], up = _rates(given["rate"], given.pop("down", None), given.pop("up", None))
     chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()}, up=up)
     path = out or Path("scenario.toml")
     refuse_output(path, TOML)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import RATES, TIMES, quantity
+from ecnlab.scenario.sketched_slow import raised
 
 SKETCHES: Final = tomllib.loads((Path(__file__).parent / "assets" / "sketches.toml").read_text(encoding="utf-8"))
 """Lines of laws that need more than the keys of every queue or sender, and the defaults."""
@@ -43,6 +44,8 @@ class Sketch:
     duration: str
     up: str = ""
     """Rate from the receivers of an asymmetric line; "" if the line has one rate."""
+    defaults: bool = False
+    """Keep default thresholds of queues even if the transmission of a packet takes longer."""
 
     @property
     def link(self) -> str:
@@ -220,8 +223,18 @@ def _queue(sketch: Sketch, table: str) -> Iterator[str]:
         yield _line("limit", _packets(packets), _limit(sketch))
     if facts["uses_ecn"] and not instead:
         yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
+    yield from _raised(sketch, sketch.queue)
     yield from _own(sketch, table)
     yield ""
+
+
+def _raised(sketch: Sketch, queue: str) -> Iterator[str]:
+    """The thresholds of ``queue`` that a packet would exceed by its transmission."""
+    if not sketch.defaults:
+        shaped = any("$slower" in value for _, value, _ in sketched("queue", sketch.queue).get("keys", []))
+        rate = quantity(_slower(sketch.rate) if shaped else sketch.rate)
+        for key, value, about in raised(queue, 8 * PACKET / rate):
+            yield _line(key, value, about)
 
 
 def _page(queue: str) -> str:
@@ -264,6 +277,7 @@ def _classes(sketch: Sketch, table: str, name: str) -> Iterator[str]:
     yield _line("discipline", '"codel"', "CoDel (RFC 8289), `ecnlab laws codel`")
     yield _line("limit", _packets(4 * sketch.bdp_packets), "4 x rate x round trip")
     yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
+    yield from _raised(sketch, "codel")
 
 
 def _senders(sketch: Sketch) -> Iterator[str]:

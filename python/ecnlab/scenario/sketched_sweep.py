@@ -84,8 +84,7 @@ def _of_link(prefix: str, link: str, groups: Sequence[str]) -> Iterator[str]:
     for name, column in (("sojourn_p50", "sojourn_p50_s"), ("sojourn_p99", "sojourn_p99_s")):
         yield _metric(f"{prefix}{name}", "links", column, link=link)
     for group in groups:
-        name = "sojourn_p99_upload" if group == "upload" else f"{prefix}sojourn_p99_{group}"
-        yield _metric(name, "sojourns", "sojourn_p99_s", link=link, group=group)
+        yield _metric(f"{prefix}sojourn_p99_{group}", "sojourns", "sojourn_p99_s", link=link, group=group)
     for name, column in (("marks", "marks"), ("drops", "dropped")):
         yield _metric(f"{prefix}{name}", "queues", column, link=link, group="all")
 
