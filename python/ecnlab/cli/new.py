@@ -44,17 +44,19 @@ QUESTIONS: Final = {
 OPTIONS: Final = {
     r"queue\..*\.discipline": "--queue",
     r"duration|warmup|sample|flow\..*": "--duration",
-    r"link\..*\.rate": "--rate",
+    r"link\..*\.rate": "{rate}",
     r"link\..*\.delay": "--rtt",
-    r"queue\..*": "--rate and --rtt",
+    r"queue\..*": "{rate} and --rtt",
     r"tcp\..*": "--senders",
-    r".*": "--rate, --rtt or --duration",
+    r".*": "{rate}, --rtt or --duration",
 }
-"""Options by the keys that depend on them: patterns, of which the first applies."""
+"""Options by the keys that depend on them: patterns, of which the first applies. {rate} stands for --rate or --down and --up."""
 
 
 @click.command()
 @click.option("--rate", help="Rate of the bottleneck. [default: 40 Mbps]")
+@click.option("--down", help="Rate to the receivers of an asymmetric line, with --up; instead of --rate.")
+@click.option("--up", help="Rate from the receivers of an asymmetric line, with --down.")
 @click.option("--rtt", help="Round trip without queueing. [default: 20 ms]")
 @click.option("--queue", help="Queue discipline of the bottleneck. [default: fq_codel]")
 @click.option("--senders", help="Window laws, with commas; a flow for each. [default: cubic]")
@@ -65,6 +67,7 @@ OPTIONS: Final = {
 @examples("""
       ecnlab new
       ecnlab new --rate 40Mbps --rtt 20ms --queue fq_codel --senders prague,cubic --duration 30s --out first.toml
+      ecnlab new --down 50Mbps --up 10Mbps --rtt 20ms --senders prague,cubic --sweep queues=fq_codel,cake --out line.toml
 """)
 def new(out: Path | None, sweep: str | None, seeds: int, **given: str | None) -> None:
     """Write a commented scenario of senders that share a bottleneck.
@@ -76,25 +79,42 @@ def new(out: Path | None, sweep: str | None, seeds: int, **given: str | None) ->
     compared = queues(sweep) if sweep else []
     if compared and not given["queue"]:
         given["queue"] = compared[0]
-    chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()})
+    given["rate"], up = _rates(given["rate"], given.pop("down", None), given.pop("up", None))
+    chosen = sketch(**{key: given[key] or default for key, default in DEFAULTS.items()}, up=up)
     path = out or Path("scenario.toml")
     refuse_output(path, TOML)
     files = {Path(path.name): text(chosen).encode(), **_laws(chosen)}
-    _refuse_what_check_refuses(files, path.name)
+    rates = "--down and --up" if up else "--rate"
+    _refuse_what_check_refuses(files, path.name, rates)
     todo = ["ecnlab", "run", str(path)]
     if compared:
         beside = path.with_name(f"{path.stem}-sweep.toml")
         files[Path(beside.name)] = experiment(chosen, path.name, compared, seeds).encode()
-        _refuse_what_check_refuses(files, beside.name)
+        _refuse_what_check_refuses(files, beside.name, rates)
         todo = ["ecnlab", "sweep", str(beside)]
     write_new({path.parent / name: content for name, content in files.items()}, "file")
     console.complain(f"next: {shlex.join(todo)}")
 
 
-def _refuse_what_check_refuses(files: Mapping[Path, bytes], name: str) -> None:
+def _rates(rate: str | None, down: str | None, up: str | None) -> tuple[str | None, str]:
+    """Rate of the bottleneck, and that of its other direction or "". Raises EcnlabError for a wrong set of options."""
+    if rate is not None and (down is not None or up is not None):
+        raise EcnlabError("--rate is of both directions: write only --rate, or --down and --up of an asymmetric line")
+    if (down is None) != (up is None):
+        given, other = ("--up", "--down") if down is None else ("--down", "--up")
+        raise EcnlabError(f"{given} needs {other}, the rate of the other direction; --rate is of both directions")
+    if down is None or up is None:
+        return rate, ""
+    for option, value in (("--down", down), ("--up", up)):
+        if not value.strip():
+            raise EcnlabError(f'{option} is empty: write a rate such as "10 Mbps"')
+    return down, up
+
+
+def _refuse_what_check_refuses(files: Mapping[Path, bytes], name: str, rate: str) -> None:
     """Raise EcnlabError with the option whose value makes the scenario ``name`` one that `ecnlab check` refuses.
 
-    ``files`` are by their paths relative to the future folder.
+    ``files`` are by their paths relative to the future folder. ``rate`` are the options of the rate.
     """
     with tempfile.TemporaryDirectory(prefix="ecnlab-") as scratch:
         for path, content in files.items():
@@ -104,12 +124,12 @@ def _refuse_what_check_refuses(files: Mapping[Path, bytes], name: str) -> None:
             checked(Path(scratch) / name)
         except SpecError as error:
             first = error.diagnostics[0]
-            raise EcnlabError(f"{_option(first['key'])}: {first['message']}; {first['help']}") from error
+            raise EcnlabError(f"{_option(first['key'], rate)}: {first['message']}; {first['help']}") from error
 
 
-def _option(key: str) -> str:
-    """The options that ``key`` of the scenario depends on."""
-    return next(options for pattern, options in OPTIONS.items() if re.fullmatch(pattern, key))
+def _option(key: str, rate: str) -> str:
+    """The options that ``key`` of the scenario depends on; ``rate`` are those of the rate."""
+    return next(options for pattern, options in OPTIONS.items() if re.fullmatch(pattern, key)).format(rate=rate)
 
 
 def _laws(chosen: Sketch) -> dict[Path, bytes]:

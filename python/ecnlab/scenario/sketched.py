@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import RATES, TIMES, quantity
+from ecnlab.scenario.sketched_slow import raised
 
 SKETCHES: Final = tomllib.loads((Path(__file__).parent / "assets" / "sketches.toml").read_text(encoding="utf-8"))
 """Lines of laws that need more than the keys of every queue or sender, and the defaults."""
@@ -34,12 +35,34 @@ class Sketch:
     """What `text` writes a scenario of. Quantities are as in scenarios, such as "40 Mbps"."""
 
     rate: str
+    """Of the bottleneck; towards the receivers if there is another rate in `up`."""
     rtt: str
     queue: str
     """A queue discipline of the registry."""
     senders: tuple[str, ...]
     """Window laws of the registry, one flow each."""
     duration: str
+    up: str = ""
+    """Rate from the receivers of an asymmetric line; "" if the line has one rate."""
+    defaults: bool = False
+    """Keep default thresholds of queues even if the transmission of a packet takes longer."""
+
+    @property
+    def link(self) -> str:
+        """Name of the bottleneck link."""
+        return "line" if self.up else "bottleneck"
+
+    @property
+    def home(self) -> str:
+        """Node of the receivers."""
+        return "home" if self.up else "client"
+
+    @property
+    def ways(self) -> dict[str, Sketch]:
+        """The names of queue tables, each with a sketch of the rate of its direction."""
+        if not self.up:
+            return {"bottleneck": self}
+        return {"down": self, "up": replace(self, rate=self.up)}
 
     @property
     def bdp_packets(self) -> int:
@@ -47,8 +70,11 @@ class Sketch:
         return max(LEAST, round(quantity(self.rate) * quantity(self.rtt) / (8 * PACKET)))
 
 
-def sketch(rate: str, rtt: str, queue: str, senders: str, duration: str) -> Sketch:
-    """The sketch of texts as a user writes them. Raises EcnlabError with a remedy for a wrong one."""
+def sketch(rate: str, rtt: str, queue: str, senders: str, duration: str, up: str = "") -> Sketch:
+    """The sketch of texts as a user writes them. Raises EcnlabError with a remedy for a wrong one.
+
+    With ``up``, ``rate`` is that of the other direction.
+    """
     names = tuple(name.strip() for name in senders.split(",") if name.strip())
     known = _core.laws()
     _known("--queue", queue, list(known["queue"]))
@@ -57,11 +83,12 @@ def sketch(rate: str, rtt: str, queue: str, senders: str, duration: str) -> Sket
     if not names or len(set(names)) < len(names):
         raise EcnlabError(f"--senders is {senders!r}: name each window law once, such as prague,cubic")
     return Sketch(
-        _quantity("--rate", rate, RATES, "40 Mbps"),
+        _quantity("--down" if up else "--rate", rate, RATES, "40 Mbps"),
         _quantity("--rtt", rtt, TIMES, "20 ms"),
         queue,
         names,
         _quantity("--duration", duration, TIMES, "30 s"),
+        _quantity("--up", up, RATES, "10 Mbps") if up else "",
     )
 
 
@@ -126,7 +153,9 @@ def _guess(name: str, units: dict[str, int]) -> str:
 
 def text(sketch: Sketch) -> str:
     """The scenario as TOML, with a comment on each line that states its meaning."""
-    return "\n".join([*_head(sketch), *_links(sketch), *_queue(sketch), *_senders(sketch)]) + "\n"
+    queues = [line for name, way in sketch.ways.items() for line in _queue(way, name)]
+    upload = list(_upload(sketch)) if sketch.up else []
+    return "\n".join([*_head(sketch), *_links(sketch), *queues, *_senders(sketch), *upload]) + "\n"
 
 
 def _line(key: str, value: str, about: str) -> str:
@@ -140,7 +169,8 @@ def _quoted(value: str) -> str:
 def _head(sketch: Sketch) -> Iterator[str]:
     label = laws.label("queue", sketch.queue)
     title = f"{', '.join(laws.label('congestion', one) for one in sketch.senders)} behind {label}"
-    yield f"# {title}, at {sketch.rate} and a round trip of {sketch.rtt}."
+    rate = f"{sketch.rate} down, {sketch.up} up" if sketch.up else sketch.rate
+    yield f"# {title}, at {rate} and a round trip of {sketch.rtt}."
     yield "# Every key is in docs/scenario.md. Times, rates and sizes have units."
     yield ""
     yield _line("format", "1", "version of the file format")
@@ -156,26 +186,33 @@ def _head(sketch: Sketch) -> Iterator[str]:
 def _links(sketch: Sketch) -> Iterator[str]:
     value, unit = sketch.rtt.split()
     delay = f"{float(value) / 2:.12g} {unit}"
-    yield "[link.bottleneck]"
-    yield _line("from", '"router"', "data flow from here")
-    yield _line("to", '"client"', "to here; ACKs return")
-    yield _line("rate", _quoted(sketch.rate), "of each direction")
+    first = next(iter(sketch.ways))
+    yield f"[link.{sketch.link}]"
+    yield _line("from", '"router"', "downloads flow from here" if sketch.up else "data flow from here")
+    yield _line("to", _quoted(sketch.home), "to here; the reverse has uploads" if sketch.up else "to here; ACKs return")
+    yield _line("rate", _quoted(sketch.rate), "towards the receivers" if sketch.up else "of each direction")
     yield _line("delay", _quoted(delay), "one way: half of the round trip")
-    yield _line("queue", '"bottleneck"', "the table [queue.bottleneck]")
+    yield _line("queue", _quoted(first), f"the table [queue.{first}]")
     yield ""
-    value, unit = sketch.rate.split()
+    if sketch.up:
+        yield f"[link.{sketch.link}.reverse]                     # from home to router, with the same delay"
+        yield _line("rate", _quoted(sketch.up), "of uploads, and of the ACKs of downloads")
+        yield _line("queue", '"up"', "the table [queue.up]")
+        yield ""
+    value, unit = max(sketch.rate, sketch.up or sketch.rate, key=quantity).split()
     yield "[link.access]"
-    yield _line("from", '"server"', "all senders are on this host")
+    yield _line("from", '"server"', "the other end of all flows" if sketch.up else "all senders are on this host")
     yield _line("to", '"router"', "the bottleneck starts there")
     yield _line("rate", _quoted(f"{FASTER * float(value):.12g} {unit}"), "faster than the bottleneck: no queue here")
     yield _line("delay", '"0 s"', "the bottleneck has all of the delay")
     yield ""
 
 
-def _queue(sketch: Sketch) -> Iterator[str]:
+def _queue(sketch: Sketch, table: str) -> Iterator[str]:
     facts = laws.facts("queue", sketch.queue)
-    yield f"# {facts['summary'][0].upper()}{facts['summary'][1:]}."
-    yield "[queue.bottleneck]"
+    where = {"down": ", towards the receivers", "up": ", from the receivers"}.get(table, "")
+    yield f"# {facts['summary'][0].upper()}{facts['summary'][1:]}{where}."
+    yield f"[queue.{table}]"
     name = (_quoted(sketch.queue), f"`ecnlab laws` lists all; {_page(sketch.queue)} has its keys")
     yield _line("discipline", *sketched("queue", sketch.queue).get("name", name))
     instead = sketched("queue", sketch.queue).get("instead", [])
@@ -186,8 +223,18 @@ def _queue(sketch: Sketch) -> Iterator[str]:
         yield _line("limit", _packets(packets), _limit(sketch))
     if facts["uses_ecn"] and not instead:
         yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
-    yield from _own(sketch)
+    yield from _raised(sketch, sketch.queue)
+    yield from _own(sketch, table)
     yield ""
+
+
+def _raised(sketch: Sketch, queue: str) -> Iterator[str]:
+    """The thresholds of ``queue`` that a packet would exceed by its transmission."""
+    if not sketch.defaults:
+        shaped = any("$slower" in value for _, value, _ in sketched("queue", sketch.queue).get("keys", []))
+        rate = quantity(_slower(sketch.rate) if shaped else sketch.rate)
+        for key, value, about in raised(queue, 8 * PACKET / rate):
+            yield _line(key, value, about)
 
 
 def _page(queue: str) -> str:
@@ -203,18 +250,18 @@ def _packets(count: int) -> str:
     return f'"{count} packet{"s" if count != 1 else ""}"'
 
 
-def _own(sketch: Sketch) -> Iterator[str]:
-    """The keys that ``sketch.queue`` requires, and inner queues."""
+def _own(sketch: Sketch, table: str) -> Iterator[str]:
+    """The keys that ``sketch.queue`` requires, and inner queues, of the queue ``table``."""
     own = sketched("queue", sketch.queue)
     if "table" in own:
-        table, about = own["table"]
+        inner, about = own["table"]
         yield ""
-        yield f"{f'[queue.bottleneck.{table}]':39} # {about}"
+        yield f"{f'[queue.{table}.{inner}]':39} # {about}"
     low = max(5, sketch.bdp_packets // 4)
     for key, value, about in own.get("keys", []):
         yield _line(key, Template(value).substitute(low=low, high=3 * low, slower=_slower(sketch.rate)), about)
     if "class" in own:
-        yield from _classes(sketch, own["class"])
+        yield from _classes(sketch, table, own["class"])
 
 
 def _slower(rate: str) -> str:
@@ -222,14 +269,15 @@ def _slower(rate: str) -> str:
     return f"{0.95 * float(value):.12g} {unit}"
 
 
-def _classes(sketch: Sketch, name: str) -> Iterator[str]:
+def _classes(sketch: Sketch, table: str, name: str) -> Iterator[str]:
     """One inner queue, with CoDel."""
     yield ""
     which = "each flow" if name == "each" else "all packets"
-    yield f"[queue.bottleneck.class.{name}]           # the inner queue of {which}"
+    yield f"{f'[queue.{table}.class.{name}]':39} # the inner queue of {which}"
     yield _line("discipline", '"codel"', "CoDel (RFC 8289), `ecnlab laws codel`")
     yield _line("limit", _packets(4 * sketch.bdp_packets), "4 x rate x round trip")
     yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
+    yield from _raised(sketch, "codel")
 
 
 def _senders(sketch: Sketch) -> Iterator[str]:
@@ -243,11 +291,21 @@ def _senders(sketch: Sketch) -> Iterator[str]:
             yield _line("ecn", *own.get("ecn", SKETCHES["default"]["ecn"]))
             yield _line("congestion", *own.get("name", (_quoted(law), f"window law, `ecnlab laws {law}`")))
         yield ""
-        yield f"[flow.{law}]"
-        yield _line("from", '"server"', "the sender of the data")
-        yield _line("to", '"client"', "the receiver")
-        yield _line("traffic", '"ftp"', "data without end; docs/traffic.md has other kinds")
-        yield _line("tcp", _quoted(law), f"the table [tcp.{law}], at both ends")
-        yield _line("start", '{ uniform = ["0 s", "100 ms"] }', "drawn from the seed")
-        if law != sketch.senders[-1]:
+        yield from _flow(law, law, "server", sketch.home)
+        if sketch.up or law != sketch.senders[-1]:
             yield ""
+
+
+def _upload(sketch: Sketch) -> Iterator[str]:
+    """A flow in the other direction, of the first window law."""
+    yield "# An upload, which shares its direction with the ACKs of the downloads."
+    yield from _flow("upload", sketch.senders[0], sketch.home, "server")
+
+
+def _flow(name: str, law: str, sender: str, receiver: str) -> Iterator[str]:
+    yield f"[flow.{name}]"
+    yield _line("from", _quoted(sender), "the sender of the data")
+    yield _line("to", _quoted(receiver), "the receiver")
+    yield _line("traffic", '"ftp"', "data without end; docs/traffic.md has other kinds")
+    yield _line("tcp", _quoted(law), f"the table [tcp.{law}], at both ends")
+    yield _line("start", '{ uniform = ["0 s", "100 ms"] }', "drawn from the seed")

@@ -134,7 +134,7 @@ def _sender(name: str) -> Subject:
 
 def _queue(name: str) -> Subject:
     sketch = sketched.sketch(RATE, RTT, name, sketched.SKETCHES["default"]["senders"], "1 s")
-    table = tomllib.loads(sketched.text(sketch))["queue"]["bottleneck"]
+    table = tomllib.loads(sketched.text(replace(sketch, defaults=True)))["queue"]["bottleneck"]
     source = f"the defaults; required keys as ecnlab new writes them for {RATE} and {RTT}"
     return Subject(name, laws.label("queue", name), source, _without_limit(table), name, inner_limits=True)
 
