@@ -270,14 +270,15 @@ def _slower(rate: str) -> str:
 
 
 def _classes(sketch: Sketch, table: str, name: str) -> Iterator[str]:
-    """One inner queue, with CoDel."""
+    """One inner queue."""
+    law = SKETCHES["default"]["inner"]
     yield ""
     which = "each flow" if name == "each" else "all packets"
     yield f"{f'[queue.{table}.class.{name}]':39} # the inner queue of {which}"
-    yield _line("discipline", '"codel"', "CoDel (RFC 8289), `ecnlab laws codel`")
+    yield _line("discipline", _quoted(law), f"{laws.label('queue', law)}: `ecnlab laws {law}`")
     yield _line("limit", _packets(4 * sketch.bdp_packets), "4 x rate x round trip")
     yield _line("ecn", "true", "mark packets of ECN-capable flows instead of dropping them")
-    yield from _raised(sketch, "codel")
+    yield from _raised(sketch, law)
 
 
 def _senders(sketch: Sketch) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 from ecnlab import laws
-from ecnlab._core import Scenario
+from ecnlab._core import Scenario, SpecError
 from ecnlab.base.quantities import TIMES, quantity
 
 MINIMAL = """
@@ -37,11 +39,16 @@ def _thresholds(discipline: str) -> list[tuple[str, str, float]]:
     Laws whose threshold has no default have one in packets.
     """
     acts = laws.facts("queue", discipline).get("acts_above", ())
-    if not acts or discipline in ("step", "gsp"):
+    queue = _resolved(MINIMAL.format(discipline)) if acts else None
+    if queue is None:
         return []
-    text = MINIMAL.format(discipline)
-    if discipline == "cake":
-        text = text.replace(', limit = "100 packets"', "")
-    queue = Scenario("sketch.toml", text).resolved["queue"]["one"]
     interval_s = min((quantity(queue[key]) for key in ("interval", "rtt") if key in queue), default=math.inf)
     return [(key, value, interval_s) for key, value, _ in laws.acts_above(queue) if value.split()[1] in TIMES]
+
+
+def _resolved(text: str) -> dict[str, Any] | None:
+    """Return the queue of the scenario, with a limit or without one; None if it requires other keys."""
+    for one in (text, text.replace(', limit = "100 packets"', "")):
+        with contextlib.suppress(SpecError):
+            return dict(Scenario("sketch.toml", one).resolved["queue"]["one"])
+    return None
