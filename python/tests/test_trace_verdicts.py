@@ -136,22 +136,24 @@ def test_two_captures_show_what_the_path_changes(box, marks, kinds, places, tmp_
 
 @pytest.mark.parametrize(
     ("scheme", "standard", "reason"),
-    [("dctcp", "rfc8257", 'the run has ecn = "dctcp"'), ("rfc3168", "rfc3168", "no packet has ECT(1)")],
+    [("dctcp", "rfc8257", 'the run has ecn = "dctcp"'), ("rfc3168", "rfc3168", "the default")],
 )
 def test_the_rules_of_a_stored_run_are_those_of_its_scheme(scheme, standard, reason, tmp_path, cli):
     ecnlab.run(Route(scheme, scheme, "none", marks=True, number=1).scenario(), seed=2, out=tmp_path / "run")
     capture = tmp_path / "run" / "captures" / "client.pcapng"
     found = ecnlab.trace(capture)
     assert (found.standard, found.standard_reason) == (standard, reason)
-    assert f"rules of {standard.replace('rfc', 'RFC ')}, since {reason}: --standard" in cli("trace", capture).stdout
+    assert f"rules of {standard.replace('rfc', 'RFC ')} ({reason}): --standard" in cli("trace", capture).stdout
     assert ecnlab.trace(capture, standard="rfc2481").standard_reason is None
-    assert "since" not in cli("trace", capture, "--standard", "rfc3168").stdout
+    assert "rules of" not in cli("trace", capture, "--standard", "rfc3168").stdout
 
 
-def test_ect1_chooses_the_rules_of_l4s(tmp_path):
-    found = ecnlab.trace(transfer("server", ecn=ECT1).save(tmp_path / "x.pcap"))
-    assert (found.standard, found.standard_reason) == ("rfc9331", "60 packets have ECT(1)")
-    assert set(found.violations["rule"]) == {"ect1-without-accecn"}
+def test_ect1_is_named_and_breaks_no_rule_of_rfc3168(tmp_path):
+    path = transfer("server", ecn=ECT1).save(tmp_path / "x.pcap")
+    found = ecnlab.trace(path)
+    assert (found.standard, found.standard_reason) == ("rfc3168", "the default; 60 packets have ECT(1)")
+    assert found.violations.is_empty()
+    assert set(ecnlab.trace(path, standard="rfc9331").violations["rule"]) == {"ect1-without-accecn"}
 
 
 LAWS = """\

@@ -195,7 +195,7 @@ def _show_trace(result: Trace, rows: int) -> None:
     if result.standard_reason:
         name = result.standard.replace("rfc", "RFC ")
         console.say_filled(
-            f"rules of {name}, since {result.standard_reason}: --standard chooses others, rfc8257 for DCTCP"
+            f"rules of {name} ({result.standard_reason}): --standard chooses others, rfc8257 for DCTCP, rfc9331 for L4S"
         )
     glimpse = result.glimpse(rows)
     all_, count = glimpse["connections"]

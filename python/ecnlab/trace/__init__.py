@@ -230,7 +230,7 @@ def trace(
     found = _core.trace(
         Path(path),
         filter=filter,
-        standard=asked or "rfc9331",  # the rules of RFC 3168, and one that only ECT(1) can break
+        standard=asked or "rfc3168",
         memory=for_connections() if memory is None else memory,
         decapsulate=decapsulate,
     )

@@ -35,5 +35,5 @@ def of_run(path: Path) -> tuple[Standard, str] | None:
 def of_packets(ect1: int) -> tuple[Standard, str]:
     """Return the standard and its reason for a capture with ``ect1`` packets with ECT(1)."""
     if ect1:
-        return "rfc9331", f"{ect1:,} packets have ECT(1)"
-    return "rfc3168", "no packet has ECT(1)"
+        return "rfc3168", f"the default; {ect1:,} packets have ECT(1)"
+    return "rfc3168", "the default"
