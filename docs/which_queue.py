@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "which-queue.md"
 RESULTS: Final = ROOT / "results" / "which-queue"
 MIX: Final = "call,web,download"
-MARKS: Final = ("<!-- generated: advise -->\n", "<!-- end -->")
+MARKS: Final = ("<!-- written by make which-queue -->\n", "<!-- end of make which-queue -->")
 
 LINES: Final = (
     ("adsl", "16Mbps", "1Mbps", "40ms"),
