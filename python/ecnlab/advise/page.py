@@ -111,17 +111,17 @@ def command(advice: Advice) -> list[str]:
 def page_table(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Return the table of candidates: column names and rows."""
     rows = [
-        [name, *(interval(advice.mean(one, name), one.unit) for one in advice.measures), _said(advice, name)]
+        [name, _said(advice, name), *(interval(advice.mean(one, name), one.unit) for one in advice.measures)]
         for name in advice.question.queues
     ]
-    return ["candidate", *(one.label for one in advice.measures), "decision"], rows
+    return ["candidate", "decision", *(one.label for one in advice.measures)], rows
 
 
 def _candidates(advice: Advice) -> Table:
     columns, rows = page_table(advice)
     cells = [
-        [Cell(name), *(Cell(text, numeric=True) for text in texts), Cell(said, tone=_tone(advice, name))]
-        for name, *texts, said in rows
+        [Cell(name), Cell(said, tone=_tone(advice, name)), *(Cell(text, numeric=True) for text in texts)]
+        for name, said, *texts in rows
     ]
     return Table("Measures of the candidates", columns, cells, cards=True)
 
