@@ -122,7 +122,10 @@ def _rules(rules: tuple[pl.DataFrame, int] | None) -> list[Finding]:
         return []
     return [
         Finding(
-            f"{row['packets']:,} packets", "no", row["says"], f"In {row['connections']:,} connections ({row['rule']})."
+            f"{row['packets']:,} packets",
+            "no",
+            row["says"],
+            f"In {row['connections']:,} connection{'' if row['connections'] == 1 else 's'} ({row['rule']}).",
         )
         for row in rules[0].iter_rows(named=True)
     ]
