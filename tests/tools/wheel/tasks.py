@@ -54,7 +54,7 @@ def researcher(installed: Installed) -> None:
     """Compares three queues over seeds, and draws the means with their intervals."""
     installed.ecnlab("examples copy dumbbell", r"^dumbbell\.toml$")
     (installed.folder / "queues.toml").write_text(QUEUES, encoding="utf-8")
-    installed.ecnlab("sweep queues.toml --out results/queues", r"codel +sojourn +[0-9.]+ +[0-9.]+ +[0-9.]+ +3")
+    installed.ecnlab("sweep queues.toml --out results/queues", r"codel +sojourn +[0-9.]+ ± [0-9.]+ ms +3")
     installed.ecnlab("plot results/queues effect --metric sojourn --by queue -o queues.svg", "queues.svg")
     installed.has("queues.svg", "<svg")
 
