@@ -56,7 +56,7 @@ def home(down: str, more: str = "") -> str:
 
 @pytest.fixture
 def written(cli, tmp_path):
-    """Writes a scenario and returns what ``ecnlab tc`` says of it."""
+    """Writes a scenario and returns what ``ecnlab tc`` prints for it."""
 
     def write(text: str, *options: str):
         (tmp_path / "home.toml").write_text(text)

@@ -65,9 +65,9 @@ def test_a_class_of_verdict_from_bytes(place, sent, verdict, severity, tmp_path,
     done = cli("trace", capture)
     word = {"problem": "PROBLEM", "warning": "WARNING"}.get(severity, verdict)
     assert done.stdout.startswith(f"ECN {word}: data of the opener, captured {at}")
-    told = json.loads(cli("trace", capture, "--json").stdout)
-    assert told["verdicts"] == [row]
-    assert [one["ecn_verdict"] for one in told["directions"]] == [verdict, "no data"]
+    found = json.loads(cli("trace", capture, "--json").stdout)
+    assert found["verdicts"] == [row]
+    assert [one["ecn_verdict"] for one in found["directions"]] == [verdict, "no data"]
 
 
 def test_the_page_counts_all_connections_and_shows_warnings(tmp_path):

@@ -463,7 +463,7 @@ fn a_syn_ack_with_ecn_answers_a_syn_without() {
     assert_eq!(rfc3168(&handshake_with(Flags::default(), Flags::CWR)), [(Rule::SetupFlags, 2)]);
     assert_eq!(rfc3168(&handshake_with(BOTH, Flags::CWR)), [(Rule::SetupFlags, 2)]);
     assert_eq!(rfc3168(&handshake_with(BOTH, Flags::ECE)), []);
-    // Without the SYN, the capture cannot tell.
+    // Without the SYN, its flags are unknown.
     assert_eq!(rfc3168(&handshake_with(Flags::default(), Flags::ECE)[1..]), []);
     // A SYN sent again without ECN: the SYN-ACK may answer the first.
     let mut all = handshake_with(BOTH, Flags::ECE);

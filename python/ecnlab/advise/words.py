@@ -16,11 +16,11 @@ from ecnlab.base.stats import Interval
 def sentence(advice: Advice) -> str:
     """Return the advice in one sentence, with the first measure of each application."""
     decision = advice.decision
-    told = [app.measures[0] for app in advice.question.apps if advice.mean(app.measures[0], decision.advised)]
+    shown_first = [app.measures[0] for app in advice.question.apps if advice.mean(app.measures[0], decision.advised)]
     if decision.no_difference:
-        shown = "; ".join(_value(advice, measure, NONE) for measure in told)
+        shown = "; ".join(_value(advice, measure, NONE) for measure in shown_first)
         return f"{_why_none(advice)}: leave the line without a shaper; {shown}."
-    gains = [_gain(advice, measure) for measure in told if not measure.more]
+    gains = [_gain(advice, measure) for measure in shown_first if not measure.more]
     others = [name for name in decision.equals if name != decision.advised]
     same = [f"no difference is shown to {listed(others)}"] if others else []
     parts = [*gains, *_costs(advice, decision.advised), *same]
@@ -80,9 +80,9 @@ def _varied(advice: Advice, one: Variation) -> str:
     advised, found = advice.decision.advised, one.advice.decision
     measure = one.advice.measures[0]
     names = list(dict.fromkeys([advised, found.advised, NONE]))
-    told = ", ".join(f"{name} {interval(one.advice.mean(measure, name), measure.unit)}" for name in names)
+    means = ", ".join(f"{name} {interval(one.advice.mean(measure, name), measure.unit)}" for name in names)
     seeds = one.advice.question.seeds
-    return f"{one.label}: {_outcome(advice, one)}. {measure.label}: {told}; {seeds} seeds of {listed(one.advice.question.queues)}."
+    return f"{one.label}: {_outcome(advice, one)}. {measure.label}: {means}; {seeds} seeds of {listed(one.advice.question.queues)}."
 
 
 def _outcome(advice: Advice, one: Variation) -> str:

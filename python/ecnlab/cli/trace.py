@@ -19,7 +19,7 @@ from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.folder.outputs import PAGE, TABLE, refuse_output, write_named
 from ecnlab.trace import SAVED, TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
-from ecnlab.trace.verdicts import SIGNALS, spoken
+from ecnlab.trace.verdicts import SIGNALS, sentence_of
 from ecnlab.trace.verdicts import between as verdicts_between
 
 TRACE_BRIEF: Final = {
@@ -173,7 +173,7 @@ def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -
 def _show_verdicts(result: Trace) -> None:
     """Print a line for each verdict on ECN."""
     for row in result.verdicts.iter_rows(named=True):
-        console.say_verdict(*spoken(row), row["severity"])
+        console.say_verdict(*sentence_of(row), row["severity"])
 
 
 def _show_between(verdicts: pl.DataFrame) -> None:

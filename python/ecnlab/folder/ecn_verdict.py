@@ -63,7 +63,7 @@ def of_run(run: Tables) -> list[GroupVerdict]:
     if run.manifest["engine"] != PACKETS or not {"flows_run", "queues_run"} <= set(run.tables):
         return []
     flows, queues = run.table("flows_run"), run.table("queues_run")
-    return [*_unused(run.manifest["spec"], flows), *of_groups(flows, queues, _deaf(run.manifest["spec"]))]
+    return [*_unused(run.manifest["spec"], flows), *of_groups(flows, queues, _ignoring(run.manifest["spec"]))]
 
 
 def _unused(spec: Mapping[str, Any], flows: pl.DataFrame) -> list[GroupVerdict]:
@@ -72,11 +72,11 @@ def _unused(spec: Mapping[str, Any], flows: pl.DataFrame) -> list[GroupVerdict]:
         return []
     names = {side["queue"] for link in spec["link"].values() for side in (link, link.get("reverse", link))}
     marking = [name for name in sorted(names) if spec["queue"][name].get("ecn")]
-    told = "no flow uses ECN: nothing was marked by the queues that can mark, " + ", ".join(marking)
-    return [GroupVerdict("", "warning", told)] if marking else []
+    verdict = "no flow uses ECN: nothing was marked by the queues that can mark, " + ", ".join(marking)
+    return [GroupVerdict("", "warning", verdict)] if marking else []
 
 
-def _deaf(spec: Mapping[str, Any]) -> dict[str, str]:
+def _ignoring(spec: Mapping[str, Any]) -> dict[str, str]:
     """Return the window laws that ignore marks, by the groups that have no other."""
     of: dict[str, set[str]] = {}
     for flow in spec["flow"].values():
@@ -89,20 +89,20 @@ def _deaf(spec: Mapping[str, Any]) -> dict[str, str]:
     return {group: min(names) for group, names in of.items() if names <= ignored}
 
 
-def of_groups(flows: pl.DataFrame, queues: pl.DataFrame, deaf: Mapping[str, str]) -> list[GroupVerdict]:
+def of_groups(flows: pl.DataFrame, queues: pl.DataFrame, ignoring: Mapping[str, str]) -> list[GroupVerdict]:
     """Return a verdict for each group of ``flows`` with ECN, where the counts of ``queues`` allow one.
 
-    ``deaf`` has the window laws that ignore marks, by group.
+    ``ignoring`` has the window laws that ignore marks, by group.
     """
     if not (set(flows.columns) >= FLOWS and set(queues.columns) >= QUEUES):
         return []
     sums = flows.group_by("group", maintain_order=True).agg(pl.col(sorted(FLOWS - {"group"})).sum())
     found = []
     for row in sums.filter(pl.col("ecn_connections") > 0).iter_rows(named=True):
-        law = deaf.get(row["group"])
-        told = _ignored(row, law) if law else _judged(row, queues.filter(pl.col("group") == row["group"]))
-        if told:
-            found.append(GroupVerdict(row["group"], *told))
+        law = ignoring.get(row["group"])
+        verdict = _ignored(row, law) if law else _judged(row, queues.filter(pl.col("group") == row["group"]))
+        if verdict:
+            found.append(GroupVerdict(row["group"], *verdict))
     return found
 
 

@@ -11,7 +11,7 @@ from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
 from ecnlab.trace import Trace
 from ecnlab.trace.graphs import Violation, graphs
-from ecnlab.trace.verdicts import spoken
+from ecnlab.trace.verdicts import sentence_of
 
 DRAWN: Final = 6
 """Connections that are drawn, if none is named."""
@@ -106,7 +106,7 @@ def _verdicts(capture: Trace) -> list[Finding]:
     """Return a sentence for each verdict on ECN, red and amber first, with the step that would decide more."""
     found = []
     for row in capture.verdicts.iter_rows(named=True):
-        head, text = spoken(row)
+        head, text = sentence_of(row)
         evidence = ", ".join(f"{name} {row[name]:,}" for name in EVIDENCE)
         found.append(
             Finding(

@@ -11,7 +11,7 @@ SIGNALS: Final = {"problem": "PROBLEM", "warning": "WARNING"}
 """Words in capitals that make these severities visible without colour."""
 
 
-def spoken(row: Mapping[str, Any]) -> tuple[str, str]:
+def sentence_of(row: Mapping[str, Any]) -> tuple[str, str]:
     """Return the head of a row of `Trace.verdicts`, "ECN works:", and the rest of its line: direction, place, evidence, next step."""
     head = f"ECN {SIGNALS.get(row['severity'], row['verdict'])}:"
     end = "opener" if row["from_opener"] else "responder"
