@@ -56,7 +56,7 @@ def table(found: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {one['words']} | `{one['advised']}` | {others} | {one['answer']} |"
     for one in found:
         if one["tc"]:
-            yield from ("", f"{one['words']}:", "", "```text", *one["tc"][1:], "```")
+            yield from ("", f"{one['words']}:", "", "```text", *one["tc"], "```")
 
 
 def main() -> None:

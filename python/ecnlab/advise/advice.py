@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from ecnlab._core import Experiment
 from ecnlab.advise import setup
 from ecnlab.advise.decide import Decision, Values, decide
 from ecnlab.advise.measured import measures, values
@@ -31,6 +32,7 @@ class Advice:
     values: Values
     decision: Decision
     folder: Path
+    experiment: Experiment
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -40,7 +42,9 @@ class Advice:
     @property
     def lines(self) -> list[str]:
         """The commands for the advised candidate."""
-        return setup.lines(self.decision.advised, self.question.line)
+        advised = self.decision.advised
+        scenario = next(run.scenario for run in self.experiment.runs if run.arm == advised)
+        return setup.lines(advised, self.question.line, scenario.resolved["queue"])
 
     def mean(self, measure: Measure, name: str) -> Interval | None:
         """Return the mean of a measure with its 95 % interval; None if a seed has no value."""
@@ -56,4 +60,5 @@ def advise(question: Question, folder: Path, *, workers: int | None = None, prog
     experiment = prepare(question, folder)
     result = sweep(experiment, folder / RUNS, workers=workers, progress=progress)
     found = values(result, question)
-    return Advice(question, found, decide(found, measures(question.apps), question.queues, question.most_cost), folder)
+    decision = decide(found, measures(question.apps), question.queues, question.most_cost)
+    return Advice(question, found, decision, folder, experiment)

@@ -29,6 +29,15 @@ def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Find
     return words(queue, path, rate_bps, found)
 
 
+def tc_words(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Findings) -> str:
+    """Return the words of `qdisc` for a ``tc`` that has every discipline; "" for one that Linux lacks."""
+    law = laws.discipline(queue["discipline"])
+    words = qdisc(queue, name, rate_bps, found)
+    if not law.attached:
+        return words
+    return law.tc(queue, f"queue.{name}", found) if law.tc and not found.any() else ""
+
+
 def twin(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
     """Return the kernel's discipline that treats every packet exactly like the queue ``queue`` at ``path``.
 

@@ -1,6 +1,6 @@
 """A scenario's queues and hosts as lines for a shell on real machines: ``tc``, ``ip`` and ``sysctl``.
 
-The lines of queues are those of the engine in virtual time (`topology.in_front`), on the devices of the reader's machines.
+The lines of queues are those of the engine in virtual time (`topology.placed`), on the devices of the reader's machines.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ecnlab.base.quantities import changes, written
 from ecnlab.base.safe_text import one_line
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux import topology
+from ecnlab.linux.disciplines import tc_words
 from ecnlab.linux.topology import Link
 from ecnlab.scenario.links import INDEX, REVERSE
 
@@ -146,10 +147,10 @@ def _queue(
     link: Link, ends: tuple[str, str], spec: Mapping[str, Any], device: str, ingress: bool, asked: Asked
 ) -> Part:
     found = Findings()
-    shaped = _ifb(device) if ingress else device
+    shaped = ifb(device) if ingress else device
     below = _below(link, shaped, spec, found)
     topology.check([link], found)
-    prepare = (_redirect(device, shaped) if ingress else _egress(device)) if below else ()
+    prepare = (redirect(device, shaped) if ingress else egress(device)) if below else ()
     name = link.table["queue"]
     names = {"link": link.name, "queue": name, "discipline": link.law, "device": shaped}
     return Part(
@@ -169,17 +170,11 @@ def _below(link: Link, device: str, spec: Mapping[str, Any], found: Findings) ->
     queue = spec["queue"][link.table["queue"]]
     # A discipline with a rate of its own is the shaper.
     rate = None if "rate" in queue else link.drain_bps
-    lines = topology.in_front(link, device, spec, rate, found)
-    law = laws.discipline(link.law)
-    if law.qdisc is None or (law.attached and law.tc is None):
+    words = tc_words(queue, link.table["queue"], rate, found)
+    if not words:
         return ()
-    if law.attached and law.tc and not found.any():
-        words = law.tc(queue, f"queue.{link.table['queue']}", found)
-        lines.tc.append(topology.inside(device, words))
-    # Without words the line ends with the handle.
-    if not lines.tc or lines.tc[-1].endswith(": ") or (law.attached and found.any()):
-        return ()
-    return tuple(f"tc {line}" for line in lines.tc)
+    burst = link.shaper[1] if link.shaper else topology.PACKET
+    return tuple(f"tc {line}" for line in topology.placed(device, words, rate, burst))
 
 
 def _rate(link: Link) -> str:
@@ -193,19 +188,20 @@ def _where(device: str, ingress: bool) -> str:
     return f"packets that {device} receives" if ingress else f"packets that {device} sends"
 
 
-def _ifb(device: str) -> str:
+def ifb(device: str) -> str:
     """The intermediate functional block of ``device``."""
     return f"ifb4{device[4 - LONGEST :]}"
 
 
-def _egress(device: str) -> tuple[str, ...]:
+def egress(device: str) -> tuple[str, ...]:
+    """The lines before the queue of packets that ``device`` sends."""
     return (
         f"tc qdisc del dev {device} root 2>/dev/null || true",
         f"ip link set dev {device} gso_max_segs 1",
     )
 
 
-def _redirect(device: str, ifb: str) -> tuple[str, ...]:
+def redirect(device: str, ifb: str) -> tuple[str, ...]:
     """The lines that send what ``device`` receives through ``ifb``."""
     return (
         "modprobe ifb numifbs=0 2>/dev/null || true",
@@ -248,10 +244,10 @@ def _wire(link: Link, ends: tuple[str, str], device: str, ingress: bool, delay: 
     """What is behind the queue: on the machine before the shaper of received packets, else on that at the far end."""
     netem = topology.pipe(link)
     if ingress:
-        place, lines = device, _egress(device)
+        place, lines = device, egress(device)
     else:
-        place = _ifb(device)
-        lines = _redirect(device, place)
+        place = ifb(device)
+        lines = redirect(device, place)
     line = f"tc qdisc add dev {place} root handle {topology.PIPE}: netem {netem}"
     notes = [f"{device} is the device of this machine, at the other end of the link"]
     if not isinstance(delay, str):

@@ -243,23 +243,24 @@ def in_front(link: Link, device: str, spec: Mapping[str, Any], rate_bps: int | N
     """The queue in front of ``link``, on ``device``, in a shaper of ``rate_bps``; None: without a shaper."""
     name = link.table["queue"]
     words = qdisc(spec["queue"][name], name, rate_bps, found)
-    attached = laws.discipline(link.law).attached
-    lines = Queues([], [f"{device} {PARENT} {QUEUE}: {words}"] if attached else [])
+    lines = placed(device, words, rate_bps, link.shaper[1] if link.shaper else PACKET)
+    if laws.discipline(link.law).attached:
+        return Queues(lines[:-1], [f"{device} {PARENT} {QUEUE}: {words}"])
+    return Queues(lines, [])
+
+
+def placed(device: str, words: str, rate_bps: int | None, burst: int = PACKET, sizes: str = ETHERNET) -> list[str]:
+    """The lines for the discipline of ``words`` on ``device``, in a shaper of ``rate_bps``; None: without a shaper.
+
+    ``burst`` is the shaper's in bytes, as the table of ``sizes`` counts them.
+    """
     if rate_bps is None:
-        if not attached:
-            lines.tc.append(f"qdisc add dev {device} {ETHERNET} root handle {QUEUE}: {words}")
-        return lines
-    burst = bucket(link.shaper[1] if link.shaper else PACKET, rate_bps)
-    rate = f"rate {rate_bps}bit burst {burst} limit {burst}"
-    lines.tc.append(f"qdisc add dev {device} {ETHERNET} root handle 1: tbf {rate}")
-    if not attached:
-        lines.tc.append(inside(device, words))
-    return lines
-
-
-def inside(device: str, words: str) -> str:
-    """The line that puts the discipline of ``words`` into the shaper of ``device``."""
-    return f"qdisc add dev {device} parent {PARENT} handle {QUEUE}: {words}"
+        return [f"qdisc add dev {device} {sizes} root handle {QUEUE}: {words}"]
+    depth = bucket(burst, rate_bps)
+    return [
+        f"qdisc add dev {device} {sizes} root handle 1: tbf rate {rate_bps}bit burst {depth} limit {depth}",
+        f"qdisc add dev {device} parent {PARENT} handle {QUEUE}: {words}",
+    ]
 
 
 def pipe(link: Link) -> str:
