@@ -289,3 +289,18 @@ def test_mixed_groups_never_read_true():
     assert said(flows).startswith("ECN fell back on 3 of 7 connections in a, b:")
     assert said(flows.filter(group="c")) == ""
     assert said(flows.drop("ecn_fallbacks")) == ""
+
+
+def test_a_handshake_that_the_end_of_the_run_cuts_off_makes_no_group_mixed(tmp_path):
+    """Every transaction begins with a handshake of 20 ms."""
+    (tmp_path / "short.toml").write_text(
+        'format = 1\nduration = "1025 ms"\n[link.line]\nfrom = "a"\nto = "b"\nrate = "10 Mbps"\ndelay = "10 ms"\n'
+        'queue = "red"\n[queue.red]\ndiscipline = "codel"\nlimit = "60 packets"\necn = true\n[tcp.default]\necn = "rfc3168"\n'
+        '[flow.short]\nfrom = "a"\nto = "b"\n'
+        'traffic = { kind = "crr", request = "100 B", response = "100 B" }\n'
+    )
+    flows = run(tmp_path / "short.toml").flows
+    ((opened, established, capable),) = flows.select("connections", "connections_established", "ecn_connections").rows()
+    assert opened == established + 1 == capable + 1 > 10
+    assert shown(flows)["ecn"].to_list() == ["yes"]
+    assert shown(flows.drop("connections_established"))["ecn"].to_list() == ["mixed"]

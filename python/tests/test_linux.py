@@ -322,14 +322,12 @@ def test_every_refusal_is_told_at_once():
 
 def write_counters(folder: Path) -> None:
     """What the guest would have written: 10 packets of 1500 B before the warm-up, 20 after it, of which 2 were dropped."""
-    flows = (
-        "phase,flow,delivered,exchanges,finished_ns,connections,ecn_connections,ecn_fallbacks,segs_out,data_segs_out,"
-    )
+    flows = "phase,flow,delivered,exchanges,finished_ns,connections,connections_established,ecn_connections,ecn_fallbacks,segs_out,data_segs_out,"
     flows += "bytes_sent,retransmits,timeouts,delivered_ce,min_rtt_us,received_ce\n"
     for phase, n in (("warm", 10), ("end", 30)):
         for flow in (0, 1):
             flows += (
-                f"{phase},{flow},{1460 * n},0,,5,{4 * flow},1,{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
+                f"{phase},{flow},{1460 * n},0,,5,4,{4 * flow},1,{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
             )
     (folder / "flows.csv").write_text(flows)
     queues = "phase,link,host,packets,bytes,qlen,backlog,drops,samples,sum_packets,sum_bytes,sum_squares,kind,own\n"
@@ -358,8 +356,8 @@ def test_counters_become_the_tables_of_a_run(tmp_path):
     assert (flow["retransmits"], flow["ce_received"], flow["rtt_min_s"]) == (2, 4, 0.0241)
     assert flow["rtt_mean_s"] is None
     # Connections are counted from the start of the run, not of the window.
-    names = ["ecn", "connections", "ecn_connections", "ecn_fallbacks"]
-    assert frames["flows"].select(names).rows() == [(False, 5, 0, 1), (True, 5, 4, 1)]
+    names = ["ecn", "connections", "connections_established", "ecn_connections", "ecn_fallbacks"]
+    assert frames["flows"].select(names).rows() == [(False, 5, 4, 0, 1), (True, 5, 4, 4, 1)]
     link = frames["links"].row(0, named=True)
     # 20 left, 2 were dropped, and 2 fewer are held than at the warm-up: 20 came.
     assert (link["entered"], link["delivered"], link["delivered_bytes"]) == (20, 20, 20 * 1500)

@@ -66,6 +66,8 @@ pub struct Totals {
     pub ecn: bool,
     /// TCP connections opened.
     pub connections: u64,
+    /// TCP connections whose handshake was completed at `from`.
+    pub connections_established: u64,
     /// TCP connections on which `from` sent its data as ECN-capable.
     pub ecn_connections: u64,
     /// TCP connections that gave up ECN on a retransmitted SYN.
@@ -209,6 +211,7 @@ impl Totals {
             // Properties of a connection hold to its end: they do not restart with the window.
             ecn: self.ecn,
             connections: self.connections,
+            connections_established: self.connections_established,
             ecn_connections: self.ecn_connections,
             ecn_fallbacks: self.ecn_fallbacks,
         }
@@ -222,6 +225,7 @@ impl Totals {
         self.delivered += to.consumed();
         self.ecn |= from.ecn_negotiated();
         self.connections += 1;
+        self.connections_established += u64::from(from.was_established());
         self.ecn_connections += u64::from(from.ecn_negotiated());
         self.ecn_fallbacks += [from, to].iter().map(|end| end.counters().ecn_fallbacks).sum::<u64>();
     }

@@ -171,6 +171,7 @@ impl Window {
         t.f64("finish_s", flows.iter().map(|f| f.finished.map_or(f64::NAN, Time::as_secs)));
         t.bool("ecn", self.flows.iter().map(|f| f.ecn));
         t.u64("connections", self.flows.iter().map(|f| f.connections));
+        t.u64("connections_established", self.flows.iter().map(|f| f.connections_established));
         t.u64("ecn_connections", self.flows.iter().map(|f| f.ecn_connections));
         t.u64("ecn_fallbacks", self.flows.iter().map(|f| f.ecn_fallbacks));
         t.u64("bytes_delivered", self.flows.iter().map(|f| f.delivered));

@@ -284,7 +284,12 @@ impl Endpoint {
     /// Whether this endpoint sends ECN-capable data, or did until the connection was closed. The two endpoints can
     /// differ if a SYN retransmitted without ECN crossed the SYN-ACK to the first one.
     pub fn ecn_negotiated(&self) -> bool {
-        self.tx.flight.una > 0 && self.ecn.is_capable()
+        self.was_established() && self.ecn.is_capable()
+    }
+
+    /// Whether this endpoint's handshake was completed, also after the end of the connection.
+    pub fn was_established(&self) -> bool {
+        self.tx.flight.una > 0
     }
 
     /// The counters of this endpoint.

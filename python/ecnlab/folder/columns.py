@@ -21,6 +21,7 @@ FLOWS: Final = {
     "finish_s": Column("s", "time at which the flow had delivered all its data; missing if it did not"),
     "ecn": Column("", "whether `from` sent data as ECN-capable, on any of its connections", "flag"),
     "connections": Column("count", "TCP connections opened since the start of the run"),
+    "connections_established": Column("count", "of connections, those whose handshake was completed at `from`"),
     "ecn_connections": Column("count", "of connections, those on which `from` sent its data as ECN-capable"),
     "ecn_fallbacks": Column(
         "count", "of connections, those that fell back to no ECN because an ECN-setup SYN was not answered in time"

@@ -52,7 +52,7 @@ def _differing(name: str, flow: Mapping[str, Any], flows: pl.DataFrame, tcps: Ma
     which = f"the ends have ecn = {' and '.join(ends)}"
     if OFF in kinds.values():
         own = flows.filter(pl.col("group") == flow["group"]) if "group" in flow else flows
-        all_, capable = (int(own[column].sum()) for column in ("connections", "ecn_connections"))
+        all_, capable = (int(own[column].sum()) for column in (_complete(own), "ecn_connections"))
         if not all_ or capable == all_:
             return ""
         return f"ECN was refused on {all_ - capable} of {all_} connections in {flow['group']}: {which}"
@@ -64,11 +64,16 @@ def _differing(name: str, flow: Mapping[str, Any], flows: pl.DataFrame, tcps: Ma
     return f"ECN feedback differs between the ends of {name}: {which}{falls}"
 
 
+def _complete(flows: pl.DataFrame) -> str:
+    """The column with the connections on which ECN was decided; folders of earlier versions have only those opened."""
+    return "connections_established" if "connections_established" in flows.columns else "connections"
+
+
 def shown(flows: pl.DataFrame) -> pl.DataFrame:
     """``flows`` with the column ``ecn`` for people: yes, no, fell back, or mixed."""
     if not set(flows.columns) >= NEEDED or "ecn" not in flows.columns:
         return flows
-    some, all_ = pl.col("ecn_connections") > 0, pl.col("ecn_connections") == pl.col("connections")
+    some, all_ = pl.col("ecn_connections") > 0, pl.col("ecn_connections") == pl.col(_complete(flows))
     word = (
         pl.when(pl.col("connections").is_null() | (pl.col("connections") == 0))
         .then(pl.when(pl.col("ecn")).then(pl.lit("yes")).otherwise(pl.lit("no")))

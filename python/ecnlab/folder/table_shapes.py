@@ -18,7 +18,7 @@ from ecnlab.laws.kinds import Kind
 if TYPE_CHECKING:
     from polars import DataType, Schema
 
-LATER: Final = frozenset({"ce_arrived", "marks_on_ce"})
+LATER: Final = frozenset({"ce_arrived", "connections_established", "marks_on_ce"})
 """Columns that folders of this format from earlier versions lack."""
 
 RUNS: Final[dict[str, Kind]] = {

@@ -61,7 +61,14 @@ def of_hosts(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
     """Return the tables of flows, which are counted by hosts, for all kinds of links."""
     flows = pl.read_csv(folder / "flows.csv")
     run_s, warm_s = plan.duration_ns / 1e9, plan.warmup_ns / 1e9
-    of_the_run = ["finished_ns", "connections", "ecn_connections", "ecn_fallbacks", "min_rtt_us"]
+    of_the_run = [
+        "finished_ns",
+        "connections",
+        "connections_established",
+        "ecn_connections",
+        "ecn_fallbacks",
+        "min_rtt_us",
+    ]
     flows_run, flows_warm = _split(flows, ["flow"], of_the_run)
     frames = {
         "flows": _flows(flows_warm, plan, run_s - warm_s),

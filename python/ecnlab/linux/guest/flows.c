@@ -31,7 +31,7 @@ struct end {
 /* Counters of all connections of a flow at one side. */
 struct sums {
     uint64_t segs_out, data_segs_out, bytes_sent, retransmits, timeouts, delivered_ce, received_ce, delivered;
-    uint64_t connections, ecn_connections, ecn_fallbacks;
+    uint64_t connections, connections_established, ecn_connections, ecn_fallbacks;
     uint32_t min_rtt;
 };
 
@@ -124,7 +124,7 @@ void open_listeners(void)
         flows[i].finished = ENDLESS;
     }
     flow_rows = output("flows.csv");
-    fputs("phase,flow,delivered,exchanges,finished_ns,connections,ecn_connections,ecn_fallbacks,segs_out,data_segs_out,"
+    fputs("phase,flow,delivered,exchanges,finished_ns,connections,connections_established,ecn_connections,ecn_fallbacks,segs_out,data_segs_out,"
           "bytes_sent,retransmits,timeouts,delivered_ce,min_rtt_us,received_ce\n", flow_rows);
     series_rows = output("flow_series.csv");
     fputs("time_ns,flow,cwnd_bytes,ssthresh_bytes,flight_bytes,srtt_us,rto_us,delivered\n", series_rows);
@@ -160,6 +160,7 @@ static void add_sums(struct sums *sums, const struct end *end)
     sums->received_ce += info.received_ce;
     sums->delivered += end->received;
     sums->connections += end->opens;
+    sums->connections_established += end->opens && end->connected;
     /* Of the end that asked: the other may have agreed in an answer that did not arrive. */
     sums->ecn_connections += end->opens && has_ecn(end, &info);
     sums->ecn_fallbacks += fell_back(end, &info);
@@ -405,7 +406,8 @@ void write_flows(const char *phase)
         fprintf(flow_rows, "%s,%d,%lu,%lu,", phase, i, to.delivered, flows[i].exchanges);
         if (flows[i].finished != ENDLESS)
             fprintf(flow_rows, "%lu", flows[i].finished);
-        fprintf(flow_rows, ",%lu,%lu,%lu", from.connections + to.connections,
+        fprintf(flow_rows, ",%lu,%lu,%lu,%lu", from.connections + to.connections,
+                from.connections_established + to.connections_established,
                 from.ecn_connections + to.ecn_connections, from.ecn_fallbacks + to.ecn_fallbacks);
         fprintf(flow_rows, ",%lu,%lu,%lu,%lu,%lu,%lu,", from.segs_out, from.data_segs_out, from.bytes_sent,
                 from.retransmits, from.timeouts, from.delivered_ce);
