@@ -190,6 +190,22 @@ def test_a_folder_is_never_another_sweeps(experiment, tmp_path):
         ecnlab.sweep(experiment, tmp_path / "out")
 
 
+@pytest.mark.parametrize("reordered", [False, True])
+def test_a_changed_sweep_is_compared_at_the_same_point(experiment, scenario, tmp_path, reordered) -> None:
+    """Also if the first stored run is of another point than the first run of the experiment."""
+    ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
+    text = scenario.read_text()
+    scenario.write_text(text.replace('delay = "1 ms"', 'delay = "3 ms"', 1))
+    if reordered:
+        experiment.write_text(
+            EXPERIMENT.replace("[0.02, 0.1]", "[0.1, 0.02]").replace('["low", "high"]', '["high", "low"]')
+        )
+    with pytest.raises(ecnlab.FolderError) as refused:
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
+    assert "max_p" not in str(refused.value) and "ecn:" not in str(refused.value)
+    assert "delay: 1 ms against 3 ms); choose" in str(refused.value)
+
+
 def test_arms_that_ask_the_same_share_their_runs(experiment, tmp_path):
     experiment.write_text(EXPERIMENT.replace('{ "queue.red.ecn" = false }', "{}"))
     calls: list[tuple[int, int]] = []

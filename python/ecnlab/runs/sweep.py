@@ -189,14 +189,22 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
     changed = "; ".join(differences({key: there[key] for key in asked}, asked))
     if not changed:
-        specs, asked_for = read_json(folder / SPECS), {run.hash for run in one_of_each(experiment)}
-        lost = next((specs[x]["spec"] for x in specs if x not in asked_for), None)
-        first = differences(lost, experiment.run(0).scenario.resolved) if lost else iter(())
-        changed = ", ".join(list(first)[:MOST_DIFFERENCES]) or "fewer points or replicates"
+        changed = ", ".join(_fewest_changes(folder, experiment)) or "fewer points or replicates"
     raise FolderError(
         f"{folder} holds another sweep ({there['title']!r}): {strange} of its {len(held)} runs are not in this "
         f"experiment (stored against requested: {changed}); {remedy}"
     )
+
+
+def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
+    """Where the first stored specification that is not asked for differs from the nearest one that is.
+
+    The nearest is that of the same point, unless points were replaced.
+    """
+    asked = {run.hash: run.scenario.resolved for run in one_of_each(experiment)}
+    lost = next((one["spec"] for at, one in read_json(folder / SPECS).items() if at not in asked), None)
+    found = ([] if lost is None else list(differences(lost, spec)) for spec in asked.values())
+    return min(found, key=len)[:MOST_DIFFERENCES]
 
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
