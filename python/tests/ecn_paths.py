@@ -88,6 +88,11 @@ ENDS: Final = [
     ("rfc3168", "rfc3168"), ("accecn", "accecn"), ("dctcp", "dctcp"), ("accecn", "rfc3168"), ("rfc3168", "accecn"),
     ("off", "rfc3168"), ("rfc3168", "off"),
 ]  # fmt: skip
+KERNEL_ENDS: Final = [
+    ("rfc3168", "rfc3168"), ("accecn-linux", "accecn-linux"), ("dctcp", "dctcp"), ("accecn-linux", "rfc3168"),
+    ("rfc3168", "accecn-linux"), ("off", "rfc3168"), ("rfc3168", "off"),
+]  # fmt: skip
+"""The ends that the kernel's TCP has."""
 PLACES: Final = ("server", "middle", "client")
 
 
@@ -127,7 +132,7 @@ class Route:
 
     def true(self, place: str, marked: bool) -> set[str]:
         """The verdicts that are true at a place, if the bottleneck ``marked``; docs/trace.md states where "unknown" is."""
-        accurate = self.sender == self.receiver == "accecn"
+        accurate = self.sender == self.receiver and self.sender.startswith("accecn")
         quiet = {"no mark", "unknown"}
         works = "works" if place == "server" or not accurate else "reported"
         plain = {works, "unknown"} if marked else quiet
@@ -204,12 +209,19 @@ def paths(count: int) -> list[Route]:
     ]
 
 
-def false_verdicts(path: Route, folder: Path) -> dict[str, set[str]]:
+def false_verdicts(path: Route, folder: Path, *, kernel: bool = False) -> dict[str, set[str]]:
     """Run the path, and return the false verdicts on the server's data at each place."""
-    run = ecnlab.run(path.scenario(), seed=path.number + 1, captures=folder)
+    settings = {"engine": "linux", "overrides": {"profile": "linux-7"} | _laws(path)} if kernel else {}
+    run = ecnlab.run(path.scenario(), seed=path.number + 1, captures=folder, **settings)
     marked = run.table("queues_run").filter(link="pipe")["marks"].sum() > 0
     found = {}
     for place in PLACES:
         rows = ecnlab.trace(folder / f"{place}.pcapng").verdicts
         found[place] = set(rows.filter(pl.col("from_opener"))["verdict"]) - path.true(place, marked)
     return found
+
+
+def _laws(path: Route) -> dict[str, str]:
+    """Overrides for ends whose ECN feedback the kernel has with one window law only."""
+    ends = {"sender": path.sender, "receiver": path.receiver}
+    return {f"tcp.{end}.congestion": "dctcp" for end, feedback in ends.items() if feedback == "dctcp"}

@@ -6,7 +6,8 @@ import json
 import re
 
 import pytest
-from ecn_paths import Route, false_verdicts, paths
+from conftest import kernel_or_skip
+from ecn_paths import KERNEL_ENDS, Route, false_verdicts, paths
 from segments import CE, ECT0, ECT1, NOT_ECT, Hosts
 
 import ecnlab
@@ -22,6 +23,32 @@ IN_CI = 40
 )
 def test_no_verdict_on_a_random_path_is_false(path, tmp_path):
     assert not any(false_verdicts(path, tmp_path).values())
+
+
+@pytest.mark.parametrize("marks", [True, False], ids=["marks", "drops"])
+@pytest.mark.parametrize("ends", KERNEL_ENDS, ids=" ".join)
+def test_no_verdict_on_a_capture_of_the_kernel_is_false(ends, marks, tmp_path):
+    kernel_or_skip()
+    path = Route(*ends, "none", marks, 1)
+    assert not any(false_verdicts(path, tmp_path, kernel=True).values())
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [
+        (
+            ("rfc3168", "rfc3168"),
+            r"ECN works: [\d,]+ marks at queues, [\d,]+ received with CE; reductions are not counted",
+        ),
+        (("off", "off"), r"ECN WARNING: no flow uses ECN"),
+    ],
+)
+def test_a_run_on_linux_reports_whether_marks_arrive(ends, says, tmp_path, cli):
+    kernel_or_skip()
+    text = Route(*ends, "none", marks=True, number=1).text()
+    (tmp_path / "path.toml").write_text(f'profile = "linux-7"\n{text}')
+    done = cli("run", "path.toml", "--engine", "linux", "--out", "run")
+    assert re.search(says, " ".join(done.stdout.split())), done.stdout + done.stderr
 
 
 def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True, answer: bool = True) -> Hosts:

@@ -59,11 +59,25 @@ class Tables(Protocol):
 
 
 def of_run(run: Tables) -> list[GroupVerdict]:
-    """Return the verdicts on the groups of a simulated ``run``; none for other engines, whose counters differ."""
-    if run.manifest["engine"] != PACKETS or not {"flows_run", "queues_run"} <= set(run.tables):
+    """Return the verdicts on the groups of ``run``; of other engines, which do not count reductions, one on the run."""
+    if not {"flows_run", "queues_run"} <= set(run.tables):
         return []
-    flows, queues = run.table("flows_run"), run.table("queues_run")
-    return [*_unused(run.manifest["spec"], flows), *of_groups(flows, queues, _ignoring(run.manifest["spec"]))]
+    flows, queues, spec = run.table("flows_run"), run.table("queues_run"), run.manifest["spec"]
+    if run.manifest["engine"] != PACKETS:
+        return [*_unused(spec, flows), *_of_counts(flows, queues)]
+    return [*_unused(spec, flows), *of_groups(flows, queues, _ignoring(spec))]
+
+
+def _of_counts(flows: pl.DataFrame, queues: pl.DataFrame) -> list[GroupVerdict]:
+    """Return the verdict on a run without counts of reductions; none without marks or counts of them."""
+    marks, received = queues["marks"].sum(), flows["ce_received"].sum()
+    if marks >= FEW and not received:
+        return [GroupVerdict("", "problem", f"{marks:,} marks at queues, and no packet was received with CE")]
+    if not (marks and received):
+        return []
+    return [
+        GroupVerdict("", "ok", f"{marks:,} marks at queues, {received:,} received with CE; reductions are not counted")
+    ]
 
 
 def _unused(spec: Mapping[str, Any], flows: pl.DataFrame) -> list[GroupVerdict]:
