@@ -17,6 +17,7 @@ mod registry;
 mod replay;
 mod rows;
 mod scenario;
+mod scripts;
 mod student;
 mod tables;
 mod trace;
@@ -49,6 +50,8 @@ mod _core {
     use super::replay::replay_packets;
     #[pymodule_export]
     use super::scenario::{Cancel, Scenario, available_memory};
+    #[pymodule_export]
+    use super::scripts::play_scripts;
     #[pymodule_export]
     use super::student::student_t;
     #[pymodule_export]

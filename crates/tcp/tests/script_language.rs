@@ -5,7 +5,8 @@ use crate::script;
 use std::path::Path;
 use std::sync::Arc;
 
-use script::{Case, Failure, find, mutate, parse, parse_time, rules, run, segment, settings, show_time};
+use ecnlab_script::{Case, Failure, find, parse, parse_time, run, segment, settings, show_time};
+use script::{mutate, rules};
 
 const HEAD: &str = "rule r\nsource s\ninclude textbook\n";
 /// Lines 4 to 11: a handshake, one segment, its retransmission.
@@ -22,7 +23,7 @@ const BODY: &str = "\
 
 fn cases(text: &str) -> Result<Vec<Case>, Failure> {
     let root = Path::new("../../tests/data/scripts");
-    parse::cases(root, "test", &parse::number_lines(Path::new("test.script"), text))
+    parse::cases(&[root], "test", &parse::number_lines(Path::new("test.script"), text))
 }
 
 fn play(text: &str) -> Result<(), Failure> {
@@ -219,7 +220,7 @@ fn times_are_exact() {
 fn the_rules_page_has_one_line_a_script() {
     let root = Path::new("../../tests/data/scripts");
     let files = find(&root.join("ecn-negotiation")).unwrap();
-    let cases: Vec<_> = files.iter().flat_map(|file| parse::read(root, file).unwrap()).collect();
+    let cases: Vec<_> = files.iter().flat_map(|file| parse::read(&[root], file).unwrap()).collect();
     assert!(cases.len() > files.len(), "some have variants");
     let page = rules::page(&cases);
     assert_eq!(page.matches("| `ecn-negotiation/").count(), files.len());

@@ -5,8 +5,9 @@ mod script;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ecnlab_script::{Case, Failure, find, parse, run, settings};
 use libtest_mimic::{Arguments, Failed, Trial};
-use script::{Case, find, mutate, parse, rules, run, settings};
+use script::{mutate, rules};
 
 /// With this variable set, the test of `docs/generated/rules.md` writes the page instead of comparing it.
 const WRITE_RULES: &str = "ECNLAB_WRITE_RULES";
@@ -26,7 +27,7 @@ fn trials(repository: &Path) -> Vec<Trial> {
     let files = find(&root).unwrap_or_default();
     let (mut cases, mut trials) = (Vec::new(), Vec::new());
     for file in &files {
-        match parse::read(&root, file) {
+        match parse::read(&[&root], file) {
             Ok(read) => cases.extend(read),
             Err(failure) => trials.push(Trial::test(file.display().to_string(), move || Err(fail(failure)))),
         }
@@ -63,6 +64,6 @@ fn compare_rules(page: &PathBuf, written: &str) -> Result<(), Failed> {
     }
 }
 
-fn fail(failure: script::Failure) -> Failed {
+fn fail(failure: Failure) -> Failed {
     format!("\n{failure}").into()
 }

@@ -32,6 +32,7 @@ MODULES: Final = {
     "linux": "linux",
     "trace": "trace",
     "vectors": "vectors",
+    "script": "script",
     "completion": "completion",
 }
 """The module of ``ecnlab.cli`` that defines each command, as a function with the command's name."""

@@ -23,7 +23,7 @@ PACKAGE = Path("python/ecnlab")
 DATA = ROOT / PACKAGE / "data"
 OUT = ROOT / "build" / "wheels"
 
-FOLDERS = ("examples", "papers", "schema", "docs/laws")
+FOLDERS = ("examples", "papers", "schema", "docs/laws", "tests/data/scripts")
 """Folders of the root that become package data."""
 
 ZIG = ("--zig",)

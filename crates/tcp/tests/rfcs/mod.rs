@@ -49,7 +49,7 @@ fn evidence() -> Evidence<'static> {
 }
 
 fn scripts(root: &Path) -> Vec<Script> {
-    let files = crate::script::find(root).expect("the scripts can be listed");
+    let files = ecnlab_script::find(root).expect("the scripts can be listed");
     let script = |file: &std::path::PathBuf| {
         let text = fs::read_to_string(file).expect("a script can be read");
         let source = text.lines().find_map(|line| line.strip_prefix("source "));

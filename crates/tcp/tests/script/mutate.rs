@@ -3,8 +3,8 @@
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{AccEcn, Ecn, Flags};
 
-use super::segment::{Described, Options};
-use super::{Action, Case, Failure, Place};
+use ecnlab_script::segment::{Described, Options};
+use ecnlab_script::{Action, Case, Failure, Place};
 
 /// A case with one claim falsified.
 pub struct Mutant {

@@ -5,18 +5,24 @@ use std::path::{Path, PathBuf};
 use ecnlab_base::Time;
 use ecnlab_wire::QuenchCause;
 
-use super::{Action, Case, Failure, Place, Setting, Step, parse_time, segment};
+use crate::{Action, Case, Failure, Place, Setting, Step, parse_time, segment};
 
-/// Reads one file below `root` into one case per variant.
-pub fn read(root: &Path, path: &Path) -> Result<Vec<Case>, Failure> {
+/// Most variants that the `each` lines of a script make.
+const MOST_VARIANTS: usize = 10_000;
+/// The latest instant of a script, about eleven days.
+const LATEST: Time = Time::from_ps(1_000_000_000_000_000_000);
+
+/// Reads one file below `roots[0]` into one case per variant. Included files are in the folder `include` of a root,
+/// the first that has it.
+pub fn read(roots: &[&Path], path: &Path) -> Result<Vec<Case>, Failure> {
     let lines = load(path).map_err(|e| Failure::new(&Place { path: path.into(), ..Place::default() }, e))?;
-    let name = path.strip_prefix(root).unwrap_or(path).with_extension("").display().to_string();
-    cases(root, &name, &lines)
+    let name = roots.first().and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+    cases(roots, &name.with_extension("").display().to_string(), &lines)
 }
 
-/// The cases of a script already in memory; `include` looks below `root`.
-pub fn cases(root: &Path, name: &str, lines: &[Place]) -> Result<Vec<Case>, Failure> {
-    variants(lines)?.into_iter().map(|variant| Reader::new(root, name, &variant).read(lines)).collect()
+/// The cases of a script already in memory; `include` looks below `roots`.
+pub fn cases(roots: &[&Path], name: &str, lines: &[Place]) -> Result<Vec<Case>, Failure> {
+    variants(lines)?.into_iter().map(|variant| Reader::new(roots, name, &variant).read(lines)).collect()
 }
 
 /// The lines of a text with their numbers, comments and empty lines left out.
@@ -56,13 +62,16 @@ fn variants(lines: &[Place]) -> Result<Vec<Variant>, Failure> {
             }
             choices.push(names.iter().zip(choice).map(|(n, v)| (n.to_string(), v.to_string())).collect::<Variant>());
         }
+        if product.len().saturating_mul(choices.len()) > MOST_VARIANTS {
+            return Err(Failure::new(line, format!("more than {MOST_VARIANTS} variants")));
+        }
         product = product.iter().flat_map(|old| choices.iter().map(|new| [&old[..], new].concat())).collect();
     }
     Ok(product)
 }
 
 struct Reader<'a> {
-    root: &'a Path,
+    roots: &'a [&'a Path],
     variant: &'a Variant,
     case: Case,
     /// Instant of the last line: `+` counts from here, and a line without time happens here.
@@ -72,7 +81,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(root: &'a Path, name: &str, variant: &'a Variant) -> Reader<'a> {
+    fn new(roots: &'a [&'a Path], name: &str, variant: &'a Variant) -> Reader<'a> {
         let choice: Vec<String> = variant.iter().map(|(n, v)| format!("{n}={v}")).collect();
         let name = if choice.is_empty() { name.into() } else { format!("{name} [{}]", choice.join(" ")) };
         let case = Case {
@@ -83,7 +92,7 @@ impl<'a> Reader<'a> {
             settings: Vec::new(),
             steps: Vec::new(),
         };
-        Reader { root, variant, case, now: Time::ZERO, window: u16::MAX }
+        Reader { roots, variant, case, now: Time::ZERO, window: u16::MAX }
     }
 
     fn read(mut self, lines: &[Place]) -> Result<Case, Failure> {
@@ -140,8 +149,14 @@ impl<'a> Reader<'a> {
     }
 
     fn include(&mut self, name: &str, place: &Place) -> Result<(), Failure> {
-        let path: PathBuf = self.root.join("include").join(name).with_extension("inc");
-        let lines = load(&path).map_err(|e| Failure::new(place, format!("{}: {e}", path.display())))?;
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
+            return Err(Failure::new(place, "`include NAME`, of letters, digits, `-` and `_`"));
+        }
+        let paths = self.roots.iter().map(|root| root.join("include").join(name).with_extension("inc"));
+        let paths: Vec<PathBuf> = paths.collect();
+        let path = paths.iter().find(|path| path.is_file()).or(paths.first());
+        let path = path.ok_or_else(|| Failure::new(place, "there is no folder of included files"))?;
+        let lines = load(path).map_err(|e| Failure::new(place, format!("{}: {e}", path.display())))?;
         if let Some(line) = lines.iter().find(|line| line.text.starts_with("include ")) {
             return Err(Failure::new(line, "an included file includes no other"));
         }
@@ -166,11 +181,12 @@ impl<'a> Reader<'a> {
 
     fn instant(&self, word: &str) -> Result<Time, String> {
         let instant = match word.strip_prefix('+') {
-            Some(gap) => parse_time(gap).map(|gap| Time::from_ps(self.now.ps() + gap.ps())),
+            Some(gap) => parse_time(gap).map(|gap| Time::from_ps(self.now.ps().saturating_add(gap.ps()))),
             None => parse_time(word),
         };
         match instant.ok_or(format!("`{word}` is not a time in seconds"))? {
             t if t < self.now => Err(format!("`{word}` lies before the line above")),
+            t if t > LATEST => Err(format!("`{word}`: a script ends within a million seconds")),
             t => Ok(t),
         }
     }

@@ -8,8 +8,8 @@ use ecnlab_tcp::config::Headers;
 use ecnlab_tcp::{Config, Endpoint};
 use ecnlab_wire::{QUENCH_LEN, Quench, Segment, Seq};
 
-use super::segment::Described;
-use super::{Action, Case, Failure, Place, Step, observe, show_time};
+use crate::segment::Described;
+use crate::{Action, Case, Failure, Place, Step, observe, show_time};
 
 /// The endpoint's first sequence number: so near the wrap that every script of some kilobytes crosses it.
 const ISS: Seq = Seq(u32::MAX - 4_000);
@@ -18,7 +18,7 @@ const IRS: Seq = Seq(i32::MAX as u32 - 2_000);
 /// More timers at one instant than any right endpoint sets off.
 const STUCK: u32 = 100;
 
-/// Runs one case to its last line, with the configuration that [`super::settings`] makes of it.
+/// Runs one case to its last line, with the configuration that [`crate::settings`] makes of it.
 pub fn run(config: &Arc<Config>, case: &Case) -> Result<(), Failure> {
     let mut player = Player::new(Arc::clone(config));
     for step in &case.steps {

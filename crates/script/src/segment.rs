@@ -9,41 +9,57 @@ use ecnlab_wire::{AccEcn, Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Times
 /// A segment with sequence numbers relative to the connection: either side's SYN is number 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Described {
+    /// Flags, of AccECN also AE.
     pub flags: Flags,
+    /// The first sequence number.
     pub seq: u32,
+    /// Payload in bytes.
     pub len: u32,
+    /// The next byte wanted, if ACK is set.
     pub ack: Option<u32>,
     /// `None` where the script leaves the window field open.
     pub window: Option<u16>,
     /// `None` where the script leaves the options open.
     pub options: Option<Options>,
+    /// The codepoint of its packet.
     pub ecn: Ecn,
 }
 
 /// The TCP options between `<` and `>`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
+    /// Maximum segment size.
     pub mss: Option<u16>,
+    /// Shift of the window.
     pub window_scale: Option<u8>,
+    /// SACK is permitted.
     pub sack_permitted: bool,
+    /// Timestamps.
     pub timestamps: Option<Stamp>,
+    /// SACK blocks: first and next sequence number.
     pub sack: Vec<(u32, u32)>,
+    /// AccECN's counters.
     pub acc_ecn: Option<AccEcn>,
 }
 
 /// A timestamp option; a value the script leaves out is `None` and matches any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stamp {
+    /// TS val.
     pub value: Option<u32>,
+    /// TS ecr.
     pub echo: Option<u32>,
 }
+
+/// Most segments of a line.
+const MOST: u64 = 100_000;
 
 /// Reads a segment. A range `1:2921/1460` gives one segment for each 1460 bytes, `x3` three of the same.
 /// The message of an error names the word.
 pub fn parse(text: &str) -> Result<Vec<Described>, String> {
     let (text, options) = split_options(text)?;
     let mut words = text.split_whitespace();
-    let (mut segment, mut times) = (Described { options, ..Described::default() }, 1);
+    let (mut segment, mut times) = (Described { options, ..Described::default() }, 1_u64);
     segment.flags = parse_flags(words.next().ok_or("a segment begins with its flags")?)?;
     let (start, end, step) = parse_range(words.next().ok_or("a segment needs `first:next` sequence numbers")?)?;
     while let Some(word) = words.next() {
@@ -68,8 +84,12 @@ pub fn parse(text: &str) -> Result<Vec<Described>, String> {
     if segment.ack.is_some() != segment.flags.contains(Flags::ACK) {
         return Err("flags and acknowledgement disagree: `.` and `ack N` come together".into());
     }
+    let length = step.map_or(1, |step| u64::from(end - start).div_ceil(u64::from(step)));
+    if length.saturating_mul(times) > MOST {
+        return Err(format!("`{text}`: more than {MOST} segments"));
+    }
     let train = train(segment, start, end, step);
-    Ok(train.iter().cycle().take(train.len() * times).cloned().collect())
+    Ok(train.iter().cycle().take(train.len() * times as usize).cloned().collect())
 }
 
 /// The flags of an ACE field: AE, CWR, ECE from the highest bit down (RFC 9768 §3.2).

@@ -3,7 +3,7 @@
 use ecnlab_tcp::{Config, profile};
 use serde_json::{Map, Value};
 
-use super::{Case, Failure, Setting};
+use crate::{Case, Failure, Setting};
 
 /// The case's profile with each `set` applied, the last of a key winning.
 pub fn config(case: &Case) -> Result<Config, Failure> {
