@@ -18,7 +18,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import series
-from ecnlab.plots.look import DPI, NO_ROOM, font_size, grid
+from ecnlab.plots.look import DPI, NO_ROOM, NO_VALUES, font_size, grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def _roomy(drawing: Drawing, figure: Figure) -> bool:
 def _drawn(figure: Figure, *, short: bool) -> Drawing:
     drawing = Drawing(figsize=(figure.width, figure.height), layout="constrained", dpi=DPI)
     FigureCanvasAgg(drawing)  # measures text
-    top, bottom = _title(drawing, figure.title), _note(drawing, figure.note)
+    top, bottom = _title(drawing, figure.title), _note(drawing, "; ".join(filter(None, (figure.note, figure.absent))))
     ends, titles = _panels(drawing, figure) if figure.panel else (_single(drawing.add_subplot(), figure), [])
     left = _y_label(drawing, figure.y_label, top, bottom) if figure.panel else 0.0
     _reserve(drawing, top, bottom, left)
@@ -110,7 +110,7 @@ def _single(axes: Axes, figure: Figure) -> list[End]:
     """Draw ``figure`` into ``axes``; return the ends of its series and of its rows of events."""
     axes.set_xlabel(figure.x_label, parse_math=False)
     axes.set_ylabel(figure.y_label, parse_math=False)
-    ends = figure.lines(axes, _names(figure.rows))
+    ends = figure.lines(axes, figure.names())
     figure.limit(axes)
     return [*ends, *series.draw_rugs(figure, axes, _names(figure.rugs), axes.get_ylim()[1])]
 
@@ -124,7 +124,7 @@ def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
 
     Returns one end for each name if there are several, and the panels' titles.
     """
-    panels, names = figure.panels(), _names(figure.rows)
+    panels, names = figure.panels(), figure.names()
     shape = grid(len(panels))
     columns = shape[1]
     places = drawing.subplots(*shape, sharex=True, sharey=True, squeeze=False)
@@ -132,6 +132,8 @@ def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
     titles: list[Title] = []
     for number, (axes, part) in enumerate(zip(places.flat, panels.values(), strict=False)):
         ends |= {end.name: end for end in part.lines(axes, names)}
+        if not part.names():
+            axes.text(0.5, 0.5, NO_VALUES, transform=axes.transAxes, ha="center", va="center", color="#444444")
         last = number + columns >= len(panels)  # of its column
         axes.tick_params(labelbottom=last)
         axes.set_xlabel(figure.x_label if last else "", parse_math=False)

@@ -48,9 +48,15 @@ def ellipse(points: Points, sigma: float = 1.0) -> list[tuple[float, float]]:
 
 
 def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
-    """Return the drawn data per series: ``point``, ``median`` and, with at least `LEAST` points, the ``ellipse``."""
-    found: list[tuple[str, str, float, float]] = []
+    """Return the drawn data per series: ``point``, ``median`` and, with at least `LEAST` points, the ``ellipse``.
+
+    A series without points has one row of nulls.
+    """
+    found: list[tuple[str, str | None, float | None, float | None]] = []
     for name, points in series.items():
+        if not points:
+            found.append((name, None, None, None))
+            continue
         median = tuple(pl.Series([p[i] for p in points]).median() for i in (0, 1))
         outline = ellipse(points, sigma) if len(points) >= LEAST else []
         found += [(name, "point", *p) for p in points]
@@ -60,12 +66,12 @@ def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
     return pl.DataFrame(found, schema=types, orient="row")
 
 
-def cloud(series: Mapping[str, Points], what: str, note: str, *, delay: str, sigma: float) -> Cloud:
-    """Return the figure; ``what`` describes a point, ``delay`` the kind of delay."""
-    few = [name for name, points in series.items() if len(points) < LEAST]
+def cloud(series: Mapping[str, Points], what: str, absent: str, *, delay: str, sigma: float) -> Cloud:
+    """Return the figure; ``what`` describes a point, ``delay`` the kind of delay. See `Figure.absent`."""
+    few = [name for name, points in series.items() if 0 < len(points) < LEAST]
     lacking = f"; no ellipse of fewer than {LEAST} points" if few else ""
-    said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}{note}"
-    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=said)
+    said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}"
+    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=said, absent=absent)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import keys, units
 from ecnlab.plots.figure import Figure
+from ecnlab.plots.keys import ARM
 from ecnlab.plots.look import HEIGHT, MOST_LINES, MOST_PANELS, panel_height
 
 if TYPE_CHECKING:
@@ -16,8 +18,6 @@ PANEL: Final = "panel"
 
 DRAWN: Final = (PANEL, "series", "x", "low", "high", "n")
 """Columns of a figure's data whose names do not depend on axes and metrics."""
-
-ARM: Final = "arm"
 
 MEANS: Final = "means and 95 % intervals of the replicates"
 DIFFERENCES: Final = "means and 95 % intervals of the differences between runs with the same seed"
@@ -34,21 +34,25 @@ def figure(
     if ratio and against is None:
         raise _refused(sweep, "a ratio needs an arm to divide by", "name it with --against (against=...)")
     rows = sweep.summary() if against is None else _compared(sweep, metric, against, ratio=ratio)
-    rows = rows.filter(pl.col("metric") == metric).drop_nulls("mean")
-    if not rows.height:
-        raise _refused(sweep, f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
+    rows = rows.filter(pl.col("metric") == metric)
+    lacking = keys.missing(sweep, rows.drop_nulls("mean"), against)
+    if rows["mean"].null_count() == rows.height:
+        what = "has no value in any run" if against is None else f"has no pair of values with {against!r} in any run"
+        raise _refused(sweep, f"the metric {metric!r} {what}", "look at `metrics` of the sweep")
+    absent = keys.absent(sweep, lacking, f"values of {metric}", against)
+    rows = pl.concat([rows, keys.missing(sweep, rows, against)], how="diagonal").with_columns(pl.col("n").fill_null(0))
     rows = rows.rename({axis: keys.axis_column(axis) for axis in sweep.axes if axis in DRAWN})
     names = keys.names(sweep, rows, metric, [by])
     if panels:
         rows = _panels(sweep, rows, metric, by)
     else:
         rows = rows.with_columns(pl.Series("series", names, dtype=pl.String))
-    if (number := rows["series"].n_unique()) > MOST_LINES:
+    if (number := rows.drop_nulls("mean")["series"].n_unique()) > MOST_LINES:
         of = ", ".join(axis for axis in (ARM, *sweep.axes) if axis != by)
         remedy = f"at most {MOST_LINES} can be distinguished"
         also = "" if panels else ": draw panels with --panels (panels=True)"
         raise _refused(sweep, f"{number} lines in one figure, of {of}", remedy + also)
-    return _drawn(sweep, rows, metric, by, against, ratio=ratio)
+    return replace(_drawn(sweep, rows, metric, by, against, ratio=ratio), absent=absent)
 
 
 def _panels(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:

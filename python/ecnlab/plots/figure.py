@@ -17,7 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.plots import values
-from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, WIDTH
+from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, NO_VALUES, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,6 +65,8 @@ class Figure:
     """The y axis is logarithmic."""
     note: str = ""
     """Omissions of the figure."""
+    absent: str = ""
+    """Arms and points of axes without values, which ``rows`` has with a null y; "" if all have values."""
     rugs: pl.DataFrame | None = None
     """Events, drawn as ticks below the axis: the columns ``series`` and ``x``, and ``panel`` if there are panels."""
     panel: str = ""
@@ -79,9 +81,15 @@ class Figure:
     def data(self) -> pl.DataFrame:
         """Return the plotted data: a row per point or event, with units in the names of the columns.
 
-        Rows of events have no y.
+        Rows of events have no y. If arms or points of axes have no values, the column ``note`` says so in their rows.
         """
-        return self.rows if self.rugs is None else pl.concat([self.rows, self.rugs], how="diagonal")
+        lacking = pl.when(pl.col(self.y).is_null()).then(pl.lit(NO_VALUES)).alias("note")
+        rows = self.rows.with_columns(lacking) if self.absent else self.rows
+        return rows if self.rugs is None else pl.concat([rows, self.rugs], how="diagonal")
+
+    def names(self) -> list[str]:
+        """Return the series that have a value, in the order of their colours."""
+        return [str(name) for name in self.rows.drop_nulls(self.y)["series"].unique(maintain_order=True)]
 
     def with_(
         self,
@@ -138,13 +146,15 @@ class Figure:
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
 
-        Warns (`FigureWarning`) about data that the file does not show.
+        Warns (`FigureWarning`) about data that the file does not show, and about arms without values.
         """
         path = Path(file)
         endings = [f".{name}" for name in FORMATS]
         refuse_output(path, endings)
         kind = path.suffix.removeprefix(".").lower()
         write_named(path, self.data().write_csv().encode() if kind == "csv" else self._rendered(kind), endings)
+        if self.absent:
+            warnings.warn(self.absent, FigureWarning, stacklevel=2)
         return path
 
     def draw(self) -> Drawing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
@@ -11,6 +11,12 @@ from ecnlab.plots.look import MOST_LINES
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
+
+
+ARM: Final = "arm"
+
+MOST_NAMED: Final = 12
+"""Most arms and points that the note of a figure names."""
 
 
 def names(
@@ -33,6 +39,41 @@ def names(
 
     found = {key: name(key) for key in rows[keys].unique(maintain_order=True).rows()}
     return [found[key] for key in rows[keys].iter_rows()]
+
+
+def missing(sweep: Sweep, rows: pl.DataFrame, without: str | None = None) -> pl.DataFrame:
+    """Return the arms and labels of the points of ``sweep``, except of the arm ``without``, that ``rows`` does not have."""
+    columns = list(dict.fromkeys((ARM, *sweep.axes)))
+    points = _points(sweep, without)
+    if not rows.height:
+        return points
+    there = {axis: axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in columns}
+    found = rows.select(pl.col(column).cast(pl.String).alias(axis) for axis, column in there.items())
+    return points.join(found, on=columns, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def absent(sweep: Sweep, points: pl.DataFrame, what: str, without: str | None = None) -> str:
+    """Return "no WHAT: " with names of ``points``: arms and labels of axes if all their points are among them.
+
+    It is "" if there are no points.
+    """
+    if not points.height:
+        return ""
+    found, left, all_points = [], points, _points(sweep, without)
+    for axis in dict.fromkeys((ARM, *sweep.axes)):
+        for label in points[axis].drop_nulls().unique(maintain_order=True):
+            if points.filter(pl.col(axis) == label).height == all_points.filter(pl.col(axis) == label).height:
+                found.append(label if axis == ARM else f"{axis} = {label}")
+                left = left.filter(pl.col(axis).ne_missing(pl.lit(label)))
+    found += names(sweep, left, "all runs", axes_named=True)
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f"no {what}: {', '.join(found[:MOST_NAMED])}{more}"
+
+
+def _points(sweep: Sweep, without: str | None) -> pl.DataFrame:
+    """Return each arm and point of the axes once, except the arm ``without``."""
+    points = sweep.runs.select(pl.col(*dict.fromkeys((ARM, *sweep.axes))).cast(pl.String)).unique(maintain_order=True)
+    return points.filter(pl.col(ARM).ne_missing(pl.lit(without))) if without else points
 
 
 def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequence[str] = ()) -> pl.DataFrame:

@@ -17,6 +17,9 @@ WIDTH: Final = 5.0
 HEIGHT: Final = 2.8
 """Inches: a figure fills a column of a paper and is legible there."""
 
+NO_VALUES: Final = "no values"
+"""The text of an empty panel, and the note of a row of the data without values."""
+
 NO_ROOM: Final = "names and labels leave no room for the axes: write shorter ones, or draw a larger figure"
 
 DPI: Final = 200

@@ -65,11 +65,11 @@ def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
         rows = figure.rows.filter(pl.col("series") == name)
         if not rows.height:
             continue
-        x, y = rows[figure.x].to_list(), [math.nan if v is None else v for v in rows[figure.y].to_list()]
+        x, y = rows[figure.x].to_list(), rows[figure.y].fill_null(math.nan).to_list()
         colour, marker = COLOURS[number % len(COLOURS)], ""
         if figure.shape == "points":
             marker = MARKS[number % len(MARKS)]
-            low, high = (rows[side].fill_null(rows[figure.y]).to_list() for side in ("low", "high"))
+            low, high = (rows[side].fill_null(rows[figure.y]).fill_null(math.nan).to_list() for side in ("low", "high"))
             reach = [[v - a for v, a in zip(y, low, strict=True)], [b - v for v, b in zip(y, high, strict=True)]]
             x = [at + _aside(figure, number, len(names)) for at in x]
             joined = "" if figure.categories else DASHES[number % len(DASHES)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ecnlab.base.errors import EcnlabError
@@ -10,7 +11,7 @@ from ecnlab.folder.columns import TABLES
 from ecnlab.plots import distribution, effect
 from ecnlab.plots.cloud import LEAST, cloud
 from ecnlab.plots.figure import Figure
-from ecnlab.plots.keys import axis_column, free, named, refused
+from ecnlab.plots.keys import absent, axis_column, free, missing, named, names, refused
 from ecnlab.plots.run import NO_TRANSACTION
 from ecnlab.scenario.metrics import unit_of
 
@@ -59,6 +60,7 @@ class SweepPlots:
             .join(wide[1], on=keys, how="inner", nulls_equal=True, maintain_order="left")
             .drop_nulls(list(columns.values()))
         )
+        lacking = missing(self._sweep, rows)
         rows = named(self._sweep, rows, "all runs", kind)
         x, y = 1e3 * pl.col(columns["delay"]), 1e-6 * pl.col(columns["goodput"])
         points = rows.select("series", x.alias("x"), y.alias("y"))
@@ -72,7 +74,10 @@ class SweepPlots:
                 f"sweep with --replicates {LEAST} or more",
                 kind,
             )
-        return cloud(series, "a run", "", delay=f"{chosen['delay']}, ms", sigma=sigma)
+        series |= {name: [] for name in names(self._sweep, lacking, "all runs") if name not in series}
+        values = f"run with values of both {chosen['goodput']} and {chosen['delay']}"
+        absent_ = absent(self._sweep, lacking, values)
+        return cloud(series, "a run", absent_, delay=f"{chosen['delay']}, ms", sigma=sigma)
 
     def sojourn(self, link: str | None = None, *, tail: bool = False) -> Figure:
         """The distribution (CDF) of the times that packets spent in the queue of ``link``, all replicates together.
@@ -88,10 +93,12 @@ class SweepPlots:
         rows = self._table("sojourn_bins").filter(whole).collect()
         if not rows.height:
             raise self._error(f"no sojourn times of {link} were kept", "set quantiles = true in its queue", "sojourn")
+        lacking = missing(self._sweep, rows)
         rows = named(self._sweep, rows, link, "sojourn")
-        names = rows["series"].unique(maintain_order=True)
-        parts = {name: distribution.of_bins(rows.filter(series=name), tail=tail) for name in names}
-        return distribution.figure(parts, f"Sojourn times at {link}", tail=tail, exact=False)
+        lines = rows["series"].unique(maintain_order=True)
+        parts = {name: distribution.of_bins(rows.filter(series=name), tail=tail) for name in lines}
+        figure = distribution.figure(parts, f"Sojourn times at {link}", tail=tail, exact=False)
+        return self._with_absent(figure, lacking, f"sojourn times at {link}")
 
     def completion(self, *, tail: bool = False) -> Figure:
         """The distribution (CDF) of the completion times of transactions in the measurement window, all replicates together.
@@ -106,8 +113,16 @@ class SweepPlots:
         if not rows.height:
             raise self._error("no transaction ended in the measurement window", NO_TRANSACTION, "completion")
         groups = ["group"] if rows["group"].n_unique() > 1 else []
+        lacking = missing(self._sweep, rows)
         rows = named(self._sweep, rows, "all", "completion", also=groups)
-        return distribution.completion(rows, tail=tail)
+        figure = distribution.completion(rows, tail=tail)
+        return self._with_absent(figure, lacking, "transaction that ended in the measurement window")
+
+    def _with_absent(self, figure: Figure, lacking: pl.DataFrame, what: str) -> Figure:
+        """Return ``figure`` with a row of nulls for each of the points ``lacking`` of the sweep, which have no ``what``."""
+        rows = pl.DataFrame({"series": names(self._sweep, lacking, "all runs")}, schema={"series": pl.String})
+        rows = pl.concat([figure.rows, rows], how="diagonal")
+        return replace(figure, rows=rows, absent=absent(self._sweep, lacking, what))
 
     def _table(self, name: str) -> pl.LazyFrame:
         """The table ``name`` with its own columns under their names; see `axis_column` for axes."""

@@ -1,0 +1,141 @@
+"""``ecnlab plot`` of sweeps: arms without values, cut axes, parts of sweeps, grids of panels, legends."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+import ecnlab
+from ecnlab.cli import cli
+
+SCENARIO = """
+format = 1
+duration = "2 s"
+
+[link.bottleneck]
+from = "a"
+to = "b"
+rate = "2 Mbps"
+delay = "10 ms"
+queue = "short"
+
+[queue.short]
+discipline = "droptail"
+limit = "20 packets"
+quantiles = true
+
+[flow.bulk]
+count = 2
+from = "a"
+to = "b"
+traffic = "ftp"
+start = { uniform = ["0 s", "0.2 s"] }
+"""
+
+RATES = """
+format = 1
+scenario = "run.toml"
+replicates = 3
+
+[grid.link_rate]
+path = "link.bottleneck.rate"
+values = ["1 Mbps", "2 Mbps"]
+"""
+
+METRICS = """
+[metrics]
+goodput = { table = "flows", column = "goodput_bps", aggregate = "sum" }
+mean_rtt = { table = "flows", column = "rtt_mean_s", aggregate = "mean" }
+drops = { table = "queues", column = "tail_drops", aggregate = "sum" }
+fairness = { table = "flows", column = "goodput_bps", aggregate = "jain" }
+"""
+
+ARMS = """
+[arm.near]
+set = {}
+
+[arm.far]
+set = { "link.bottleneck.delay" = "30 ms" }
+
+[arm.moon]
+set = { "link.bottleneck.delay" = "1300 ms" }
+"""
+"""No packet is acknowledged before the end of a run with the arm `moon`."""
+
+SENDERS = """
+[grid.buffer]
+path = "queue.short.limit"
+values = ["10 packets", "20 packets", "40 packets"]
+labels = ["half", "one", "two"]
+
+[grid.sender]
+path = "tcp.default.congestion"
+values = ["reno", "cubic", "vegas"]
+labels = ["Reno", "CUBIC", "Vegas"]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("sweeps")
+    (where / "run.toml").write_text(SCENARIO)
+    for name, parts in {"arms": ARMS, "senders": SENDERS}.items():
+        (where / f"{name}.toml").write_text(RATES + parts + METRICS)
+        ecnlab.sweep(where / f"{name}.toml", where / name, keep=["sojourn_bins"], workers=2)
+    return where
+
+
+def plot(folder: Path, *options: str) -> Result:
+    return CliRunner().invoke(cli, ["plot", str(folder), *options])
+
+
+def texts(file: Path) -> list[str]:
+    """The texts of an SVG file."""
+    return ["".join(text.itertext()) for text in ET.parse(file).iter("{http://www.w3.org/2000/svg}text")]
+
+
+@pytest.mark.parametrize(
+    ("options", "rows", "said"),
+    [
+        (["effect", "--metric", "mean_rtt"], 2, "no values of mean_rtt: moon"),
+        (["effect", "--metric", "mean_rtt", "--by", "arm"], 2, "no values of mean_rtt: moon"),
+        (["effect", "--metric", "mean_rtt", "--panels"], 2, "no values of mean_rtt: moon"),
+        (["effect", "--metric", "mean_rtt", "--against", "far"], 2, "no values of mean_rtt: moon"),
+        (
+            ["goodput-over-delay", "--delay", "mean_rtt"],
+            2,
+            "no run with values of both goodput and mean_rtt: moon",
+        ),
+    ],
+)
+def test_an_arm_without_values_is_named_in_figure_data_and_terminal(folder, tmp_path, options, rows, said) -> None:
+    drawn, data = tmp_path / "x.svg", tmp_path / "x.csv"
+    for file in (drawn, data):
+        answer = plot(folder / "arms", *options, "-o", str(file))
+        assert answer.exit_code == 0, answer.output
+        assert f"{file}: {said}" in answer.stderr
+    assert said in " ".join(texts(drawn))
+    lacking = pl.read_csv(data).filter(pl.col("note") == "no values")
+    assert lacking.height == rows
+    assert all("moon" in ", ".join(map(str, row)) for row in lacking.rows())
+
+
+def test_a_point_without_values_is_named_with_its_axes(folder, tmp_path) -> None:
+    sweep = ecnlab.load(folder / "arms")
+    gone = (pl.col("arm") == "far") & (pl.col("link_rate") == "2 Mbps")
+    sweep._tables._read["metrics"] = sweep.metrics.filter(~gone)
+    figure = sweep.plot.effect("goodput")
+    assert figure.absent == "no values of goodput: far, link_rate = 2 Mbps"
+    assert figure.data().filter(note="no values").select("series", "link_rate", "n").rows() == [("far", "2 Mbps", 0)]
+    assert figure.data().height == 6
+
+
+def test_a_figure_whose_arms_all_have_values_has_no_note_of_them(folder, tmp_path) -> None:
+    data = tmp_path / "x.csv"
+    answer = plot(folder / "arms", "effect", "--metric", "drops", "-o", str(data))
+    assert "no values" not in answer.output
+    assert "note" not in pl.read_csv(data).columns
