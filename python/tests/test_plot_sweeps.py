@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 import ecnlab
 from ecnlab.cli import cli
+from ecnlab.report.scale import cut_end
 
 SCENARIO = """
 format = 1
@@ -139,3 +141,67 @@ def test_a_figure_whose_arms_all_have_values_has_no_note_of_them(folder, tmp_pat
     answer = plot(folder / "arms", "effect", "--metric", "drops", "-o", str(data))
     assert "no values" not in answer.output
     assert "note" not in pl.read_csv(data).columns
+
+
+def cuts(file: Path) -> set[str]:
+    """The ends of axes with a mark in an SVG file by Matplotlib."""
+    return {each.get("id", "") for each in ET.parse(file).iter() if each.get("id", "").startswith("cut-")}
+
+
+@pytest.mark.parametrize(
+    ("options", "marks"),
+    [
+        (["effect", "--metric", "mean_rtt", "--by", "arm"], {"cut-bottom"}),
+        (["effect", "--metric", "mean_rtt", "--against", "near", "--ratio"], {"cut-bottom"}),
+        (["effect", "--metric", "drops"], set()),
+    ],
+)
+def test_an_axis_of_values_without_zero_has_a_mark_at_its_end(folder, tmp_path, options, marks) -> None:
+    file = tmp_path / "x.svg"
+    assert plot(folder / "arms", *options, "-o", str(file)).exit_code == 0
+    assert cuts(file) == marks
+
+
+@pytest.mark.parametrize(
+    ("options", "marks"),
+    [
+        ([], set()),
+        (["--from", "500 ms"], {"cut-left"}),
+        (["--to", "1 s"], {"cut-right"}),
+        (["--from", "0.5 s", "--to", "1 s"], {"cut-left", "cut-right"}),
+        (["--from", "0 s", "--to", "9 s"], set()),
+    ],
+)
+def test_an_interval_that_leaves_out_data_has_a_mark_at_each_cut_end(folder, tmp_path, options, marks) -> None:
+    run, file = tmp_path / "run", tmp_path / "x.svg"
+    ecnlab.run(folder / "run.toml", overrides={"sample": "100 ms"}, out=run)
+    assert plot(run, "queue", *options, "-o", str(file)).exit_code == 0
+    assert cuts(file) == marks
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log", "end"),
+    [
+        (0.2, 1.0, False, 0.2),
+        (-3.0, -1.0, False, -1.0),
+        (0.0, 1.0, False, None),
+        (-1.0, 1.0, False, None),
+        (0.2, 1.0, True, None),
+    ],
+)
+def test_the_end_of_an_axis_that_is_cut(low, high, log, end) -> None:
+    assert cut_end(low, high, log=log) == end
+
+
+def test_a_page_marks_the_axes_that_the_figures_of_files_mark(folder, tmp_path) -> None:
+    page = tmp_path / "page.html"
+    answer = CliRunner().invoke(cli, ["report", str(folder / "arms"), "-o", str(page)])
+    assert answer.exit_code == 0, answer.output
+    drawings = {
+        label: drawing
+        for drawing in re.findall(r'<svg class="plot .*?(?=<svg class="plot |</main>)', page.read_text(), re.DOTALL)
+        for label in re.findall(r'aria-label="([^".]*)', drawing)[:1]
+    }
+    assert 'class="cut"' in drawings["mean_rtt by link_rate"]
+    assert 'class="cut"' not in drawings["drops by link_rate"]
+    assert "No run with values of both goodput and mean_rtt: moon." in page.read_text()

@@ -17,7 +17,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import ScaledTranslation
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.plots import series
+from ecnlab.plots import cuts, series
 from ecnlab.plots.look import DPI, NO_ROOM, NO_VALUES, font_size, grid
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def _drawn(figure: Figure, *, short: bool) -> Drawing:
     elif ends:
         _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short), left)
     _fit(drawing, titles, slant=bool(figure.categories))
+    for axes in drawing.axes:
+        cuts.mark(figure, axes)
     return drawing
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import Figure
@@ -77,6 +77,8 @@ def cloud(series: Mapping[str, Points], what: str, absent: str, *, delay: str, s
 @dataclass(frozen=True)
 class Cloud(Figure):
     """Points, their medians and their ellipses, named where they are."""
+
+    values: ClassVar[str] = "xy"
 
     def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
         """Draw the points, the medians and the ellipses."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ecnlab.plots.series import End
 
 T = TypeVar("T")
+
+Side: TypeAlias = Literal["left", "right", "bottom", "top"]
+"""An end of an axis."""
 
 FORMATS: Final = ("svg", "pdf", "png", "csv")
 """Allowed suffixes of a figure's file."""
@@ -77,6 +80,11 @@ class Figure:
     start: float | None = None
     end: float | None = None
     """Limits of the x axis; None: those of the data."""
+    cut: tuple[Side, ...] = ()
+    """Ends of the x axis beyond which there is data that the figure leaves out."""
+
+    values: ClassVar[str] = "y"
+    """The axes of measured values, "y" or "xy": they have a mark where they do not contain 0."""
 
     def data(self) -> pl.DataFrame:
         """Return the plotted data: a row per point or event, with units in the names of the columns.
@@ -130,7 +138,9 @@ class Figure:
         if not rows.height:
             raise EcnlabError(f"{self.title}: no data in this interval: choose one within {first:g} s to {last:g} s")
         rugs = None if self.rugs is None else self.rugs.filter(within)
-        return replace(self, rows=rows, rugs=rugs, start=low, end=high)
+        left, right = low is not None and low > first, high is not None and high < last
+        cut: tuple[Side, ...] = (*(("left",) if left else ()), *(("right",) if right else ()))
+        return replace(self, rows=rows, rugs=rugs, start=low, end=high, cut=cut)
 
     def _renamed(self, labels: Mapping[str, str]) -> Self:
         names = self.data()["series"].unique(maintain_order=True).to_list()
