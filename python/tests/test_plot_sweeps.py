@@ -205,3 +205,66 @@ def test_a_page_marks_the_axes_that_the_figures_of_files_mark(folder, tmp_path) 
     assert 'class="cut"' in drawings["mean_rtt by link_rate"]
     assert 'class="cut"' not in drawings["drops by link_rate"]
     assert "No run with values of both goodput and mean_rtt: moon." in page.read_text()
+
+
+def test_where_draws_the_part_of_a_sweep_with_these_labels(folder, tmp_path) -> None:
+    drawn, data = tmp_path / "x.svg", tmp_path / "x.csv"
+    options = [
+        "effect",
+        "--metric",
+        "goodput",
+        "--by",
+        "link_rate",
+        "--where",
+        "sender=CUBIC",
+        "--where",
+        "buffer=half",
+    ]
+    for file in (drawn, data):
+        answer = plot(folder / "senders", *options, "--where", "buffer=two", "-o", str(file))
+        assert answer.exit_code == 0, answer.output
+    assert "Effect of link_rate on goodput (sender = CUBIC, buffer = half or two)" in texts(drawn)
+    rows = pl.read_csv(data)
+    assert rows["series"].unique(maintain_order=True).to_list() == ["half", "two"]
+    whole = ecnlab.load(folder / "senders").metrics.filter(metric="goodput", sender="CUBIC")
+    for row in rows.iter_rows(named=True):
+        expected = whole.filter(buffer=row["series"], link_rate=row["link_rate"])["value"].mean() / 1e6
+        assert row["goodput, Mbit/s"] == pytest.approx(expected)
+
+
+def test_where_takes_an_arm(folder, tmp_path) -> None:
+    data = tmp_path / "x.csv"
+    assert plot(folder / "arms", "goodput-over-delay", "--where", "arm=far", "-o", str(data)).exit_code == 0
+    assert pl.read_csv(data)["series"].unique().sort().to_list() == ["far, 1 Mbps", "far, 2 Mbps"]
+
+
+def test_tables_of_a_part_have_only_its_runs(folder) -> None:
+    part = ecnlab.load(folder / "senders").where({"sender": "Vegas"}).where({"buffer": ["one"]})
+    assert part.axes == ("link_rate",)
+    assert part.runs.height == 6
+    assert part.table("sojourn_bins").collect()["id"].unique().sort().to_list() == part.runs["id"].sort().to_list()
+    assert part.plot.sojourn().names() == ["1 Mbps", "2 Mbps"]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "where", "said"),
+    [
+        (
+            "senders",
+            "sendr=Reno",
+            "no axis is called 'sendr'; did you mean 'sender'?; there are buffer, link_rate, sender",
+        ),
+        ("senders", "arm=x", "no axis is called 'arm'; there are buffer, link_rate, sender"),
+        (
+            "senders",
+            "sender=cubik",
+            "no value of sender is called 'cubik'; did you mean 'CUBIC'?; there are Reno, CUBIC, Vegas",
+        ),
+        ("arms", "arm=mon", "no value of arm is called 'mon'; did you mean 'moon'?; there are far, moon, near"),
+        ("senders", "sender", "'sender' chooses no value: write an axis and a label of it, such as 'sender=BBR'"),
+    ],
+)
+def test_an_unknown_axis_or_label_is_refused_with_those_there_are(folder, tmp_path, sweep, where, said) -> None:
+    answer = plot(folder / sweep, "effect", "--where", where, "-o", str(tmp_path / "x.svg"))
+    assert answer.exit_code != 0
+    assert said in " ".join(f"{answer.output} {answer.exception}".split())

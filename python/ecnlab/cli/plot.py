@@ -86,6 +86,12 @@ class Written(click.ParamType[Any]):
 @click.option(
     "--tail", is_flag=True, help="For `sojourn` and `completion`: draw the complementary CDF on a logarithmic axis."
 )
+@click.option(
+    "--where",
+    type=Written("axis=value", values.chosen),
+    multiple=True,
+    help="Of a sweep: only runs with this label of an axis, or of this arm. Can be repeated.",
+)
 @click.option("--goodput", help=f"For `{OVER}` of a sweep: the metric. [default: the first in bit/s]")
 @click.option("--delay", help=f"For `{OVER}` of a sweep: the metric. [default: the first in seconds]")
 @click.option(
@@ -111,6 +117,7 @@ class Written(click.ParamType[Any]):
       ecnlab plot results/dumbbell cwnd --flow 'bulk[0]' --flow 'bulk[1]' -o cwnd.pdf
       ecnlab plot results/dumbbell sojourn --by group --tail -o tail.pdf
       ecnlab plot results/gain effect --metric goodput --by max_p -o gain.pdf
+      ecnlab plot results/gain effect --metric goodput --where arm=plain -o plain.pdf
       ecnlab plot results/pies goodput-over-delay -o pies.pdf
       ecnlab plot results/dumbbell queue -o queue.csv
 """)
@@ -144,9 +151,13 @@ def plot(
 
 def _figure(folder: Path, kind: str, given: Given) -> Figure:
     result = load(folder)
+    where = given.get("where", ())
     if isinstance(result, Run):
         return _drawn(folder, result, kind, given, "run", OF_RUN, "sweep")
-    return _drawn(folder, result, kind, given, "sweep", OF_SWEEP, "run")
+    where = given.get("where", ())
+    chosen = {axis: [label for of, label in where if of == axis] for axis, _ in where}
+    options = {name: value for name, value in given.items() if name != "where"}
+    return _drawn(folder, result.where(chosen), kind, options, "sweep", OF_SWEEP, "run")
 
 
 def _drawn(

@@ -38,7 +38,7 @@ class SweepPlots:
         each line. Raises EcnlabError if there is no such metric, axis or arm, if there are too many lines, or if a
         ratio has a value that is not positive.
         """
-        return effect.figure(self._sweep, metric, by, against, panels=panels, ratio=ratio)
+        return self._titled(effect.figure(self._sweep, metric, by, against, panels=panels, ratio=ratio))
 
     def goodput_over_delay(self, goodput: str | None = None, delay: str | None = None, sigma: float = 1.0) -> Figure:
         """The metric ``goodput`` over the metric ``delay`` of each run, with an ellipse for each arm and point of the grid.
@@ -77,7 +77,7 @@ class SweepPlots:
         series |= {name: [] for name in names(self._sweep, lacking, "all runs") if name not in series}
         values = f"run with values of both {chosen['goodput']} and {chosen['delay']}"
         absent_ = absent(self._sweep, lacking, values)
-        return cloud(series, "a run", absent_, delay=f"{chosen['delay']}, ms", sigma=sigma)
+        return self._titled(cloud(series, "a run", absent_, delay=f"{chosen['delay']}, ms", sigma=sigma))
 
     def sojourn(self, link: str | None = None, *, tail: bool = False) -> Figure:
         """The distribution (CDF) of the times that packets spent in the queue of ``link``, all replicates together.
@@ -122,7 +122,12 @@ class SweepPlots:
         """Return ``figure`` with a row of nulls for each of the points ``lacking`` of the sweep, which have no ``what``."""
         rows = pl.DataFrame({"series": names(self._sweep, lacking, "all runs")}, schema={"series": pl.String})
         rows = pl.concat([figure.rows, rows], how="diagonal")
-        return replace(figure, rows=rows, absent=absent(self._sweep, lacking, what))
+        return self._titled(replace(figure, rows=rows, absent=absent(self._sweep, lacking, what)))
+
+    def _titled(self, figure: Figure) -> Figure:
+        """Return ``figure`` with the part of the sweep in its title."""
+        part = self._sweep.part
+        return replace(figure, title=f"{figure.title} ({part})") if part else figure
 
     def _table(self, name: str) -> pl.LazyFrame:
         """The table ``name`` with its own columns under their names; see `axis_column` for axes."""

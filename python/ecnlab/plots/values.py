@@ -42,6 +42,14 @@ def seconds(text: str) -> float:
     return float(found[1]) * TIMES[found[2]] / 1e12
 
 
+def chosen(text: str) -> tuple[str, str]:
+    """Return the axis and its label in ``text``, "axis=label". Raises ValueError with the remedy."""
+    axis, equals, value = text.partition("=")
+    if not (axis.strip() and equals and value.strip()):
+        raise ValueError(f"{text!r} chooses no value: write an axis and a label of it, such as 'sender=BBR'")
+    return axis.strip(), value.strip()
+
+
 def label(text: str) -> tuple[str, str]:
     """Return the old and the new name in ``text``, "old=new". Raises ValueError with the remedy."""
     old, equals, new = text.partition("=")
