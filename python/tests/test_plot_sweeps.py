@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from test_plot_print import shown
 
 import ecnlab
 from ecnlab.cli import cli
@@ -103,14 +105,14 @@ def texts(file: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "rows", "said"),
     [
-        (["effect", "--metric", "mean_rtt"], 2, "no values of mean_rtt: moon"),
-        (["effect", "--metric", "mean_rtt", "--by", "arm"], 2, "no values of mean_rtt: moon"),
-        (["effect", "--metric", "mean_rtt", "--panels"], 2, "no values of mean_rtt: moon"),
-        (["effect", "--metric", "mean_rtt", "--against", "far"], 2, "no values of mean_rtt: moon"),
+        (["effect", "--metric", "mean_rtt"], 2, "no values of mean rtt: moon"),
+        (["effect", "--metric", "mean_rtt", "--by", "arm"], 2, "no values of mean rtt: moon"),
+        (["effect", "--metric", "mean_rtt", "--panels"], 2, "no values of mean rtt: moon"),
+        (["effect", "--metric", "mean_rtt", "--against", "far"], 2, "no values of mean rtt: moon"),
         (
             ["goodput-over-delay", "--delay", "mean_rtt"],
             2,
-            "no run with values of both goodput and mean_rtt: moon",
+            "no run with values of both goodput and mean rtt: moon",
         ),
     ],
 )
@@ -131,7 +133,7 @@ def test_a_point_without_values_is_named_with_its_axes(folder, tmp_path) -> None
     gone = (pl.col("arm") == "far") & (pl.col("link_rate") == "2 Mbps")
     sweep._tables._read["metrics"] = sweep.metrics.filter(~gone)
     figure = sweep.plot.effect("goodput")
-    assert figure.absent == "no values of goodput: far, link_rate = 2 Mbps"
+    assert figure.absent == "no values of goodput: far, link rate = 2 Mbps"
     assert figure.data().filter(note="no values").select("series", "link_rate", "n").rows() == [("far", "2 Mbps", 0)]
     assert figure.data().height == 6
 
@@ -204,7 +206,7 @@ def test_a_page_marks_the_axes_that_the_figures_of_files_mark(folder, tmp_path) 
     }
     assert 'class="cut"' in drawings["mean_rtt by link_rate"]
     assert 'class="cut"' not in drawings["drops by link_rate"]
-    assert "No run with values of both goodput and mean_rtt: moon." in page.read_text()
+    assert "No run with values of both goodput and mean rtt: moon." in page.read_text()
 
 
 def test_where_draws_the_part_of_a_sweep_with_these_labels(folder, tmp_path) -> None:
@@ -223,7 +225,7 @@ def test_where_draws_the_part_of_a_sweep_with_these_labels(folder, tmp_path) -> 
     for file in (drawn, data):
         answer = plot(folder / "senders", *options, "--where", "buffer=two", "-o", str(file))
         assert answer.exit_code == 0, answer.output
-    assert "Effect of link_rate on goodput (sender = CUBIC, buffer = half or two)" in texts(drawn)
+    assert "Effect of link rate on goodput (sender = CUBIC, buffer = half or two)" in texts(drawn)
     rows = pl.read_csv(data)
     assert rows["series"].unique(maintain_order=True).to_list() == ["half", "two"]
     whole = ecnlab.load(folder / "senders").metrics.filter(metric="goodput", sender="CUBIC")
@@ -235,7 +237,7 @@ def test_where_draws_the_part_of_a_sweep_with_these_labels(folder, tmp_path) -> 
 def test_where_takes_an_arm(folder, tmp_path) -> None:
     data = tmp_path / "x.csv"
     assert plot(folder / "arms", "goodput-over-delay", "--where", "arm=far", "-o", str(data)).exit_code == 0
-    assert pl.read_csv(data)["series"].unique().sort().to_list() == ["far, 1 Mbps", "far, 2 Mbps"]
+    assert pl.read_csv(data)["series"].unique().sort().to_list() == ["1 Mbps", "2 Mbps"]
 
 
 def test_tables_of_a_part_have_only_its_runs(folder) -> None:
@@ -268,3 +270,94 @@ def test_an_unknown_axis_or_label_is_refused_with_those_there_are(folder, tmp_pa
     answer = plot(folder / sweep, "effect", "--where", where, "-o", str(tmp_path / "x.svg"))
     assert answer.exit_code != 0
     assert said in " ".join(f"{answer.output} {answer.exception}".split())
+
+
+@pytest.mark.parametrize("size", ["180x110mm", "88x110mm"])
+def test_metrics_and_labels_of_an_axis_are_a_grid_whose_texts_do_not_touch(folder, tmp_path, size) -> None:
+    sweep, file = folder / "senders", tmp_path / "x.svg"
+    metrics = ["goodput", "mean_rtt", "drops", "fairness"]
+    options = ["effect", "--panel", "sender", "--by", "link_rate", "--size", size, "-o", str(file)]
+    answer = plot(sweep, *options, *(part for metric in metrics for part in ("--metric", metric)))
+    assert answer.exit_code == 0, answer.output
+    assert not answer.stderr
+    words = texts(file)
+    for text in ("sender = Reno", "sender = CUBIC", "sender = Vegas", "link rate, Mbps", "half"):
+        assert text in words
+    drawing = ecnlab.load(sweep).plot.effect(metrics, "link_rate", panel="sender").with_(size=size).draw()
+    assert len(drawing.axes) == 12
+    assert all(len({axes.get_ylim() for axes in drawing.axes[n : n + 3]}) == 1 for n in range(0, 12, 3))
+    assert len({axes.get_xlim() for axes in drawing.axes}) == 1
+    drawing.canvas.draw()
+    boxes = [text.get_window_extent() for text in shown(drawing)]
+    assert not [1 for one, other in itertools.combinations(boxes, 2) if one.overlaps(other)]
+
+
+def test_the_data_of_a_grid_has_metric_and_panel(folder, tmp_path) -> None:
+    data = tmp_path / "x.csv"
+    options = ["effect", "--metric", "drops", "--metric", "mean_rtt", "--panel", "buffer", "--by", "link_rate"]
+    assert plot(folder / "senders", *options, "-o", str(data)).exit_code == 0
+    rows = pl.read_csv(data)
+    assert rows["metric"].unique(maintain_order=True).to_list() == ["drops, count", "mean rtt, ms"]
+    assert rows["panel"].unique(maintain_order=True).to_list() == ["buffer = half", "buffer = one", "buffer = two"]
+    summary = ecnlab.load(folder / "senders").summary()
+    keys = {"link_rate": "2 Mbps", "sender": "Vegas", "metric": "mean_rtt", "buffer": "two"}
+    expected = 1e3 * summary.filter(**keys)["mean"].item()
+    found = rows.filter(metric="mean rtt, ms", panel="buffer = two", series="Vegas", link_rate="2 Mbps")
+    assert found["value"].item() == pytest.approx(expected)
+
+
+def test_goodput_over_delay_has_a_panel_for_each_label_with_shared_scales(folder) -> None:
+    plots = ecnlab.load(folder / "senders").plot
+    figure = plots.goodput_over_delay("goodput", "mean_rtt", panel="buffer")
+    drawing = figure.draw()
+    assert [axes.get_title(loc="left") for axes in drawing.axes] == [
+        f"buffer = {one}" for one in ("half", "one", "two")
+    ]
+    assert len({(axes.get_xlim(), axes.get_ylim()) for axes in drawing.axes}) == 1
+    assert figure.names() == [f"{rate} Mbps, {sender}" for rate in (1, 2) for sender in ("Reno", "CUBIC", "Vegas")]
+    assert figure.x_label == "mean rtt, ms"
+
+
+def test_distributions_of_arms_are_over_each_other_in_panels(folder, tmp_path) -> None:
+    data = tmp_path / "x.csv"
+    assert plot(folder / "arms", "sojourn", "--panel", "link_rate", "-o", str(data)).exit_code == 0
+    rows = pl.read_csv(data)
+    assert rows["panel"].unique().sort().to_list() == ["link rate = 1 Mbps", "link rate = 2 Mbps"]
+    assert set(rows["series"]) == {"near", "far", "moon"}
+
+
+def test_panels_of_arms_have_no_arm_in_the_names_of_series_and_an_empty_one_is_named(folder, tmp_path) -> None:
+    file = tmp_path / "x.svg"
+    answer = plot(folder / "arms", "effect", "--metric", "mean_rtt", "--panel", "arm", "-o", str(file))
+    assert answer.exit_code == 0, answer.output
+    assert "no values: moon" in answer.stderr
+    assert {"near", "far"} <= set(texts(file))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["effect", "--panel", "x"], "no axis is called 'x'; there are buffer, link_rate, sender"),
+        (["effect", "--panel", "buffer", "--by", "buffer"], "'buffer' is both the axis and that of panels"),
+        (["effect", "--panel", "buffer", "--panels"], "both --panels and --panel"),
+        (["effect", "--metric", "x", "--metric", "goodput"], "no metric is called 'x'"),
+    ],
+)
+def test_panels_that_there_are_not_are_refused(folder, tmp_path, options, said) -> None:
+    answer = plot(folder / "senders", *options, "-o", str(tmp_path / "x.svg"))
+    assert answer.exit_code != 0
+    assert said in str(answer.exception)
+
+
+def test_labels_rename_panels_categories_and_labels_of_axes(folder, tmp_path) -> None:
+    file = tmp_path / "x.svg"
+    new = {
+        "sender = Reno": "Reno (RFC 5681)",
+        "link rate, Mbps": "rate (Mbit/s)",
+        "drops, count": "tail drops",
+    }
+    labels = [part for old, name in new.items() for part in ("--labels", f"{old}={name}")]
+    options = ["effect", "--panel", "sender", "--by", "link_rate", *labels, "-o", str(file)]
+    answer = plot(folder / "senders", *options)
+    assert answer.exit_code == 0, answer.output + str(answer.exception)
+    assert set(new.values()) <= set(texts(file))

@@ -82,7 +82,8 @@ class Cloud(Figure):
 
     def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
         """Draw the points, the medians and the ellipses."""
-        return [self._series(axes, number, str(name)) for number, name in enumerate(names)]
+        there = self.names()
+        return [self._series(axes, number, name) for number, name in enumerate(names) if name in there]
 
     def _series(self, axes: Axes, number: int, name: str) -> End:
         colour, marker = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]

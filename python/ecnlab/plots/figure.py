@@ -74,6 +74,8 @@ class Figure:
     """Events, drawn as ticks below the axis: the columns ``series`` and ``x``, and ``panel`` if there are panels."""
     panel: str = ""
     """The column of ``rows`` with the panel of each series; "" if all are in the same axes."""
+    row: str = ""
+    """The column of ``rows`` with the row of panels, which is the label of its y axis; "" if all have ``y_label``."""
     width: float = WIDTH
     height: float = HEIGHT
     """Inches."""
@@ -111,7 +113,7 @@ class Figure:
         """Return a changed copy. What is None stays as it is.
 
         ``size`` is text such as "88x60mm" (mm, cm, in), or width and height in inches. An empty ``title`` draws none.
-        ``labels`` renames series, old name to new. ``start`` and ``end`` restrict a figure over time, and its data, to
+        ``labels`` renames series, panels, categories and labels of axes, old name to new. ``start`` and ``end`` restrict a figure over time, and its data, to
         an interval, ends included: seconds, or text such as "10 s". Raises EcnlabError, with the remedy.
         """
         changed = self
@@ -142,16 +144,31 @@ class Figure:
         cut: tuple[Side, ...] = (*(("left",) if left else ()), *(("right",) if right else ()))
         return replace(self, rows=rows, rugs=rugs, start=low, end=high, cut=cut)
 
+    def texts(self) -> list[str]:
+        """Return the names that ``labels`` can rename: series, panels, rows, categories and labels of axes."""
+        labels = [*self.panel_names(), *self.row_names(), *self.categories, self.x_label, self.y_label]
+        return list(dict.fromkeys(name for name in (*self._series_names(), *labels) if name))
+
+    def _series_names(self) -> list[str]:
+        return self.data()["series"].unique(maintain_order=True).to_list()
+
     def _renamed(self, labels: Mapping[str, str]) -> Self:
-        names = self.data()["series"].unique(maintain_order=True).to_list()
-        if missing := [name for name in labels if name not in names]:
-            raise EcnlabError(f"{self.title}: no series is called {missing[0]!r}: there are {', '.join(names)}")
-        new = [labels.get(name, name) for name in names]
-        if twice := [name for name in new if new.count(name) > 1]:
-            raise EcnlabError(f"{self.title}: two series would be called {twice[0]!r}: choose another name for one")
-        renamed = pl.col("series").replace(dict(labels))
-        rugs = None if self.rugs is None else self.rugs.with_columns(renamed)
-        return replace(self, rows=self.rows.with_columns(renamed), rugs=rugs)
+        known = self.texts()
+        if missing := [name for name in labels if name not in known]:
+            raise EcnlabError(f"{self.title}: no series is called {missing[0]!r}: there are {', '.join(known)}")
+        for group in (self._series_names(), self.panel_names(), self.row_names(), self.categories):
+            new = [labels.get(name, name) for name in group]
+            if twice := [name for name in new if new.count(name) > 1]:
+                raise EcnlabError(f"{self.title}: two series would be called {twice[0]!r}: choose another name for one")
+        columns = [name for name in ("series", self.panel, self.row) if name]
+        renamed = pl.col(columns).replace(dict(labels))
+        rugs = self.rugs
+        if rugs is not None:
+            rugs = rugs.with_columns(pl.col([name for name in columns if name in rugs.columns]).replace(dict(labels)))
+        x_label, y_label = (labels.get(label, label) for label in (self.x_label, self.y_label))
+        categories = [labels.get(name, name) for name in self.categories]
+        rows = self.rows.with_columns(renamed)
+        return replace(self, rows=rows, rugs=rugs, categories=categories, x_label=x_label, y_label=y_label)
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
@@ -178,16 +195,21 @@ class Figure:
 
             return canvas.drawn(self)
 
-    def panels(self) -> dict[str, Self]:
-        """Return the figure of each panel by its name, without title and note; itself under "" if it has none."""
-        if not self.panel:
-            return {"": self}
-        names = self.rows[self.panel].unique(maintain_order=True).to_list()
-        return {name: self._of_panel(name) for name in names}
+    def panel_names(self) -> list[str]:
+        """Return the names of the panels, or of the columns of a grid; one "" if there are none."""
+        return self.rows[self.panel].unique(maintain_order=True).to_list() if self.panel else [""]
 
-    def _of_panel(self, name: str) -> Self:
-        rugs = None if self.rugs is None else self.rugs.filter(pl.col(self.panel) == name)
-        return replace(self, rows=self.rows.filter(pl.col(self.panel) == name), rugs=rugs, panel="")
+    def row_names(self) -> list[str]:
+        """Return the labels of the rows of a grid; one "" if there are none."""
+        return self.rows[self.row].unique(maintain_order=True).to_list() if self.row else [""]
+
+    def part(self, row: str, panel: str) -> Self:
+        """Return the figure of one panel."""
+        chosen = pl.lit(True)
+        for column, name in ((self.row, row), (self.panel, panel)):
+            chosen = chosen & (pl.col(column) == name) if column else chosen
+        rugs = None if self.rugs is None else self.rugs.filter(chosen)
+        return replace(self, rows=self.rows.filter(chosen), rugs=rugs, panel="", row="")
 
     def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
         """Draw every series into ``axes``; return where each ends and how its key looks.

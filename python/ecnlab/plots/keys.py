@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -27,11 +28,11 @@ def names(
 
     ``axes_named`` writes "axis = label" instead of the label. The name is ``alone`` if there are no such columns.
     """
-    axes = [axis for axis in ("arm", *sweep.axes) if axis not in without]
+    axes = [axis for axis in (ARM, *sweep.axes) if axis not in without and axis not in sweep.fixed]
     keys = [axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in axes] + list(also)
     if not keys:
         return [alone] * rows.height
-    before = [f"{axis} = " if axes_named and axis != "arm" else "" for axis in (*axes, *also)]
+    before = [f"{readable(axis)} = " if axes_named and axis != ARM else "" for axis in (*axes, *also)]
 
     def name(key: Sequence[object]) -> str:
         parts = (f"{axis}{label}" for axis, label in zip(before, key, strict=True) if label is not None)
@@ -63,7 +64,7 @@ def absent(sweep: Sweep, points: pl.DataFrame, what: str, without: str | None = 
     for axis in dict.fromkeys((ARM, *sweep.axes)):
         for label in points[axis].drop_nulls().unique(maintain_order=True):
             if points.filter(pl.col(axis) == label).height == all_points.filter(pl.col(axis) == label).height:
-                found.append(label if axis == ARM else f"{axis} = {label}")
+                found.append(label if axis == ARM else f"{readable(axis)} = {label}")
                 left = left.filter(pl.col(axis).ne_missing(pl.lit(label)))
     found += names(sweep, left, "all runs", axes_named=True)
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
@@ -88,6 +89,16 @@ def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequenc
 def refused(sweep: Sweep, kind: str, missing: str, remedy: str) -> EcnlabError:
     """Return the error of a figure that ``sweep`` does not have."""
     return EcnlabError(f"{sweep.folder}: no figure `{kind}`: {missing}; {remedy}")
+
+
+def readable(name: str) -> str:
+    """Return the name of an axis or metric as text: without underscores, except before a single letter, as of max_p."""
+    return re.sub(r"_(?=[^_]{2})", " ", name)
+
+
+def part_of(sweep: Sweep) -> str:
+    """Return the labels that select a part of a sweep, as "sender = BBR, rate = 1 Mbps or 2 Mbps"; "" for a whole one."""
+    return ", ".join(f"{readable(axis)} = {' or '.join(labels)}" for axis, labels in sweep.chosen.items())
 
 
 def free(name: str, taken: Collection[str]) -> str:

@@ -37,6 +37,11 @@ def panel_height(number: int) -> float:
     return 0.8 + 1.15 * grid(number)[0]
 
 
+def grid_size(rows: int, columns: int) -> tuple[float, float]:
+    """Return width and height in inches of a figure with a grid of panels: a page's width from four columns on."""
+    return (WIDTH if columns <= 3 else 7.1), 0.9 + 1.2 * rows
+
+
 def font_size(width: float) -> float:
     """Return the font size in points for a figure of ``width`` inches: 9 from 4.5 in on, 7 up to 3 in."""
     return min(9.0, max(7.0, 7.0 + (width - 3.0) * 2.0 / 1.5))

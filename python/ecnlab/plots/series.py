@@ -29,6 +29,9 @@ DODGE: Final = 0.012
 """Horizontal distance between series at one position, as a fraction of a numeric axis."""
 
 
+MARGIN: Final = 6.0
+"""Points between the border and the first points of a narrow panel: their markers are inside."""
+
 RUGS: Final = (COLOURS[2], COLOURS[6])
 """Colours of rows of events."""
 
@@ -129,7 +132,8 @@ def _aside(figure: Figure, number: int, count: int) -> float:
 
 def limit(figure: Figure, axes: Axes) -> None:
     """Set the limits and ticks of ``axes``."""
-    axes.margins(x=0.03 if figure.shape == "points" else 0)
+    width = axes.get_window_extent().width * 72 / axes.figure.dpi
+    axes.margins(x=max(0.03, MARGIN / width) if figure.shape == "points" else 0)
     if figure.log_y:
         axes.set_yscale("log")
     elif figure.from_zero:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from ecnlab.base.quantities import TIMES
@@ -50,9 +51,19 @@ def chosen(text: str) -> tuple[str, str]:
     return axis.strip(), value.strip()
 
 
-def label(text: str) -> tuple[str, str]:
-    """Return the old and the new name in ``text``, "old=new". Raises ValueError with the remedy."""
-    old, equals, new = text.partition("=")
-    if not (old and equals and new):
+def renaming(text: str) -> str:
+    """Return ``text``, which `label` divides. Raises ValueError with the remedy if it renames nothing."""
+    label(text)
+    return text
+
+
+def label(text: str, known: Collection[str] = ()) -> tuple[str, str]:
+    """Return the old and the new name in ``text``, "old=new". Raises ValueError with the remedy.
+
+    The old name is one of the ``known`` ones, which may contain "=", or else ends at the first "=".
+    """
+    old = next((name for name in known if text.startswith(f"{name}=")), text.partition("=")[0])
+    new = text[len(old) + 1 :]
+    if not (old and new):
         raise ValueError(f"{text!r} renames no series: write its name and the new one, such as 'bulk=ECN flows'")
     return old, new

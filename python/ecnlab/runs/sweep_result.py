@@ -50,7 +50,7 @@ class Sweep:
     @property
     def axes(self) -> tuple[str, ...]:
         """Names of the axes of the grid, which are columns of ``runs`` and ``metrics``."""
-        return tuple(axis for axis in self.manifest["axes"] if len(self._chosen.get(axis, ())) != 1)
+        return tuple(axis for axis in self.manifest["axes"] if axis not in self.fixed)
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -78,15 +78,19 @@ class Sweep:
         return part
 
     @property
-    def part(self) -> str:
-        """The labels of `where`, as "sender = BBR, rate = 1 Mbps or 2 Mbps"; "" for the whole sweep."""
-        return ", ".join(f"{axis} = {' or '.join(labels)}" for axis, labels in self._chosen.items())
+    def fixed(self) -> dict[str, str]:
+        """The axes, and the arm, of which `where` has chosen one label."""
+        return {axis: labels[0] for axis, labels in self._chosen.items() if len(labels) == 1}
+
+    @property
+    def chosen(self) -> dict[str, tuple[str, ...]]:
+        """The labels of axes and arms that `where` has chosen; none in a whole sweep."""
+        return dict(self._chosen)
 
     def _part(self, rows: pl.DataFrame) -> pl.DataFrame:
         for axis, labels in self._chosen.items():
             rows = rows.filter(pl.col(axis).cast(pl.String).is_in(labels))
-        fixed = [axis for axis, labels in self._chosen.items() if len(labels) == 1 and axis != ARM]
-        return rows.drop(fixed)
+        return rows.drop(axis for axis in self.fixed if axis != ARM)
 
     @property
     def metrics(self) -> pl.DataFrame:
