@@ -361,3 +361,27 @@ def test_labels_rename_panels_categories_and_labels_of_axes(folder, tmp_path) ->
     answer = plot(folder / "senders", *options)
     assert answer.exit_code == 0, answer.output + str(answer.exception)
     assert set(new.values()) <= set(texts(file))
+
+
+def test_a_figure_with_one_series_has_its_name_in_the_title_and_no_legend(folder, tmp_path) -> None:
+    file = tmp_path / "x.svg"
+    options = ["--where", "link_rate=1 Mbps", "--where", "arm=far", "--where", "arm=moon", "-o", str(file)]
+    assert plot(folder / "arms", "goodput-over-delay", "--delay", "mean_rtt", *options).exit_code == 0
+    words = " ".join(texts(file))
+    assert "Goodput over delay (link rate = 1 Mbps, arm = far or moon)" in words
+    assert "far" not in texts(file)
+    assert plot(folder / "arms", "sojourn", *options[:4], "-o", str(file)).exit_code == 0
+    assert "Sojourn times at bottleneck (link rate = 1 Mbps, arm = far)" in " ".join(texts(file))
+    assert plot(folder / "arms", "sojourn", *options[:4], "--labels", "bottleneck=30 ms", "-o", str(file)).exit_code == 0
+    assert "30 ms" in texts(file)
+
+
+def test_a_page_has_no_legend_of_one_series_and_names_it_once(folder, tmp_path) -> None:
+    one = '[grid.rate]\npath = "link.bottleneck.rate"\nvalues = ["1 Mbps", "2 Mbps"]\n'
+    experiment = tmp_path / "one.toml"
+    experiment.write_text(f'format = 1\nscenario = "{folder / "run.toml"}"\nreplicates = 2\n{one}{METRICS}')
+    ecnlab.sweep(experiment, tmp_path / "one", workers=1)
+    page = ecnlab.load(tmp_path / "one").report(tmp_path / "page.html").read_text()
+    figure = page[page.index("<h3>drops by rate</h3>") :].partition("</figure>")[0]
+    assert '<p class="unit">drops, count</p>' in figure
+    assert '<ul class="legend">' not in figure

@@ -115,12 +115,16 @@ def _lay_out(drawing: Drawing) -> None:
 
 
 def _single(axes: Axes, figure: Figure) -> list[End]:
-    """Draw ``figure`` into ``axes``; return the ends of its series and of its rows of events."""
+    """Draw ``figure`` into ``axes``; return the ends of its series, if their names are drawn, and of its rows of events."""
     axes.set_xlabel(figure.x_label, parse_math=False)
     axes.set_ylabel(figure.y_label, parse_math=False)
-    ends = figure.lines(axes, figure.names())
+    names = figure.names()
+    ends = figure.lines(axes, names)
     figure.limit(axes)
-    return [*ends, *series.draw_rugs(figure, axes, _names(figure.rugs), axes.get_ylim()[1])]
+    return [
+        *(ends if len(names) > 1 or figure.named else []),
+        *series.draw_rugs(figure, axes, _names(figure.rugs), axes.get_ylim()[1]),
+    ]
 
 
 def _names(rows: pl.DataFrame | None) -> list[str]:
@@ -152,7 +156,7 @@ def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
             axes.set_ylabel(label, parse_math=False)
     titled = panels[: shape[1]] if figure.row else panels
     titles = _titles(figure, titled, places[0, 0].get_ylim()[1])
-    return list(ends.values()) if len(names) > 1 else [], titles
+    return list(ends.values()) if len(names) > 1 or figure.named else [], titles
 
 
 def _titles(figure: Figure, panels: Sequence[tuple[Axes, str, Figure]], top: float) -> list[Title]:

@@ -17,6 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.plots import values
+from ecnlab.plots.keys import readable
 from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, NO_VALUES, WIDTH
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ecnlab.plots.series import End
 
 T = TypeVar("T")
+Drawn = TypeVar("Drawn", bound="Figure")
 
 Side: TypeAlias = Literal["left", "right", "bottom", "top"]
 """An end of an axis."""
@@ -84,6 +86,9 @@ class Figure:
     """Limits of the x axis; None: those of the data."""
     cut: tuple[Side, ...] = ()
     """Ends of the x axis beyond which there is data that the figure leaves out."""
+
+    named: bool = False
+    """A series has a name given by `with_`: it is drawn also if it is the only one."""
 
     values: ClassVar[str] = "y"
     """The axes of measured values, "y" or "xy": they have a mark where they do not contain 0."""
@@ -168,7 +173,8 @@ class Figure:
         x_label, y_label = (labels.get(label, label) for label in (self.x_label, self.y_label))
         categories = [labels.get(name, name) for name in self.categories]
         rows = self.rows.with_columns(renamed)
-        return replace(self, rows=rows, rugs=rugs, categories=categories, x_label=x_label, y_label=y_label)
+        named = self.named or any(name in labels for name in self._series_names())
+        return replace(self, rows=rows, rugs=rugs, categories=categories, x_label=x_label, y_label=y_label, named=named)
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
@@ -236,6 +242,15 @@ class Figure:
             with _matplotlib().rc_context(STYLE):
                 drawing.savefig(data, format=kind, dpi=DPI, metadata=METADATA[kind])
         return data.getvalue()
+
+
+def with_only_name(figure: Drawn) -> Drawn:
+    """Return ``figure`` with the name of its only series in the title, unless a title or label has this name."""
+    names = figure.names()
+    texts = " ".join((figure.title, figure.x_label, figure.y_label)).casefold()
+    if len(names) != 1 or names[0].startswith("all") or readable(names[0]).casefold() in texts:
+        return figure
+    return replace(figure, title=f"{figure.title}: {names[0]}")
 
 
 def _read(key: str, read: Callable[[Any], T], value: object) -> T:

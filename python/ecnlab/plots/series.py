@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -83,12 +82,7 @@ def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
             (line,) = axes.plot(x, y, drawstyle=style, color=colour, linewidth=0.9)
         line.set_gid(f"line-{number}")
         ends.append(End(str(name), next((v for v in reversed(y) if math.isfinite(v)), 0.0), colour, line, marker))
-    return [] if _alone(figure, names) else ends
-
-
-def _alone(figure: Figure, names: Sequence[str]) -> bool:
-    """Whether the only series is the metric that the y axis names already."""
-    return figure.shape == "points" and len(names) == 1 and re.split(", | minus ", figure.y_label)[0] == names[0]
+    return ends
 
 
 def draw_rugs(figure: Figure, axes: Axes, names: Sequence[str], top: float) -> list[End]:

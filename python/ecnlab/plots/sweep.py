@@ -11,7 +11,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import TABLES
 from ecnlab.plots import distribution, effect, grids
 from ecnlab.plots.cloud import LEAST, cloud
-from ecnlab.plots.figure import Figure
+from ecnlab.plots.figure import Figure, with_only_name
 from ecnlab.plots.keys import absent, axis_column, free, missing, named, names, part_of, readable, refused
 from ecnlab.plots.run import NO_TRANSACTION
 from ecnlab.scenario.metrics import unit_of
@@ -170,7 +170,7 @@ class SweepPlots:
     def _titled(self, figure: Figure) -> Figure:
         """Return ``figure`` with the part of the sweep in its title."""
         part = part_of(self._sweep)
-        return replace(figure, title=f"{figure.title} ({part})") if part else figure
+        return with_only_name(replace(figure, title=f"{figure.title} ({part})") if part else figure)
 
     def _table(self, name: str) -> pl.LazyFrame:
         """The table ``name`` with its own columns under their names; see `axis_column` for axes."""
