@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -372,7 +374,9 @@ def test_a_figure_with_one_series_has_its_name_in_the_title_and_no_legend(folder
     assert "far" not in texts(file)
     assert plot(folder / "arms", "sojourn", *options[:4], "-o", str(file)).exit_code == 0
     assert "Sojourn times at bottleneck (link rate = 1 Mbps, arm = far)" in " ".join(texts(file))
-    assert plot(folder / "arms", "sojourn", *options[:4], "--labels", "bottleneck=30 ms", "-o", str(file)).exit_code == 0
+    assert (
+        plot(folder / "arms", "sojourn", *options[:4], "--labels", "bottleneck=30 ms", "-o", str(file)).exit_code == 0
+    )
     assert "30 ms" in texts(file)
 
 
@@ -385,3 +389,18 @@ def test_a_page_has_no_legend_of_one_series_and_names_it_once(folder, tmp_path) 
     figure = page[page.index("<h3>drops by rate</h3>") :].partition("</figure>")[0]
     assert '<p class="unit">drops, count</p>' in figure
     assert '<ul class="legend">' not in figure
+
+
+def test_without_matplotlib_the_error_names_a_package_that_every_index_has(folder, tmp_path) -> None:
+    hidden = "import sys; sys.modules['matplotlib'] = None; from ecnlab.cli import main; "
+    arguments = ["plot", str(folder / "arms"), "effect", "-o", str(tmp_path / "x.svg")]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{hidden}main({arguments!r})"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "`python -m pip install 'matplotlib>=3.10'` adds it" in done.stderr
+
+
+def test_no_message_takes_ecnlab_from_an_index() -> None:
+    package = Path(ecnlab.__file__).parent
+    assert [file for file in package.rglob("*.py") if "pip install 'ecnlab" in file.read_text()] == []

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.extras import install
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.plots import values
@@ -292,6 +293,6 @@ def _matplotlib() -> Any:
         import matplotlib
     except ImportError as error:
         raise EcnlabError(
-            "figures need Matplotlib: `pip install 'ecnlab[plots]'`; the data (.csv) needs no extra package"
+            f"figures need Matplotlib: {install('matplotlib')} adds it; the data (.csv) needs no extra package"
         ) from error
     return matplotlib
