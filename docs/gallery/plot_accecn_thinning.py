@@ -11,6 +11,7 @@ brings up to date. The picture shows the reported share of marks divided by the 
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 count = {"table": "flows", "aggregate": "sum"}
 metrics = {
     "bytes_marked": {**count, "column": "bytes_marked"},

@@ -10,6 +10,7 @@ The title has the mean goodput as a share of the link's rate.
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 one = {"node.source.count": 1, "node.sink.count": 1, "flow.bulk.count": 1, "tcp.default.congestion": "reno"}
 fifo = {"discipline": "droptail", "limit": "50 packets"}
 run = ecnlab.run("dumbbell.toml", overrides={**one, "queue.red": fifo})

@@ -10,6 +10,7 @@ rate on each loss, takes most of the link. The deeper the buffer, the more is le
 
 import ecnlab
 
+ecnlab.copy_example("bbr")
 goodput = {"table": "flows", "column": "goodput_bps", "aggregate": "sum"}
 metrics = {"all": goodput, "bbr": {**goodput, "where": {"group": "bbr"}}, "share": {"ratio": ["bbr", "all"]}}
 grid = {"buffer": ("queue.fifo.limit", ["9 packets", "17 packets", "35 packets", "70 packets", "140 packets"])}

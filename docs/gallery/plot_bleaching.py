@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 hide = {"box.hide": {"rewrite": {"ce": "ect0"}, "share": 0.5}, "link.exit.boxes": ["hide"]}
 ecn = {"tcp.default.ecn_syn_fallback": False}  # a lost SYN is sent again with ECN
 flows = ecnlab.run("dumbbell.toml", overrides={**hide, **ecn}, seed=2).flows.sort("goodput_bps")

@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("changing-rate")
 run = ecnlab.run("changing-rate.toml", overrides={"duration": "40 s"})
 figure, axes = plt.subplots(figsize=(5, 2.8), layout="constrained")
 for name in ("prague", "halving"):

@@ -15,6 +15,7 @@ import polars as pl
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 udp = {"kind": "cbr", "rate": "1.5 Mbps", "packet": "1500 B"}
 codel = {"discipline": "codel", "limit": "10000 packets"}
 overrides = {"flow.bulk.traffic": udp, "queue.red": codel, "duration": "5 s", "warmup": "0 s"}

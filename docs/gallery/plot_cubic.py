@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 rates = {
     f"link.{name}.rate": rate for name, rate in (("access", "1 Gbps"), ("bottleneck", "100 Mbps"), ("exit", "1 Gbps"))
 }

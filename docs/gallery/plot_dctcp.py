@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 step = {
     "queue.red": {"discipline": "step", "threshold": "15 packets", "limit": "200 packets", "ecn": True},
     "sample": "20 ms",

@@ -10,6 +10,7 @@ of a queue. Drop-tail has the longest delay.
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 queues = {
     "drop-tail": {"discipline": "droptail", "limit": "100 packets"},
     "codel": {"discipline": "codel", "limit": "1000 packets", "ecn": True},

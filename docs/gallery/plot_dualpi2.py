@@ -11,6 +11,7 @@ Prague does.
 
 import ecnlab
 
+ecnlab.copy_example("prague")
 goodput = {"table": "flows", "column": "goodput_bps", "aggregate": "sum"}
 metrics = {group: {**goodput, "where": {"group": group}} for group in ("prague", "cubic")}
 metrics["ratio"] = {"ratio": ["prague", "cubic"]}

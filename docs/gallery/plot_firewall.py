@@ -10,6 +10,7 @@ these connections begin a second later. The picture shows the share of transfers
 
 import ecnlab
 
+ecnlab.copy_example("hostile")
 run = ecnlab.run("hostile.toml", overrides={"duration": "30 s", "link.home.boxes": []})
 box = run.table("boxes")
 print(

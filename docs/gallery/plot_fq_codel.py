@@ -10,6 +10,7 @@ flows first: the voice stream hardly waits behind the others. The lines are the 
 
 import ecnlab
 
+ecnlab.copy_example("fair")
 run = ecnlab.run("fair.toml", overrides={"queue.fair.quantiles": True})
 print(run.table("sojourns").filter(link="bottleneck").select("group", "sojourn_p50_s", "sojourn_p99_s"))
 figure = run.plot.sojourn("bottleneck", by="group").with_(title="Queueing delays behind FQ-CoDel")

@@ -24,7 +24,7 @@ path = {"link.bottleneck.rate": "10 Mbps", "duration": "30 s"}
 def delay(name, engine):
     """Mean queueing delay of eight runs in ms."""
     given = {**path, **flows, "queue.fair": {"discipline": name, "quantiles": True, **queues[name]}}
-    runs = [ecnlab.run("changing-rate.toml", seed, engine=engine, overrides=given) for seed in range(1, 9)]
+    runs = [ecnlab.run(ecnlab.copy_example("changing-rate"), s, engine=engine, overrides=given) for s in range(1, 9)]
     return 1e3 * mean(run.links.filter(link="bottleneck")["sojourn_mean_s"].item() for run in runs)
 
 

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 counts = [4, 6, 8, 10, 15, 20]
 overrides = [{"flow.bulk.count": count, "duration": "40 s"} for count in counts]
 model = [ecnlab.run("dumbbell.toml", engine="model", overrides=one).table("prediction") for one in overrides]

@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("parking-lot")
 flows = ecnlab.run("parking-lot.toml").flows.sort("goodput_bps")
 long = 1e-6 * flows.filter(group="long")["goodput_bps"].item()
 colours = ["#d55e00" if group == "long" else "#0072b2" for group in flows["group"]]

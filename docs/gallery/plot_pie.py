@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 udp = {"kind": "cbr", "rate": "1.2 Mbps", "packet": "1500 B"}
 pie = {"discipline": "pie", "limit": "1000 packets", "ecn": False}
 run = ecnlab.run("dumbbell.toml", overrides={"flow.bulk.traffic": udp, "queue.red": pie, "duration": "30 s"})

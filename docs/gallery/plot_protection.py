@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("protected")
 plain = {"link.bottleneck.queue": "plain", "queue.plain": {"discipline": "dualpi2", "nqb": ["NQB"], "quantiles": True}}
 figure, axes = plt.subplots(figsize=(5, 2.8), layout="constrained")
 for name, overrides in {"protection": {"queue.dual.quantiles": True}, "no protection": plain}.items():

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import ecnlab
 
+ecnlab.copy_example("userlaws")
 print(Path("laws/step.py").read_text())
 run = ecnlab.run("userlaws.toml")
 mean = run.links.filter(link="bottleneck")["queue_mean_packets"].item()

@@ -10,6 +10,7 @@ the load and smooths bursts: its standard deviation in this run is the smaller o
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 run = ecnlab.run("dumbbell.toml", overrides={"duration": "20 s", "sample": "20 ms"})
 series = run.queue_series.filter(link="bottleneck")
 steady = series.tail(750)  # the last 15 s

@@ -13,6 +13,7 @@ import numpy as np
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 fifo = {"discipline": "droptail", "limit": "60 packets"}
 delays = {"link.access.delay": {"uniform": ["1 ms", "100 ms"]}, "duration": "120 s"}
 flows = ecnlab.run("dumbbell.toml", overrides={**delays, "queue.red": fifo}).flows.sort("rtt_mean_s")

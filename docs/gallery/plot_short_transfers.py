@@ -13,6 +13,7 @@ import polars as pl
 
 import ecnlab
 
+ecnlab.copy_example("fair")
 red = {"discipline": "red", "limit": "250 packets", "min_th": "5 packets", "max_th": "15 packets", "gentle": True}
 arms = {"drops": {"tcp.default.ecn": "off"}, "marks": {"tcp.default.ecn": "rfc3168"}}
 p90 = {"table": "transactions", "column": "latency_s", "aggregate": "p90", "where": {"measured": True}}

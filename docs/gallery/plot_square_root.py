@@ -13,6 +13,7 @@ import numpy as np
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 one = {"node.source.count": 1, "node.sink.count": 1, "flow.bulk.count": 1, "tcp.default.ack_every": 1}
 links = {f"link.{name}.rate": "1 Gbps" for name in ("access", "bottleneck", "exit")}
 fixed = {"link.access.delay": "5 ms", "queue.red": {"discipline": "droptail", "limit": "2000 packets"}}

@@ -9,6 +9,7 @@ A sweep of ``min_th`` with paired seeds, ten replicates and 95 % intervals: a hi
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 queue = {"table": "links", "column": "queue_mean_packets", "where": {"link": "bottleneck"}}
 grid = {"min_th": ("queue.red.min_th", ["2 packets", "5 packets", "10 packets", "15 packets", "20 packets"])}
 experiment = ecnlab.experiment(

@@ -10,6 +10,7 @@ it: the senders learn of congestion by losses only.
 
 import ecnlab
 
+ecnlab.copy_example("tunnel")
 egress = {"RFC 6040": {}, "RFC 3168 limited": {"tunnel.vpn.egress": "rfc3168-limited"}}
 egress["RFC 2003"] = {"tunnel.vpn.egress": "rfc2003"}
 metrics = {

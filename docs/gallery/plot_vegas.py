@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 one = {"node.source.count": 1, "node.sink.count": 1, "flow.bulk.count": 1, "duration": "30 s"}
 fifo = {"queue.red": {"discipline": "droptail", "limit": "50 packets"}}
 figure, axes = plt.subplots(figsize=(5, 2.8), layout="constrained")

@@ -13,6 +13,7 @@ import polars as pl
 
 import ecnlab
 
+ecnlab.copy_example("dumbbell")
 box = {"box.set": {"rewrite": {"not-ect": "ect0"}}, "link.bottleneck.boxes": ["set"], "duration": "15 s"}
 capture = {"capture.behind": {"link": "bottleneck", "end": "to"}}
 run = ecnlab.run("dumbbell.toml", overrides={**box, **capture}, captures="captures")

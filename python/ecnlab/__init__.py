@@ -15,6 +15,7 @@ from ecnlab.base.errors import Cancelled, EcnlabError, FolderError, MetricError,
 from ecnlab.trace import Trace, trace  # not in `_MODULES`: `trace` is also the name of the package
 
 if TYPE_CHECKING:
+    from ecnlab.runs.examples import copy_example
     from ecnlab.runs.results import load
     from ecnlab.runs.run import Run, run
     from ecnlab.runs.sweep import sweep
@@ -37,6 +38,7 @@ __all__ = [
     "TraceFailure",
     "__version__",
     "check",
+    "copy_example",
     "experiment",
     "load",
     "run",
@@ -48,6 +50,7 @@ _MODULES: Final = {
     "Run": "ecnlab.runs.run",
     "Sweep": "ecnlab.runs.sweep_result",
     "check": "ecnlab.scenario.files",
+    "copy_example": "ecnlab.runs.examples",
     "experiment": "ecnlab.scenario.built",
     "load": "ecnlab.runs.results",
     "run": "ecnlab.runs.run",

@@ -22,7 +22,7 @@ from ecnlab.folder.names import MANIFEST
 from ecnlab.runs.cluster import ClusterPool, connected
 from ecnlab.scoring.sheet import Kind, Sheet
 
-pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'ecnlab[cluster]')")
+pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'distributed>=2026.8')")
 
 KILLED = """
 import os, signal

@@ -1,4 +1,4 @@
-"""Without Dask distributed all but ``--cluster`` works, and that names the extra."""
+"""Without Dask distributed all but ``--cluster`` works, and that names the package."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-def test_without_distributed_the_error_names_the_extra(experiment, tmp_path):
+def test_without_distributed_the_error_names_the_package(experiment, tmp_path):
     done = command("sweep", experiment, "--cluster", "local", "--out", tmp_path / "out")
     assert done.returncode == 2
-    assert "pip install 'ecnlab[cluster]'" in done.stderr
+    assert "pip install 'distributed>=2026.8'" in done.stderr
 
 
 @pytest.mark.slow

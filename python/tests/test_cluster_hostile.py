@@ -19,7 +19,7 @@ from ecnlab.base.errors import RunError
 from ecnlab.folder import digests
 from ecnlab.folder.finished_runs import receive_part
 
-pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'ecnlab[cluster]')")
+pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'distributed>=2026.8')")
 
 from distributed.protocol import dumps, loads, to_serialize
 from distributed.protocol.serialize import ToPickle

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import ecnlab
 from ecnlab.base.errors import EcnlabError
-from ecnlab.cli.examples import TRACE, catalogue
+from ecnlab.cli.examples import catalogue
 from ecnlab.papers import registry
+from ecnlab.runs.examples import TRACE
 
 FOLDER = Path(__file__).parents[2] / "examples"
 
@@ -73,3 +75,16 @@ def test_papers_that_an_installation_lacks_are_named_with_a_remedy(monkeypatch, 
         registry.find("rfc2884")
     with pytest.raises(EcnlabError, match="no paper is called 'rfc2885'; there are rfc2884"):
         registry.find("rfc2885")
+
+
+def test_a_program_copies_an_example_with_its_files_and_keeps_equal_ones(tmp_path):
+    file = ecnlab.copy_example("mobile", tmp_path)
+    assert file == tmp_path / "mobile.toml"
+    assert (tmp_path / "traces" / "lte-slow.csv").is_file()
+    assert ecnlab.copy_example("mobile", tmp_path) == file
+    ecnlab.check(file)
+    file.write_text("format = 1\n")
+    with pytest.raises(EcnlabError, match="exists with another content: choose another folder"):
+        ecnlab.copy_example("mobile", tmp_path)
+    with pytest.raises(EcnlabError, match="no example is called 'dumbell'; did you mean 'dumbbell'\\?"):
+        ecnlab.copy_example("dumbell", tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -121,8 +120,7 @@ STATED: dict[str, Callable[[Names], bool]] = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files of examples/, as the build of the site has."""
-    shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
+    """An empty folder: an example copies its scenario."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(mpl, "rcParams", mpl.rcParams.copy())
     mpl.use("Agg")

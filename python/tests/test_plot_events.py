@@ -179,7 +179,7 @@ def test_the_events_of_a_window_are_those_of_the_data_that_it_limits(run) -> Non
 
 def test_twelve_panels_are_drawn_unless_flows_are_named(run, folder, tmp_path) -> None:
     figure = run.plot.cwnd(panels=True)
-    assert (len(figure.panels()), figure.note) == (12, "12 of 28 flows")
+    assert (len(figure.panel_names()), figure.note) == (12, "12 of 28 flows")
     names = [f"bulk[{n}]" for n in range(8)]
     with pytest.raises(EcnlabError, match=r"8 flows in one figure; name at most 7, or draw up to 24 with --panels"):
         run.plot.cwnd(names)
@@ -201,7 +201,7 @@ def test_an_effect_with_too_many_lines_has_a_panel_for_each_point_of_the_other_a
     with pytest.raises(EcnlabError, match=r"8 lines in one figure, of arm, rate; .*: draw panels with --panels"):
         sweep.plot.effect("goodput", by="max_p")
     figure = sweep.plot.effect("goodput", by="max_p", panels=True)
-    assert list(figure.panels()) == [f"rate = {n} Mbps" for n in (2, 3, 4, 5)]
+    assert list(figure.panel_names()) == [f"rate = {n} Mbps" for n in (2, 3, 4, 5)]
     data = figure.data()
     assert data.height == 16
     mean = sweep.summary().filter(arm="plain", rate="3 Mbps", max_p="0.1")["mean"][0]
@@ -214,8 +214,8 @@ def test_an_effect_with_too_many_lines_has_a_panel_for_each_point_of_the_other_a
 
 def test_lines_without_arms_have_a_panel_each(folder) -> None:
     figure = ecnlab.load(folder / "sweep").plot.effect("goodput", by="arm", panels=True)
-    assert len(figure.panels()) == 8
-    assert list(figure.panels())[0] == "max_p = 0.02, rate = 2 Mbps"  # noqa: RUF015
+    assert len(figure.panel_names()) == 8
+    assert list(figure.panel_names())[0] == "max_p = 0.02, rate = 2 Mbps"  # noqa: RUF015
     assert figure.data()["series"].unique().to_list() == ["goodput"]
 
 

@@ -236,10 +236,10 @@ def test_the_unit_of_a_metric_is_that_of_its_column() -> None:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("queue", {"Queue of bottleneck", "queue, packets", "time, s", "queue"}),
+        ("queue", {"Queue of bottleneck", "queue, packets", "time, s"}),
         ("cwnd", {"Congestion window", "window, kB", "bulk[0]", "bulk[1]", "bulk[2]", "3 of 5 flows"}),
-        ("goodput", {"Goodput by group of flows", "goodput, Mbit/s", "bulk"}),
-        ("sojourn", {"time in the queue, ms", "share of packets", "bottleneck"}),
+        ("goodput", {"Goodput by group of flows: bulk", "goodput, Mbit/s"}),
+        ("sojourn", {"time in the queue, ms", "share of packets"}),
     ],
 )
 def test_a_figure_names_its_lines_and_units_and_is_the_same_twice(folder, run, tmp_path, kind, said) -> None:
@@ -390,7 +390,7 @@ def test_a_line_for_each_group_and_a_tail_down_to_the_last_packet(folder) -> Non
     assert figure.data()["series"].unique().to_list() == ["bulk"]
     assert figure.data()[figure.y][-1] == pytest.approx(last["packets"][-1] / last["packets"].sum())
     assert figure.log_y
-    assert {"share of packets at least so long", "bulk"} <= set(texts(figure._repr_svg_()))
+    assert {"share of packets at least so long", "Sojourn times at bottleneck: bulk"} <= set(texts(figure._repr_svg_()))
 
 
 def test_goodput_over_delay_has_a_point_for_each_run(folder, tmp_path) -> None:

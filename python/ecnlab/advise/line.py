@@ -7,13 +7,13 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
 from ecnlab.base.quantities import RATES, TIMES
 
 SMALL: Final = 52
@@ -114,12 +114,6 @@ def line(kind: str, down: str, up: str, rtt: str, buffer: str | None) -> Line:
     if not 1e-3 <= buffer_s <= 10.0:
         raise EcnlabError(f"--buffer: {buffer} is not between 1 ms and 10 s at the rate of the line")
     return Line(kinds()[kind], rates[0], rates[1], rtt_s, buffer_s)
-
-
-def guess(word: str, known: Mapping[str, Any]) -> str:
-    """Return "; did you mean ...?" for the name nearest to ``word``, "" if none is near."""
-    near = get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _rate(option: str, text: str) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ecnlab.advise.line import guess
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
 
 CALL: Final = {"kind": "cbr", "rate": "100 kbps", "packet": "250 B"}
 """A voice call with FEC, or a small video: 50 packets a second in each direction."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import tomllib
 from dataclasses import asdict, dataclass
@@ -17,16 +16,10 @@ from ecnlab.cli import console
 from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, as_json
 from ecnlab.cli.options import examples as shown_below
-from ecnlab.runs.scenario_files import TRACES
+from ecnlab.runs.examples import files_of
 
 QUESTIONS: Final = Path(__file__).parent / "assets" / "questions.toml"
 """Questions, each with its examples."""
-
-LAW: Final = re.compile(r'python\s*=\s*"([^":]+\.py):')
-"""A file with a user-defined law, in a scenario."""
-
-TRACE: Final = re.compile(rf'\b(?:{"|".join(TRACES)})\s*=\s*"([^"]+)"')
-"""A file with a trace, in a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +47,9 @@ def catalogue() -> list[Example]:
 
 
 def _read(folder: Path, name: str, question: str) -> Example:
-    text = (folder / f"{name}.toml").read_text(encoding="utf-8")
-    content = tomllib.loads(text)
-    files = [f"{name}.toml"]
-    if "scenario" in content:
-        files.append(content["scenario"])
-        text += (folder / content["scenario"]).read_text(encoding="utf-8")
-    files += dict.fromkeys(LAW.findall(text) + TRACE.findall(text))
-    return Example(name, question, content["title"], "experiment" if "scenario" in content else "scenario", files)
+    content = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+    kind = "experiment" if "scenario" in content else "scenario"
+    return Example(name, question, content["title"], kind, files_of(name))
 
 
 @click.group(invoke_without_command=True)

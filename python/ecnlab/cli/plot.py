@@ -38,14 +38,14 @@ OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
 
 OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = {
     "effect": (
-        {"metric", "by", "against", "panels", "ratio"},
+        {"metric", "by", "against", "panels", "panel", "ratio"},
         lambda sweep, given: sweep.plot.effect(
             **{"metric": next(iter(sweep.manifest["metrics"]), ""), **given},
         ),
     ),
-    "sojourn": ({"link", "tail"}, lambda sweep, given: sweep.plot.sojourn(**given)),
-    "completion": ({"tail"}, lambda sweep, given: sweep.plot.completion(**given)),
-    OVER: ({"goodput", "delay", "sigma"}, lambda sweep, given: sweep.plot.goodput_over_delay(**given)),
+    "sojourn": ({"link", "tail", "panel"}, lambda sweep, given: sweep.plot.sojourn(**given)),
+    "completion": ({"tail", "panel"}, lambda sweep, given: sweep.plot.completion(**given)),
+    OVER: ({"goodput", "delay", "sigma", "panel"}, lambda sweep, given: sweep.plot.goodput_over_delay(**given)),
 }
 """Kinds of figures of sweeps."""
 
@@ -77,7 +77,10 @@ class Written(click.ParamType[Any]):
 @click.option("--link", help="For `queue` and `sojourn`: the link. [default: the one with the longest mean queue]")
 @click.option("--flow", multiple=True, help="For `cwnd`: this flow. Can be repeated. [default: the first three]")
 @click.option("--panels", is_flag=True, help="For `cwnd` and `effect`: draw small multiples.")
-@click.option("--metric", help="For `effect`: the metric. [default: the first]")
+@click.option("--panel", help="Of a sweep: draw a panel for each label of this axis, or for each `arm`.")
+@click.option(
+    "--metric", multiple=True, help="For `effect`: the metric. Repeated: a row of panels for each. [default: the first]"
+)
 @click.option("--against", help="For `effect`: draw the paired differences of the other arms to this one.")
 @click.option("--ratio", is_flag=True, help="With --against: draw the paired ratios instead of the differences.")
 @click.option(
@@ -85,6 +88,12 @@ class Written(click.ParamType[Any]):
 )
 @click.option(
     "--tail", is_flag=True, help="For `sojourn` and `completion`: draw the complementary CDF on a logarithmic axis."
+)
+@click.option(
+    "--where",
+    type=Written("axis=value", values.chosen),
+    multiple=True,
+    help="Of a sweep: only runs with this label of an axis, or of this arm. Can be repeated.",
 )
 @click.option("--goodput", help=f"For `{OVER}` of a sweep: the metric. [default: the first in bit/s]")
 @click.option("--delay", help=f"For `{OVER}` of a sweep: the metric. [default: the first in seconds]")
@@ -101,9 +110,9 @@ class Written(click.ParamType[Any]):
 @click.option("--title", help='The title; "" for none. [default: the contents of the figure]')
 @click.option(
     "--labels",
-    type=Written("old=new", values.label),
+    type=Written("old=new", values.renaming),
     multiple=True,
-    help="Rename a series. Can be repeated.",
+    help="Rename a series, a panel or the label of an axis. Can be repeated.",
 )
 @examples("""
       ecnlab plot results/dumbbell queue -o queue.svg
@@ -111,11 +120,12 @@ class Written(click.ParamType[Any]):
       ecnlab plot results/dumbbell cwnd --flow 'bulk[0]' --flow 'bulk[1]' -o cwnd.pdf
       ecnlab plot results/dumbbell sojourn --by group --tail -o tail.pdf
       ecnlab plot results/gain effect --metric goodput --by max_p -o gain.pdf
+      ecnlab plot results/gain effect --metric goodput --where arm=plain -o plain.pdf
       ecnlab plot results/pies goodput-over-delay -o pies.pdf
       ecnlab plot results/dumbbell queue -o queue.csv
 """)
 def plot(
-    folder: Path, kind: str, out: Path, size: Any, title: str | None, labels: Sequence[tuple[str, str]], **options: Any
+    folder: Path, kind: str, out: Path, size: Any, title: str | None, labels: Sequence[str], **options: Any
 ) -> None:
     """Draw the figure KIND of the run or sweep in FOLDER.
 
@@ -135,7 +145,9 @@ def plot(
         raise EcnlabError(f"{folder}: the figure `{kind}` has no {option}: leave it out")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FigureWarning)
-        figure = _figure(folder, kind, given).with_(size=size, title=title, labels=dict(labels), **interval)
+        figure = _figure(folder, kind, given)
+        renamed = dict(values.label(text, figure.texts()) for text in labels)
+        figure = figure.with_(size=size, title=title, labels=renamed, **interval)
         file = figure.save(out)
     for one in caught:
         console.complain(f"{file}: {one.message}")
@@ -144,9 +156,13 @@ def plot(
 
 def _figure(folder: Path, kind: str, given: Given) -> Figure:
     result = load(folder)
+    where = given.get("where", ())
     if isinstance(result, Run):
         return _drawn(folder, result, kind, given, "run", OF_RUN, "sweep")
-    return _drawn(folder, result, kind, given, "sweep", OF_SWEEP, "run")
+    where = given.get("where", ())
+    chosen = {axis: [label for of, label in where if of == axis] for axis, _ in where}
+    options = {name: value for name, value in given.items() if name != "where"}
+    return _drawn(folder, result.where(chosen), kind, options, "sweep", OF_SWEEP, "run")
 
 
 def _drawn(

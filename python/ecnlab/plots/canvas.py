@@ -17,8 +17,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import ScaledTranslation
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.plots import series
-from ecnlab.plots.look import DPI, NO_ROOM, font_size, grid
+from ecnlab.plots import cuts, series
+from ecnlab.plots.look import DPI, NO_ROOM, NO_VALUES, font_size, grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def drawn(figure: Figure) -> Drawing:
 def _roomy(drawing: Drawing, figure: Figure) -> bool:
     """Whether the axes are large enough to be read."""
     height = drawing.axes[0].get_window_extent().height
-    rows = grid(len(drawing.axes))[0] if figure.panel else 1
+    rows = drawing.axes[0].get_subplotspec().get_gridspec().nrows  # type: ignore[union-attr]
     least = LEAST * font_size(figure.width) * drawing.dpi / 72
     return rows * height >= ROOM * drawing.bbox.height and (rows == 1 or height >= least)
 
@@ -88,16 +88,24 @@ def _roomy(drawing: Drawing, figure: Figure) -> bool:
 def _drawn(figure: Figure, *, short: bool) -> Drawing:
     drawing = Drawing(figsize=(figure.width, figure.height), layout="constrained", dpi=DPI)
     FigureCanvasAgg(drawing)  # measures text
-    top, bottom = _title(drawing, figure.title), _note(drawing, figure.note)
-    ends, titles = _panels(drawing, figure) if figure.panel else (_single(drawing.add_subplot(), figure), [])
-    left = _y_label(drawing, figure.y_label, top, bottom) if figure.panel else 0.0
-    _reserve(drawing, top, bottom, left)
-    _lay_out(drawing)
-    if not figure.panel and _fits_beside(drawing.axes[0], ends):
-        _label(drawing.axes[0], ends)
-    elif ends:
-        _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short), left)
+    top, bottom = _title(drawing, figure.title), _note(drawing, "; ".join(filter(None, (figure.note, figure.absent))))
+    titles: list[Title] = []
+    if figure.panel or figure.row:
+        ends, titles = _panels(drawing, figure)
+        bottom += _legend(drawing, ends, bottom, short=short) if ends else 0.0
+        left = _y_label(drawing, figure.y_label, top, bottom) if not figure.row else 0.0
+        _reserve(drawing, top, bottom + _x_label(drawing, figure.x_label, bottom), left)
+    else:
+        ends = _single(drawing.add_subplot(), figure)
+        _reserve(drawing, top, bottom, 0.0)
+        _lay_out(drawing)
+        if _fits_beside(drawing.axes[0], ends):
+            _label(drawing.axes[0], ends)
+        elif ends:
+            _reserve(drawing, top, bottom + _legend(drawing, ends, bottom, short=short), 0.0)
     _fit(drawing, titles, slant=bool(figure.categories))
+    for axes in drawing.axes:
+        cuts.mark(figure, axes)
     return drawing
 
 
@@ -107,12 +115,16 @@ def _lay_out(drawing: Drawing) -> None:
 
 
 def _single(axes: Axes, figure: Figure) -> list[End]:
-    """Draw ``figure`` into ``axes``; return the ends of its series and of its rows of events."""
+    """Draw ``figure`` into ``axes``; return the ends of its series, if their names are drawn, and of its rows of events."""
     axes.set_xlabel(figure.x_label, parse_math=False)
     axes.set_ylabel(figure.y_label, parse_math=False)
-    ends = figure.lines(axes, _names(figure.rows))
+    names = figure.names()
+    ends = figure.lines(axes, names)
     figure.limit(axes)
-    return [*ends, *series.draw_rugs(figure, axes, _names(figure.rugs), axes.get_ylim()[1])]
+    return [
+        *(ends if len(names) > 1 or figure.named else []),
+        *series.draw_rugs(figure, axes, _names(figure.rugs), axes.get_ylim()[1]),
+    ]
 
 
 def _names(rows: pl.DataFrame | None) -> list[str]:
@@ -120,39 +132,48 @@ def _names(rows: pl.DataFrame | None) -> list[str]:
 
 
 def _panels(drawing: Drawing, figure: Figure) -> tuple[list[End], list[Title]]:
-    """Draw a panel for each part of ``figure``, with shared axes.
+    """Draw a panel for each part of ``figure``, with shared axes; in a grid, a row shares its y axis.
 
     Returns one end for each name if there are several, and the panels' titles.
     """
-    panels, names = figure.panels(), _names(figure.rows)
-    shape = grid(len(panels))
-    columns = shape[1]
-    places = drawing.subplots(*shape, sharex=True, sharey=True, squeeze=False)
+    rows, columns, names = figure.row_names(), figure.panel_names(), figure.names()
+    keys = [(row, column) for row in rows for column in columns]
+    shape = (len(rows), len(columns)) if figure.row else grid(len(columns))
+    places = drawing.subplots(*shape, sharex=True, sharey="row" if figure.row else True, squeeze=False)
+    panels = [(axes, name, figure.part(row, name)) for axes, (row, name) in zip(places.flat, keys, strict=False)]
     ends: dict[str, End] = {}
-    titles: list[Title] = []
-    for number, (axes, part) in enumerate(zip(places.flat, panels.values(), strict=False)):
+    for number, (axes, _, part) in enumerate(panels):
         ends |= {end.name: end for end in part.lines(axes, names)}
-        last = number + columns >= len(panels)  # of its column
-        axes.tick_params(labelbottom=last)
-        axes.set_xlabel(figure.x_label if last else "", parse_math=False)
+        if not part.names():
+            axes.text(0.5, 0.5, NO_VALUES, transform=axes.transAxes, ha="center", va="center", color="#444444")
+        axes.tick_params(labelbottom=number + shape[1] >= len(panels))  # the last of its column
     for axes in places.flat[len(panels) :]:
         axes.remove()
-    for axes, part in zip(places.flat, panels.values(), strict=False):
+    for axes, _, part in panels:
         part.limit(axes)
-    top = places[0, 0].get_ylim()[1]
-    for axes, (name, part) in zip(places.flat, panels.items(), strict=False):
+    if figure.row:
+        for axes, label in zip(places[:, 0], rows, strict=True):
+            axes.set_ylabel(label, parse_math=False)
+    titled = panels[: shape[1]] if figure.row else panels
+    titles = _titles(figure, titled, places[0, 0].get_ylim()[1])
+    return list(ends.values()) if len(names) > 1 or figure.named else [], titles
+
+
+def _titles(figure: Figure, panels: Sequence[tuple[Axes, str, Figure]], top: float) -> list[Title]:
+    """Write the titles of ``panels`` with the numbers of their events, and draw these, up to ``top`` on the y axis."""
+    titles: list[Title] = []
+    size = 0.9 * FontProperties().get_size_in_points()
+    for axes, name, part in panels:
         rows = series.draw_rugs(part, axes, _names(figure.rugs), top)
         counts = ", ".join(f"{count} {of}" for of, count in (end.name.rsplit(": ", 1) for end in rows))
-        size = 0.9 * FontProperties().get_size_in_points()
-        title = axes.set_title(
-            f"{name}: {counts}" if counts else name, loc="left", fontsize=size, pad=3, parse_math=False
-        )
-        titles.append((title, axes))
-    return list(ends.values()) if len(names) > 1 else [], titles
+        title = f"{name}: {counts}" if counts else name
+        titles.append((axes.set_title(title, loc="left", fontsize=size, pad=3, parse_math=False), axes))
+    return titles
 
 
 def _fit(drawing: Drawing, titles: Sequence[Title], *, slant: bool) -> None:
     """Wrap the labels of axes, and with ``slant`` rotate labels of categories that would touch."""
+    drawing.align_ylabels()
     _lay_out(drawing)
     for axes in drawing.axes:
         if slant:
@@ -207,6 +228,14 @@ def _y_label(drawing: Drawing, label: str, top: float, bottom: float) -> float:
     text.set_in_layout(False)
     text.set_text(wrapped(text, label, (height - top - bottom) * drawing.dpi / 72))
     return float(text.get_window_extent().width * 72 / drawing.dpi + PAD)
+
+
+def _x_label(drawing: Drawing, label: str, bottom: float) -> float:
+    """Write the common label of the x axes of panels ``bottom`` points above the border; return its height in points."""
+    text = drawing.text(
+        0.5, (bottom + PAD) / 72 / drawing.get_figheight(), "", va="bottom", ha="center", parse_math=False
+    )
+    return _filled(drawing, text, label)
 
 
 def _reserve(drawing: Drawing, top: float, bottom: float, left: float) -> None:

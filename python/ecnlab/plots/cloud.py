@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import Figure
@@ -48,9 +48,15 @@ def ellipse(points: Points, sigma: float = 1.0) -> list[tuple[float, float]]:
 
 
 def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
-    """Return the drawn data per series: ``point``, ``median`` and, with at least `LEAST` points, the ``ellipse``."""
-    found: list[tuple[str, str, float, float]] = []
+    """Return the drawn data per series: ``point``, ``median`` and, with at least `LEAST` points, the ``ellipse``.
+
+    A series without points has one row of nulls.
+    """
+    found: list[tuple[str, str | None, float | None, float | None]] = []
     for name, points in series.items():
+        if not points:
+            found.append((name, None, None, None))
+            continue
         median = tuple(pl.Series([p[i] for p in points]).median() for i in (0, 1))
         outline = ellipse(points, sigma) if len(points) >= LEAST else []
         found += [(name, "point", *p) for p in points]
@@ -60,21 +66,24 @@ def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
     return pl.DataFrame(found, schema=types, orient="row")
 
 
-def cloud(series: Mapping[str, Points], what: str, note: str, *, delay: str, sigma: float) -> Cloud:
-    """Return the figure; ``what`` describes a point, ``delay`` the kind of delay."""
-    few = [name for name, points in series.items() if len(points) < LEAST]
+def cloud(series: Mapping[str, Points], what: str, absent: str, *, delay: str, sigma: float) -> Cloud:
+    """Return the figure; ``what`` describes a point, ``delay`` the kind of delay. See `Figure.absent`."""
+    few = [name for name, points in series.items() if 0 < len(points) < LEAST]
     lacking = f"; no ellipse of fewer than {LEAST} points" if few else ""
-    said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}{note}"
-    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=said)
+    said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}"
+    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=said, absent=absent)
 
 
 @dataclass(frozen=True)
 class Cloud(Figure):
     """Points, their medians and their ellipses, named where they are."""
 
+    values: ClassVar[str] = "xy"
+
     def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
         """Draw the points, the medians and the ellipses."""
-        return [self._series(axes, number, str(name)) for number, name in enumerate(names)]
+        there = self.names()
+        return [self._series(axes, number, name) for number, name in enumerate(names) if name in there]
 
     def _series(self, axes: Axes, number: int, name: str) -> End:
         colour, marker = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import keys, units
 from ecnlab.plots.figure import Figure
+from ecnlab.plots.grids import METRIC, PANEL, VALUE
+from ecnlab.plots.keys import ARM
 from ecnlab.plots.look import HEIGHT, MOST_LINES, MOST_PANELS, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
 
-PANEL: Final = "panel"
-
-DRAWN: Final = (PANEL, "series", "x", "low", "high", "n")
+DRAWN: Final = (METRIC, VALUE, PANEL, "series", "x", "low", "high", "n")
 """Columns of a figure's data whose names do not depend on axes and metrics."""
-
-ARM: Final = "arm"
 
 MEANS: Final = "means and 95 % intervals of the replicates"
 DIFFERENCES: Final = "means and 95 % intervals of the differences between runs with the same seed"
@@ -34,21 +33,25 @@ def figure(
     if ratio and against is None:
         raise _refused(sweep, "a ratio needs an arm to divide by", "name it with --against (against=...)")
     rows = sweep.summary() if against is None else _compared(sweep, metric, against, ratio=ratio)
-    rows = rows.filter(pl.col("metric") == metric).drop_nulls("mean")
-    if not rows.height:
-        raise _refused(sweep, f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
+    rows = rows.filter(pl.col("metric") == metric)
+    lacking = keys.missing(sweep, rows.drop_nulls("mean"), against)
+    if rows["mean"].null_count() == rows.height:
+        what = "has no value in any run" if against is None else f"has no pair of values with {against!r} in any run"
+        raise _refused(sweep, f"the metric {metric!r} {what}", "look at `metrics` of the sweep")
+    absent = keys.absent(sweep, lacking, f"values of {keys.readable(metric)}", against)
+    rows = pl.concat([rows, keys.missing(sweep, rows, against)], how="diagonal").with_columns(pl.col("n").fill_null(0))
     rows = rows.rename({axis: keys.axis_column(axis) for axis in sweep.axes if axis in DRAWN})
     names = keys.names(sweep, rows, metric, [by])
     if panels:
         rows = _panels(sweep, rows, metric, by)
     else:
         rows = rows.with_columns(pl.Series("series", names, dtype=pl.String))
-    if (number := rows["series"].n_unique()) > MOST_LINES:
+    if (number := rows.drop_nulls("mean")["series"].n_unique()) > MOST_LINES:
         of = ", ".join(axis for axis in (ARM, *sweep.axes) if axis != by)
         remedy = f"at most {MOST_LINES} can be distinguished"
         also = "" if panels else ": draw panels with --panels (panels=True)"
         raise _refused(sweep, f"{number} lines in one figure, of {of}", remedy + also)
-    return _drawn(sweep, rows, metric, by, against, ratio=ratio)
+    return replace(_drawn(sweep, rows, metric, by, against, ratio=ratio), absent=absent)
 
 
 def _panels(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
@@ -71,7 +74,7 @@ def _axis(sweep: Sweep, metric: str, by: str | None) -> str:
     axes, metrics = sweep.axes, sweep.manifest["metrics"]
     if metric not in metrics:
         raise _refused(sweep, f"no metric is called {metric!r}", f"there are {', '.join(metrics)}")
-    arms = [ARM] if sweep.runs[ARM].drop_nulls().len() and ARM not in axes else []
+    arms = [ARM] if sweep.runs[ARM].drop_nulls().len() and ARM not in (*axes, *sweep.fixed) else []
     if not (axes or arms):
         raise _refused(sweep, "the experiment has neither axes nor arms", "give it a [grid.NAME] or [arm.NAME]")
     if by is not None and by not in (*axes, *arms):
@@ -103,26 +106,28 @@ def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str 
     x = dict(zip(labels, places or range(len(labels)), strict=True))
     scale, unit = (1.0, "ratio") if ratio else units.drawn_unit(sweep.manifest["metrics"], metric)
     name = metric if against is None else f"{metric} {'divided by' if ratio else 'minus'} {against}"
-    y_label = f"{name}, {unit}" if unit else name
-    y = keys.free(y_label, [*DRAWN, label])
+    y_name = f"{name}, {unit}" if unit else name
+    y = keys.free(y_name, [*DRAWN, label])
+    y_label = f"{keys.readable(metric)}{y_name.removeprefix(metric)}"
+    x_label = f"{keys.readable(by)}, {axis_unit}" if axis_unit else keys.readable(by)
     at = pl.col(column).replace_strict(x, return_dtype=pl.Float64).alias("x")
     rows = rows.with_columns(pl.col("mean", "low", "high") * scale)
     panel = [PANEL] if PANEL in rows.columns else []
     data = rows.select(*panel, "series", pl.col(column).alias(label), at, pl.col("mean").alias(y), "low", "high", "n")
-    title = (
-        f"{metric}: {'ratio to' if ratio else 'difference from'} {against}"
-        if against
-        else f"{metric} by {by}"
-        if by == ARM
-        else f"Effect of {by} on {metric}"
-    )
+    title = _title(keys.readable(metric), keys.readable(by), against, ratio=ratio)
     return Figure(
         # A line goes from left to right, even if values are not listed in order.
         data.sort("x", maintain_order=True) if places else data,
-        "x", y, title, f"{by}, {axis_unit}" if axis_unit else by, y_label, "points", [] if places else labels, from_zero=False,
+        "x", y, title, x_label, y_label, "points", [] if places else labels, from_zero=False,
         level=None if against is None else 1.0 if ratio else 0.0, panel="".join(panel),
         height=panel_height(rows[PANEL].n_unique()) if panel else HEIGHT, note=MEANS if against is None else RATIOS if ratio else DIFFERENCES,
     )  # fmt: skip
+
+
+def _title(metric: str, by: str, against: str | None, *, ratio: bool) -> str:
+    if against is not None:
+        return f"{metric}: {'ratio to' if ratio else 'difference from'} {against}"
+    return f"{metric} by {by}" if by == ARM else f"Effect of {by} on {metric}"
 
 
 def _refused(sweep: Sweep, missing: str, remedy: str) -> Exception:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.extras import install
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.plots import values
-from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, WIDTH
+from ecnlab.plots.keys import readable
+from ecnlab.plots.look import DPI, HEIGHT, NO_ROOM, NO_VALUES, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from ecnlab.plots.series import End
 
 T = TypeVar("T")
+Drawn = TypeVar("Drawn", bound="Figure")
+
+Side: TypeAlias = Literal["left", "right", "bottom", "top"]
+"""An end of an axis."""
 
 FORMATS: Final = ("svg", "pdf", "png", "csv")
 """Allowed suffixes of a figure's file."""
@@ -65,23 +71,41 @@ class Figure:
     """The y axis is logarithmic."""
     note: str = ""
     """Omissions of the figure."""
+    absent: str = ""
+    """Arms and points of axes without values, which ``rows`` has with a null y; "" if all have values."""
     rugs: pl.DataFrame | None = None
     """Events, drawn as ticks below the axis: the columns ``series`` and ``x``, and ``panel`` if there are panels."""
     panel: str = ""
     """The column of ``rows`` with the panel of each series; "" if all are in the same axes."""
+    row: str = ""
+    """The column of ``rows`` with the row of panels, which is the label of its y axis; "" if all have ``y_label``."""
     width: float = WIDTH
     height: float = HEIGHT
     """Inches."""
     start: float | None = None
     end: float | None = None
     """Limits of the x axis; None: those of the data."""
+    cut: tuple[Side, ...] = ()
+    """Ends of the x axis beyond which there is data that the figure leaves out."""
+
+    named: bool = False
+    """A series has a name given by `with_`: it is drawn also if it is the only one."""
+
+    values: ClassVar[str] = "y"
+    """The axes of measured values, "y" or "xy": they have a mark where they do not contain 0."""
 
     def data(self) -> pl.DataFrame:
         """Return the plotted data: a row per point or event, with units in the names of the columns.
 
-        Rows of events have no y.
+        Rows of events have no y. If arms or points of axes have no values, the column ``note`` says so in their rows.
         """
-        return self.rows if self.rugs is None else pl.concat([self.rows, self.rugs], how="diagonal")
+        lacking = pl.when(pl.col(self.y).is_null()).then(pl.lit(NO_VALUES)).alias("note")
+        rows = self.rows.with_columns(lacking) if self.absent else self.rows
+        return rows if self.rugs is None else pl.concat([rows, self.rugs], how="diagonal")
+
+    def names(self) -> list[str]:
+        """Return the series that have a value, in the order of their colours."""
+        return [str(name) for name in self.rows.drop_nulls(self.y)["series"].unique(maintain_order=True)]
 
     def with_(
         self,
@@ -95,7 +119,7 @@ class Figure:
         """Return a changed copy. What is None stays as it is.
 
         ``size`` is text such as "88x60mm" (mm, cm, in), or width and height in inches. An empty ``title`` draws none.
-        ``labels`` renames series, old name to new. ``start`` and ``end`` restrict a figure over time, and its data, to
+        ``labels`` renames series, panels, categories and labels of axes, old name to new. ``start`` and ``end`` restrict a figure over time, and its data, to
         an interval, ends included: seconds, or text such as "10 s". Raises EcnlabError, with the remedy.
         """
         changed = self
@@ -122,29 +146,49 @@ class Figure:
         if not rows.height:
             raise EcnlabError(f"{self.title}: no data in this interval: choose one within {first:g} s to {last:g} s")
         rugs = None if self.rugs is None else self.rugs.filter(within)
-        return replace(self, rows=rows, rugs=rugs, start=low, end=high)
+        left, right = low is not None and low > first, high is not None and high < last
+        cut: tuple[Side, ...] = (*(("left",) if left else ()), *(("right",) if right else ()))
+        return replace(self, rows=rows, rugs=rugs, start=low, end=high, cut=cut)
+
+    def texts(self) -> list[str]:
+        """Return the names that ``labels`` can rename: series, panels, rows, categories and labels of axes."""
+        labels = [*self.panel_names(), *self.row_names(), *self.categories, self.x_label, self.y_label]
+        return list(dict.fromkeys(name for name in (*self._series_names(), *labels) if name))
+
+    def _series_names(self) -> list[str]:
+        return self.data()["series"].unique(maintain_order=True).to_list()
 
     def _renamed(self, labels: Mapping[str, str]) -> Self:
-        names = self.data()["series"].unique(maintain_order=True).to_list()
-        if missing := [name for name in labels if name not in names]:
-            raise EcnlabError(f"{self.title}: no series is called {missing[0]!r}: there are {', '.join(names)}")
-        new = [labels.get(name, name) for name in names]
-        if twice := [name for name in new if new.count(name) > 1]:
-            raise EcnlabError(f"{self.title}: two series would be called {twice[0]!r}: choose another name for one")
-        renamed = pl.col("series").replace(dict(labels))
-        rugs = None if self.rugs is None else self.rugs.with_columns(renamed)
-        return replace(self, rows=self.rows.with_columns(renamed), rugs=rugs)
+        known = self.texts()
+        if missing := [name for name in labels if name not in known]:
+            raise EcnlabError(f"{self.title}: no series is called {missing[0]!r}: there are {', '.join(known)}")
+        for group in (self._series_names(), self.panel_names(), self.row_names(), self.categories):
+            new = [labels.get(name, name) for name in group]
+            if twice := [name for name in new if new.count(name) > 1]:
+                raise EcnlabError(f"{self.title}: two series would be called {twice[0]!r}: choose another name for one")
+        columns = [name for name in ("series", self.panel, self.row) if name]
+        renamed = pl.col(columns).replace(dict(labels))
+        rugs = self.rugs
+        if rugs is not None:
+            rugs = rugs.with_columns(pl.col([name for name in columns if name in rugs.columns]).replace(dict(labels)))
+        x_label, y_label = (labels.get(label, label) for label in (self.x_label, self.y_label))
+        categories = [labels.get(name, name) for name in self.categories]
+        rows = self.rows.with_columns(renamed)
+        named = self.named or any(name in labels for name in self._series_names())
+        return replace(self, rows=rows, rugs=rugs, categories=categories, x_label=x_label, y_label=y_label, named=named)
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
 
-        Warns (`FigureWarning`) about data that the file does not show.
+        Warns (`FigureWarning`) about data that the file does not show, and about arms without values.
         """
         path = Path(file)
         endings = [f".{name}" for name in FORMATS]
         refuse_output(path, endings)
         kind = path.suffix.removeprefix(".").lower()
         write_named(path, self.data().write_csv().encode() if kind == "csv" else self._rendered(kind), endings)
+        if self.absent:
+            warnings.warn(self.absent, FigureWarning, stacklevel=2)
         return path
 
     def draw(self) -> Drawing:
@@ -158,16 +202,21 @@ class Figure:
 
             return canvas.drawn(self)
 
-    def panels(self) -> dict[str, Self]:
-        """Return the figure of each panel by its name, without title and note; itself under "" if it has none."""
-        if not self.panel:
-            return {"": self}
-        names = self.rows[self.panel].unique(maintain_order=True).to_list()
-        return {name: self._of_panel(name) for name in names}
+    def panel_names(self) -> list[str]:
+        """Return the names of the panels, or of the columns of a grid; one "" if there are none."""
+        return self.rows[self.panel].unique(maintain_order=True).to_list() if self.panel else [""]
 
-    def _of_panel(self, name: str) -> Self:
-        rugs = None if self.rugs is None else self.rugs.filter(pl.col(self.panel) == name)
-        return replace(self, rows=self.rows.filter(pl.col(self.panel) == name), rugs=rugs, panel="")
+    def row_names(self) -> list[str]:
+        """Return the labels of the rows of a grid; one "" if there are none."""
+        return self.rows[self.row].unique(maintain_order=True).to_list() if self.row else [""]
+
+    def part(self, row: str, panel: str) -> Self:
+        """Return the figure of one panel."""
+        chosen = pl.lit(True)
+        for column, name in ((self.row, row), (self.panel, panel)):
+            chosen = chosen & (pl.col(column) == name) if column else chosen
+        rugs = None if self.rugs is None else self.rugs.filter(chosen)
+        return replace(self, rows=self.rows.filter(chosen), rugs=rugs, panel="", row="")
 
     def lines(self, axes: Axes, names: Sequence[str]) -> list[End]:
         """Draw every series into ``axes``; return where each ends and how its key looks.
@@ -194,6 +243,15 @@ class Figure:
             with _matplotlib().rc_context(STYLE):
                 drawing.savefig(data, format=kind, dpi=DPI, metadata=METADATA[kind])
         return data.getvalue()
+
+
+def with_only_name(figure: Drawn) -> Drawn:
+    """Return ``figure`` with the name of its only series in the title, unless a title or label has this name."""
+    names = figure.names()
+    texts = " ".join((figure.title, figure.x_label, figure.y_label)).casefold()
+    if len(names) != 1 or names[0].startswith("all") or readable(names[0]).casefold() in texts:
+        return figure
+    return replace(figure, title=f"{figure.title}: {names[0]}")
 
 
 def _read(key: str, read: Callable[[Any], T], value: object) -> T:
@@ -235,6 +293,6 @@ def _matplotlib() -> Any:
         import matplotlib
     except ImportError as error:
         raise EcnlabError(
-            "figures need Matplotlib: `pip install 'ecnlab[plots]'`; the data (.csv) needs no extra package"
+            f"figures need Matplotlib: {install('matplotlib')} adds it; the data (.csv) needs no extra package"
         ) from error
     return matplotlib

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
@@ -11,6 +12,12 @@ from ecnlab.plots.look import MOST_LINES
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep
+
+
+ARM: Final = "arm"
+
+MOST_NAMED: Final = 12
+"""Most arms and points that the note of a figure names."""
 
 
 def names(
@@ -21,11 +28,11 @@ def names(
 
     ``axes_named`` writes "axis = label" instead of the label. The name is ``alone`` if there are no such columns.
     """
-    axes = [axis for axis in ("arm", *sweep.axes) if axis not in without]
+    axes = [axis for axis in (ARM, *sweep.axes) if axis not in without and axis not in sweep.fixed]
     keys = [axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in axes] + list(also)
     if not keys:
         return [alone] * rows.height
-    before = [f"{axis} = " if axes_named and axis != "arm" else "" for axis in (*axes, *also)]
+    before = [f"{readable(axis)} = " if axes_named and axis != ARM else "" for axis in (*axes, *also)]
 
     def name(key: Sequence[object]) -> str:
         parts = (f"{axis}{label}" for axis, label in zip(before, key, strict=True) if label is not None)
@@ -33,6 +40,41 @@ def names(
 
     found = {key: name(key) for key in rows[keys].unique(maintain_order=True).rows()}
     return [found[key] for key in rows[keys].iter_rows()]
+
+
+def missing(sweep: Sweep, rows: pl.DataFrame, without: str | None = None) -> pl.DataFrame:
+    """Return the arms and labels of the points of ``sweep``, except of the arm ``without``, that ``rows`` does not have."""
+    columns = list(dict.fromkeys((ARM, *sweep.axes)))
+    points = _points(sweep, without)
+    if not rows.height:
+        return points
+    there = {axis: axis_column(axis) if axis_column(axis) in rows.columns else axis for axis in columns}
+    found = rows.select(pl.col(column).cast(pl.String).alias(axis) for axis, column in there.items())
+    return points.join(found, on=columns, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def absent(sweep: Sweep, points: pl.DataFrame, what: str, without: str | None = None) -> str:
+    """Return "no WHAT: " with names of ``points``: arms and labels of axes if all their points are among them.
+
+    It is "" if there are no points.
+    """
+    if not points.height:
+        return ""
+    found, left, all_points = [], points, _points(sweep, without)
+    for axis in dict.fromkeys((ARM, *sweep.axes)):
+        for label in points[axis].drop_nulls().unique(maintain_order=True):
+            if points.filter(pl.col(axis) == label).height == all_points.filter(pl.col(axis) == label).height:
+                found.append(label if axis == ARM else f"{readable(axis)} = {label}")
+                left = left.filter(pl.col(axis).ne_missing(pl.lit(label)))
+    found += names(sweep, left, "all runs", axes_named=True)
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f"no {what}: {', '.join(found[:MOST_NAMED])}{more}"
+
+
+def _points(sweep: Sweep, without: str | None) -> pl.DataFrame:
+    """Return each arm and point of the axes once, except the arm ``without``."""
+    points = sweep.runs.select(pl.col(*dict.fromkeys((ARM, *sweep.axes))).cast(pl.String)).unique(maintain_order=True)
+    return points.filter(pl.col(ARM).ne_missing(pl.lit(without))) if without else points
 
 
 def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequence[str] = ()) -> pl.DataFrame:
@@ -47,6 +89,16 @@ def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequenc
 def refused(sweep: Sweep, kind: str, missing: str, remedy: str) -> EcnlabError:
     """Return the error of a figure that ``sweep`` does not have."""
     return EcnlabError(f"{sweep.folder}: no figure `{kind}`: {missing}; {remedy}")
+
+
+def readable(name: str) -> str:
+    """Return the name of an axis or metric as text: without underscores, except before a single letter, as of max_p."""
+    return re.sub(r"_(?=[^_]{2})", " ", name)
+
+
+def part_of(sweep: Sweep) -> str:
+    """Return the labels that select a part of a sweep, as "sender = BBR, rate = 1 Mbps or 2 Mbps"; "" for a whole one."""
+    return ", ".join(f"{readable(axis)} = {' or '.join(labels)}" for axis, labels in sweep.chosen.items())
 
 
 def free(name: str, taken: Collection[str]) -> str:

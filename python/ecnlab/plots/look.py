@@ -17,6 +17,9 @@ WIDTH: Final = 5.0
 HEIGHT: Final = 2.8
 """Inches: a figure fills a column of a paper and is legible there."""
 
+NO_VALUES: Final = "no values"
+"""The text of an empty panel, and the note of a row of the data without values."""
+
 NO_ROOM: Final = "names and labels leave no room for the axes: write shorter ones, or draw a larger figure"
 
 DPI: Final = 200
@@ -32,6 +35,11 @@ def grid(number: int) -> tuple[int, int]:
 def panel_height(number: int) -> float:
     """Return the height in inches of a figure with ``number`` panels."""
     return 0.8 + 1.15 * grid(number)[0]
+
+
+def grid_size(rows: int, columns: int) -> tuple[float, float]:
+    """Return width and height in inches of a figure with a grid of panels: a page's width from four columns on."""
+    return (WIDTH if columns <= 3 else 7.1), 0.9 + 1.2 * rows
 
 
 def font_size(width: float) -> float:

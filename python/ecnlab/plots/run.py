@@ -12,7 +12,7 @@ from ecnlab.base.quantities import quantity
 from ecnlab.folder.verified import StoredTables
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import cloud
-from ecnlab.plots.figure import TIME, Figure
+from ecnlab.plots.figure import TIME, Figure, with_only_name
 from ecnlab.plots.look import MOST_LINES, MOST_PANELS, panel_height
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class RunPlots:
         if len(bins) > MOST_LINES:
             raise self._error("sojourn", f"{len(bins)} lines in one figure", "take them from `sojourn_bins`")
         parts = {name: distribution.of_bins(rows, tail=tail) for name, rows in bins.items()}
-        return distribution.figure(parts, title, tail=tail, exact=False)
+        return with_only_name(distribution.figure(parts, title, tail=tail, exact=False))
 
     def completion(self, *, tail: bool = False) -> Figure:
         """The distribution (CDF) of the completion times of transactions in the measurement window, in ms.
@@ -168,7 +168,7 @@ class RunPlots:
             raise self._error("completion", "no transaction ended in the measurement window", NO_TRANSACTION)
         if (number := rows["group"].n_unique()) > MOST_LINES:
             raise self._error("completion", f"{number} groups of flows in one figure", "take `transactions`")
-        return distribution.completion(rows.rename({"group": "series"}), tail=tail)
+        return with_only_name(distribution.completion(rows.rename({"group": "series"}), tail=tail))
 
     def goodput_over_delay(self, sigma: float = 1.0) -> Figure:
         """Goodput of each flow over its queueing delay, with an ellipse for each group of flows (RFC 7928 §2.7).
@@ -187,7 +187,7 @@ class RunPlots:
         points = flows.select("group", delay, (pl.col("goodput_bps") * 1e-6).alias("y"))
         series = {group: points.filter(group=group).select("x", "y").rows() for group in groups}
         label = "mean round trip above the least, ms"
-        return cloud(series, "a flow", "", delay=label, sigma=sigma)
+        return with_only_name(cloud(series, "a flow", "", delay=label, sigma=sigma))
 
     def _times(self, link: str) -> tuple[pl.Series, int]:
         """The single times in s, from ``warmup`` on, and of how many packets they are not sure."""
@@ -222,7 +222,9 @@ class RunPlots:
 
     def _figure(self, parts: Sequence[pl.DataFrame], title: str, y: str, *, shape: str, note: str = "") -> Figure:
         rows = pl.concat([part for part in parts if part.height]).rename({"x": TIME, "y": y})
-        return Figure(rows, TIME, y, title, TIME, y, "stairs" if shape == "stairs" else "line", note=note)
+        return with_only_name(
+            Figure(rows, TIME, y, title, TIME, y, "stairs" if shape == "stairs" else "line", note=note)
+        )
 
     def _table(self, kind: str, name: str) -> pl.DataFrame:
         if name not in self._run.tables:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,6 +27,9 @@ SLOT: Final = 0.6
 DODGE: Final = 0.012
 """Horizontal distance between series at one position, as a fraction of a numeric axis."""
 
+
+MARGIN: Final = 6.0
+"""Points between the border and the first points of a narrow panel: their markers are inside."""
 
 RUGS: Final = (COLOURS[2], COLOURS[6])
 """Colours of rows of events."""
@@ -65,11 +67,11 @@ def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
         rows = figure.rows.filter(pl.col("series") == name)
         if not rows.height:
             continue
-        x, y = rows[figure.x].to_list(), [math.nan if v is None else v for v in rows[figure.y].to_list()]
+        x, y = rows[figure.x].to_list(), rows[figure.y].fill_null(math.nan).to_list()
         colour, marker = COLOURS[number % len(COLOURS)], ""
         if figure.shape == "points":
             marker = MARKS[number % len(MARKS)]
-            low, high = (rows[side].fill_null(rows[figure.y]).to_list() for side in ("low", "high"))
+            low, high = (rows[side].fill_null(rows[figure.y]).fill_null(math.nan).to_list() for side in ("low", "high"))
             reach = [[v - a for v, a in zip(y, low, strict=True)], [b - v for v, b in zip(y, high, strict=True)]]
             x = [at + _aside(figure, number, len(names)) for at in x]
             joined = "" if figure.categories else DASHES[number % len(DASHES)]
@@ -80,12 +82,7 @@ def draw(figure: Figure, axes: Axes, names: Sequence[str]) -> list[End]:
             (line,) = axes.plot(x, y, drawstyle=style, color=colour, linewidth=0.9)
         line.set_gid(f"line-{number}")
         ends.append(End(str(name), next((v for v in reversed(y) if math.isfinite(v)), 0.0), colour, line, marker))
-    return [] if _alone(figure, names) else ends
-
-
-def _alone(figure: Figure, names: Sequence[str]) -> bool:
-    """Whether the only series is the metric that the y axis names already."""
-    return figure.shape == "points" and len(names) == 1 and re.split(", | minus ", figure.y_label)[0] == names[0]
+    return ends
 
 
 def draw_rugs(figure: Figure, axes: Axes, names: Sequence[str], top: float) -> list[End]:
@@ -129,7 +126,8 @@ def _aside(figure: Figure, number: int, count: int) -> float:
 
 def limit(figure: Figure, axes: Axes) -> None:
     """Set the limits and ticks of ``axes``."""
-    axes.margins(x=0.03 if figure.shape == "points" else 0)
+    width = axes.get_window_extent().width * 72 / axes.figure.dpi
+    axes.margins(x=max(0.03, MARGIN / width) if figure.shape == "points" else 0)
     if figure.log_y:
         axes.set_yscale("log")
     elif figure.from_zero:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from ecnlab.base.quantities import TIMES
@@ -42,9 +43,27 @@ def seconds(text: str) -> float:
     return float(found[1]) * TIMES[found[2]] / 1e12
 
 
-def label(text: str) -> tuple[str, str]:
-    """Return the old and the new name in ``text``, "old=new". Raises ValueError with the remedy."""
-    old, equals, new = text.partition("=")
-    if not (old and equals and new):
+def chosen(text: str) -> tuple[str, str]:
+    """Return the axis and its label in ``text``, "axis=label". Raises ValueError with the remedy."""
+    axis, equals, value = text.partition("=")
+    if not (axis.strip() and equals and value.strip()):
+        raise ValueError(f"{text!r} chooses no value: write an axis and a label of it, such as 'sender=BBR'")
+    return axis.strip(), value.strip()
+
+
+def renaming(text: str) -> str:
+    """Return ``text``, which `label` divides. Raises ValueError with the remedy if it renames nothing."""
+    label(text)
+    return text
+
+
+def label(text: str, known: Collection[str] = ()) -> tuple[str, str]:
+    """Return the old and the new name in ``text``, "old=new". Raises ValueError with the remedy.
+
+    The old name is one of the ``known`` ones, which may contain "=", or else ends at the first "=".
+    """
+    old = next((name for name in known if text.startswith(f"{name}=")), text.partition("=")[0])
+    new = text[len(old) + 1 :]
+    if not (old and new):
         raise ValueError(f"{text!r} renames no series: write its name and the new one, such as 'bulk=ECN flows'")
     return old, new

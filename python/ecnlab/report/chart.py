@@ -77,7 +77,7 @@ class Chart:
         low, high = y
         scale = Scale(low if low == 0.0 else padded(low, high, 0.04)[0], padded(low, high, 0.06)[1])
         across = Scale(*x)
-        return Area(across, scale, across.ticks(), scale.ticks(), self.x, self.height, zero=True)
+        return Area(across, scale, across.ticks(), scale.ticks(), self.x, self.height, zero=True, values="y")
 
     def marks(self, area: Area) -> Iterator[Markup]:
         """The drawn lines, levels and events."""

@@ -99,7 +99,7 @@ class Figure:
         x, y = Scale(*self._x_range(), self.x.log), Scale(*self._y_range())
         ticks = y.ticks()
         texts = [(v, _percent(v)) for v, _ in ticks] if self.percent else ticks
-        return Area(x, y, self.x.ticks or x.ticks(), texts, self.x.label, zero=self.zero)
+        return Area(x, y, self.x.ticks or x.ticks(), texts, self.x.label, zero=self.zero, values="y")
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return the series: name, colour, and the marker."""

@@ -47,6 +47,16 @@ class Scale:
         return [(value, f"{value:g}".replace("-", "−")) for value in found]
 
 
+def cut_end(low: float, high: float, *, log: bool = False) -> float | None:
+    """Return the end of an axis of values, ``low`` or ``high``, behind which 0 lies; None if the axis contains 0.
+
+    A logarithmic axis has no 0.
+    """
+    if log or low <= 0 <= high:
+        return None
+    return low if low > 0 else high
+
+
 def round_step(least: float) -> float:
     """Return the smallest of 1, 2 and 5 times a power of ten that is at least ``least`` (positive)."""
     power = 10.0 ** math.floor(math.log10(least))

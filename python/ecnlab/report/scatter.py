@@ -48,7 +48,7 @@ class Scatter:
         ends = [(*one.points, *one.outline, one.median) for one in self.clouds]
         xs, ys = ([point[i] for points in ends for point in points] for i in (0, 1))
         across, up = (Scale(*_reach(values)) for values in (xs, ys))
-        return Area(across, up, across.ticks(), up.ticks(), self.x, 300)
+        return Area(across, up, across.ticks(), up.ticks(), self.x, 300, values="xy")
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return name, colour and marker of each cloud."""

@@ -15,7 +15,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from ecnlab.report.scale import Scale
+from ecnlab.report.scale import Scale, cut_end
 
 UNITS: Final = 10_000
 """Width and height of an area in the units of its curves."""
@@ -52,6 +52,7 @@ SHAPES: Final = {
     "mo": '<circle r="4" class="stroked"/>',
     "mh": '<path d="M0-6L6 0 0 6-6 0Z" class="stroked"/>',
     "mc": '<path d="M-4 0H4" class="thin"/>',
+    "mz": '<path d="M-5-2L5-6M-5-6L5-10" class="stroked"/>',
 }
 
 DEFINITIONS: Final = Markup(
@@ -103,6 +104,8 @@ class Area:
     height: int = 260
     zero: bool = False
     """Whether a line marks the value 0."""
+    values: str = ""
+    """The axes of measured values, "y" or "xy": they have a mark where they do not start at 0."""
 
     def svg(self, label: str, marks: Iterable[Markup], kind: str = "", *, links: bool = False) -> Markup:
         """Return the drawing, with ``label`` for screen readers. ``kind`` is its class.
@@ -129,6 +132,7 @@ class Area:
             at = percent(1 - self.y.place(0.0))
             yield Markup('<line class="zero" x1="0" x2="100%" y1="{0}" y2="{0}"/>').format(at)
         yield Markup('<line class="axis" x1="0" x2="100%" y1="100%" y2="100%"/>')
+        yield from self._cuts()
         rows = self._rows()
         yield Markup('<g class="ticks">')
         for i, (value, text) in enumerate(self.x_ticks):
@@ -138,6 +142,22 @@ class Area:
         if self.x_label:
             low, text = LINE * (rows + 1) + 2, shortened(self.x_label, LABEL)
             yield Markup('<text class="title" x="100%" y="100%" dy="{}">{}</text>').format(low, text)
+
+    def _cuts(self) -> Iterator[Markup]:
+        """Yield two strokes across each axis of values without 0, at the end towards 0."""
+        for name, scale in (("x", self.x), ("y", self.y)):
+            end = cut_end(scale.low, scale.high, log=scale.log) if name in self.values else None
+            if end is None:
+                continue
+            at = scale.place(end)
+            place = (percent(at), "100%") if name == "x" else ("0%", percent(1 - at))
+            # A mark stands above its place: at the upper end of the y axis, and on the x axis, it is moved onto the axis.
+            down = 12 if name == "y" and at == 1.0 else 6 if name == "x" else 0
+            aside = (6 if at == 0.0 else -6) if name == "x" else 0
+            yield Markup(
+                '<g class="cut" transform="translate({} {})"><title>the axis does not contain 0</title>'
+                '<use href="#mz" x="{}" y="{}"/></g>'
+            ).format(aside, down, *place)
 
     def _short(self, text: str) -> str | Markup:
         """Return the text of a tick, short enough for its neighbours in `ROWS` rows."""

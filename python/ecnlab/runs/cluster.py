@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import EcnlabError, LawError, RunError
+from ecnlab.base.extras import install
 from ecnlab.base.threads import LOOK_SECONDS, in_another_thread, interruptible
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs import cluster_task
@@ -78,7 +79,7 @@ def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
     """
     if find_spec("distributed") is None:
         raise EcnlabError(
-            "`--cluster` needs Dask distributed, which is not installed: `pip install 'ecnlab[cluster]'` adds it"
+            f"`--cluster` needs Dask distributed, which is not installed: {install('distributed')} adds it"
         )
     if address != LOCAL and not address.startswith(SCHEMES):
         raise EcnlabError(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
@@ -20,6 +22,7 @@ from ecnlab.folder.table_shapes import insist_on_ids
 from ecnlab.folder.tables import missing_table
 from ecnlab.folder.verified import Files, StoredTables
 from ecnlab.runs import captures
+from ecnlab.runs.sweep_part import ARM, insist_on_labels
 
 if TYPE_CHECKING:
     from ecnlab.plots.sweep import SweepPlots
@@ -35,6 +38,7 @@ class Sweep:
         """``manifest`` describes the question and the engine; see ``docs/run-folder.md``."""
         self._files = Files(folder, manifest)
         self._known = "links" not in manifest["tables"]
+        self._chosen: dict[str, tuple[str, ...]] = {}
         names, rows = manifest["tables"], {name: about["rows"] for name, about in manifest["tables"].items()}
         self._tables = StoredTables(
             self._files, ["runs", "metrics", *names], "tables/", rows=rows, axes=manifest["axes"]
@@ -46,21 +50,52 @@ class Sweep:
     @property
     def axes(self) -> tuple[str, ...]:
         """Names of the axes of the grid, which are columns of ``runs`` and ``metrics``."""
-        return tuple(self.manifest["axes"])
+        return tuple(axis for axis in self.manifest["axes"] if axis not in self.fixed)
 
     @property
     def runs(self) -> pl.DataFrame:
         """One row a run: ``arm``, a label for each axis, ``replicate``, ``seed``, ``id``, ``spec_hash``."""
+        return self._part(self._all_runs())
+
+    def _all_runs(self) -> pl.DataFrame:
         found = self._tables["runs"]
         if not self._known:
             insist_on_ids(self._tables.path("runs"), found, self._tables.path("links"))
             self._known = True
         return found
 
+    def where(self, chosen: Mapping[str, str | Sequence[str]]) -> Self:
+        """Return the part of the sweep whose arms and axes have the ``chosen`` labels: {"sender": "BBR"}.
+
+        Several labels of an axis select the runs with any of them. An axis with one label is no axis of the part, whose
+        tables do not have its column. Raises EcnlabError if there is no such axis, label or run.
+        """
+        part = copy(self)
+        part._chosen = self._chosen | {
+            axis: (labels,) if isinstance(labels, str) else tuple(labels) for axis, labels in chosen.items()
+        }
+        insist_on_labels(self.folder, self._all_runs(), (ARM, *self.manifest["axes"]), chosen=part._chosen)
+        return part
+
+    @property
+    def fixed(self) -> dict[str, str]:
+        """The axes, and the arm, of which `where` has chosen one label."""
+        return {axis: labels[0] for axis, labels in self._chosen.items() if len(labels) == 1}
+
+    @property
+    def chosen(self) -> dict[str, tuple[str, ...]]:
+        """The labels of axes and arms that `where` has chosen; none in a whole sweep."""
+        return dict(self._chosen)
+
+    def _part(self, rows: pl.DataFrame) -> pl.DataFrame:
+        for axis, labels in self._chosen.items():
+            rows = rows.filter(pl.col(axis).cast(pl.String).is_in(labels))
+        return rows.drop(axis for axis in self.fixed if axis != ARM)
+
     @property
     def metrics(self) -> pl.DataFrame:
         """One row a run and metric: ``arm``, the axes, ``replicate``, ``metric``, ``value`` (null: not defined)."""
-        return self._tables["metrics"]
+        return self._part(self._tables["metrics"])
 
     def summary(self) -> pl.DataFrame:
         """Each metric over its replicates: ``arm``, the axes, ``metric``, ``mean``, ``low``, ``high`` and ``n``.

@@ -37,11 +37,10 @@ def _scatter(figure: Callable[[], Figure], what: str) -> Scatter | None:
     except EcnlabError:
         return None  # it has not the data, or too many groups
     rows = drawn.rows
-    clouds = [
-        _cloud(str(name), rows.filter(series=name), style)
-        for style, name in enumerate(rows["series"].unique(maintain_order=True))
-    ]
+    clouds = [_cloud(name, rows.filter(series=name), style) for style, name in enumerate(drawn.names())]
     caption = f"{what}; ellipses at one standard deviation, of three points or more (RFC 7928 §2.7)."
+    if drawn.absent:
+        caption += f" {drawn.absent[0].upper()}{drawn.absent[1:]}."
     return Scatter("Goodput over delay", caption, clouds, drawn.x_label, drawn.y_label)
 
 

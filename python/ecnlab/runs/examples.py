@@ -1,0 +1,57 @@
+"""The examples of ecnlab as files: which each needs, and copies of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Final
+
+from ecnlab.base import package_data
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
+from ecnlab.folder.outputs import refuse_output, write_named
+from ecnlab.runs.scenario_files import TRACES
+
+LAW: Final = re.compile(r'python\s*=\s*"([^":]+\.py):')
+"""A file with a user-defined law, in a scenario."""
+
+TRACE: Final = re.compile(rf'\b(?:{"|".join(TRACES)})\s*=\s*"([^"]+)"')
+"""A file with a trace, in a scenario."""
+
+
+def files_of(name: str) -> list[str]:
+    """Return the files of an example, relative to the folder of examples: its own first, and those that it names.
+
+    Raises EcnlabError if there is no such example.
+    """
+    folder = package_data.folder("examples")
+    there = [file.stem for file in folder.glob("*.toml")]
+    if name not in there:
+        raise EcnlabError(f"no example is called {name!r}{guess(name, there)}: `ecnlab examples` lists them")
+    text = (folder / f"{name}.toml").read_text(encoding="utf-8")
+    files = [f"{name}.toml"]
+    if scenario := tomllib.loads(text).get("scenario"):
+        files.append(scenario)
+        text += (folder / scenario).read_text(encoding="utf-8")
+    return [*files, *dict.fromkeys(LAW.findall(text) + TRACE.findall(text))]
+
+
+def copy_example(name: str, folder: str | os.PathLike[str] = ".") -> Path:
+    """Copy the example ``name`` and the files that it needs to ``folder``; return the path of its scenario or experiment.
+
+    Files that are there with the same content stay as they are. Raises EcnlabError if there is no such example, or if a
+    file is there with another content; OSError.
+    """
+    source, target = package_data.folder("examples"), Path(folder)
+    contents = {target / file: (source / file).read_bytes() for file in files_of(name)}
+    missing = {path: content for path, content in contents.items() if not path.is_file()}
+    for path, content in contents.items():
+        if path not in missing and path.read_bytes() != content:
+            raise EcnlabError(f"{path} exists with another content: choose another folder")
+    for path, content in missing.items():
+        refuse_output(path, [path.suffix])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_named(path, content, [path.suffix])
+    return next(iter(contents))
