@@ -156,7 +156,6 @@ def plot(
 
 def _figure(folder: Path, kind: str, given: Given) -> Figure:
     result = load(folder)
-    where = given.get("where", ())
     if isinstance(result, Run):
         return _drawn(folder, result, kind, given, "run", OF_RUN, "sweep")
     where = given.get("where", ())
