@@ -165,7 +165,7 @@ def test_names_of_64_letters_fit_a_phone(browser, tmp_path):
     pages.append(tmp_path / "capture.html")
     pages[-1].write_text(capture_page(trace(capture)))
     pages.append(tmp_path / "both.html")
-    pages[-1].write_text(render(comparison_page(run, run)))
+    pages[-1].write_text(render(comparison_page(run, run)[0]))
     for page in pages:
         on = opened(browser, page, PHONE)
         for unfold in ("0", OPEN_ALL):

@@ -73,8 +73,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
-    page = comparison_page(folder / "run", folder / "other")
-    assert page.answer == "The results answer different questions: seed: 1 against 2."
+    page, found = comparison_page(folder / "run", folder / "other")
+    assert page.answer == found.answer and "one replicate of each, no interval" in page.answer
     (numbers,) = (section for section in page.sections if section.name == "numbers")
     links = numbers.blocks[0]
     row = next(row for row in links.rows if row[0] == "pipe")
@@ -83,7 +83,7 @@ def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
     ]
     assert [cell.text for cell in row[2:]] == [f"{value:.3g}" for value in used]
     facts = dict(page.facts)
-    assert facts["utilisation at pipe"] == " against ".join(f"{value:.3g}" for value in used)
+    assert facts["utilisation at pipe"] == f"{used[0]:.3g} in run, {used[1]:.3g} in other"
     assert "total goodput" in facts and "mean queueing delay at pipe" in facts
     (queues,) = (section for section in page.sections if section.name == "queues")
     stored = ecnlab.load(folder / "other").queue_series.filter(link="pipe")["packets"].to_list()
@@ -91,7 +91,7 @@ def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
 
 
 def test_equal_results_are_stated_to_be_equal(folder: Path) -> None:
-    page = comparison_page(folder / "sweep", folder / "sweep")
+    page, _ = comparison_page(folder / "sweep", folder / "sweep")
     assert page.answer == "The results are the same, bit for bit."
     assert page.in_short
     assert [count for _, _, count in page.tallies[0].counts][1] == 0
