@@ -49,7 +49,7 @@ def _show_comparison(result: Comparison) -> None:
     if result.equal or not result.contrasts:
         return
     first, second = result.names
-    rows = [(one.name, one.shown(one.first), one.shown(one.second), one.difference()) for one in result.contrasts]
+    rows = [(one.name, *one.sides, one.difference()) for one in result.contrasts]
     columns = [" ", first, second, f"{second} − {first}"]
     console.say("")
     console.write_frame(pl.DataFrame(rows, schema=columns, orient="row"), "quantities", ROWS)

@@ -63,7 +63,7 @@ def comparison_page(
 def _facts(found: Comparison) -> list[tuple[str, str]]:
     """Return the sums of marks and drops of both sides, and all quantities of two runs."""
     return [
-        (one.name, f"{one.shown(one.first)} in {found.names[0]}, {one.shown(one.second)} in {found.names[1]}")
+        (one.name, f"{one.sides[0]} in {found.names[0]}, {one.sides[1]} in {found.names[1]}")
         for one in found.contrasts
         if one.signal or not found.of_sweeps
     ]
@@ -88,8 +88,7 @@ def _numbers(found: Comparison) -> Section:
     rows: list[Sequence[Cell | str]] = [
         [
             one.name,
-            Cell(one.shown(one.first), True),
-            Cell(one.shown(one.second), True),
+            *(Cell(side, True) for side in one.sides),
             one.difference(),
             _verdict(one),
         ]

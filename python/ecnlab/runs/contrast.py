@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.few_samples import remark
 from ecnlab.scenario.links import busiest
 from ecnlab.stages.words import counted, share, value
 
@@ -48,6 +49,8 @@ class Contrast:
     """The smallest difference that matters, of either experiment."""
     signal: bool = False
     """Whether it counts marks or drops of all queues, of a sweep per run."""
+    few: tuple[str, str] = ("", "")
+    """Of both sides " of N samples" if the quantity is a quantile of too few; "" otherwise."""
 
     @property
     def change(self) -> float | None:
@@ -71,6 +74,11 @@ class Contrast:
     def name(self) -> str:
         """The quantity with its place."""
         return f"{self.quantity} at {self.at}" if self.at else self.quantity
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The values of both sides with units, and the number of samples of a quantile of too few."""
+        return self.shown(self.first) + self.few[0], self.shown(self.second) + self.few[1]
 
     def shown(self, number: float | None) -> str:
         """Return a value of the quantity with its unit."""
@@ -148,7 +156,8 @@ def _largest(contrasts: list[Contrast]) -> Contrast | None:
 
 def _sentence(one: Contrast, names: Names, among: list[Contrast]) -> str:
     way = "higher" if (one.change or 0.0) > 0 else "lower"
-    values = f"{one.shown(one.second)} against {one.shown(one.first)} in {names[0]}"
+    first, second = one.sides
+    values = f"{second} against {first} in {names[0]}"
     start = f"{one.name[0].upper()}{one.name[1:]} is {way} in {names[1]}: {values}, {names[1]} − {names[0]} = "
     if one.interval is None:
         return f"{start}{one.difference()}; one replicate of each, no interval."
@@ -172,9 +181,7 @@ def of_runs(a: Run, b: Run) -> list[Contrast]:
     links = busiest(a)
     if not links.is_empty():
         link = str(links["link"][0])
-        found += [
-            _of_two(name, link, column, [_at(one, link, column) for one in (a, b)]) for name, column in ASKED.items()
-        ]
+        found += [_of_link(a, b, link, name, column) for name, column in ASKED.items()]
     found += [
         replace(_of_two(name, "", name, [_total(one, "queues", column) for one in (a, b)]), signal=True)
         for name, column in SIGNALS.items()
@@ -185,6 +192,19 @@ def of_runs(a: Run, b: Run) -> list[Contrast]:
 def _of_two(quantity: str, at: str, column: str, sides: Sequence[float | None]) -> Contrast:
     first, second = sides
     return Contrast(quantity, at, column, first, second)
+
+
+def _of_link(a: Run, b: Run, link: str, name: str, column: str) -> Contrast:
+    few = [remark(column, _departed(one, link)) for one in (a, b)]
+    return replace(_of_two(name, link, column, [_at(one, link, column) for one in (a, b)]), few=(few[0], few[1]))
+
+
+def _departed(run: Run, link: str) -> int | None:
+    """Return the number of packets that left the queue of ``link`` in the measurement window, if it is recorded."""
+    if "queues" not in run.tables:
+        return None
+    rows = run.table("queues").filter(pl.col("group") == "all", pl.col("link") == link)
+    return None if rows.is_empty() else int(rows["departed"][0])
 
 
 def _total(run: Run, table: str, column: str) -> float | None:
@@ -209,6 +229,8 @@ def of_sweeps(a: Sweep, b: Sweep) -> list[Contrast]:
     The intervals are one family: with m of them each has the confidence 1 - 0.05/m (Bonferroni), of the primary metric
     of both m is the number of its intervals.
     """
+    from ecnlab.stages.sweep_samples import remarks
+
     if a.axes != b.axes:
         return []
     keys = ["arm", *a.axes]
@@ -221,14 +243,15 @@ def of_sweeps(a: Sweep, b: Sweep) -> list[Contrast]:
         if rows["side"].n_unique() == 2
     ]
     primary = shared_primary(a, b)
+    few = [remarks(one) for one in (a, b)]
     found = []
     for (signal, metric, *point), rows in groups:
         place = dict(zip(keys, point, strict=True))
         at = ", ".join(f"{name} {place[name]}" for name in varied if place[name] is not None)
         family = sum(key[:2] == (signal, metric) for key, _ in groups) if metric == primary else len(groups)
-        found.append(
-            _of_values(_labelled(a, b, str(metric), at, bool(signal)), rows, _bounds(a, b, str(metric)), family)
-        )
+        one = _of_values(_labelled(a, b, str(metric), at, bool(signal)), rows, _bounds(a, b, str(metric)), family)
+        first, second = ("" if signal else side.get((metric, *point), "") for side in few)
+        found.append(replace(one, few=(first, second)))
     return sorted(found, key=lambda one: one.signal)
 
 
