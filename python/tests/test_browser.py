@@ -48,14 +48,16 @@ from ecnlab.trace.page import capture_page
 
 __all__ = ["browser"]
 
-ALL = ("known", "run", "sweep", "capture", "small", "index", "rfc2884")
+ALL = ("known", "run", "sweep", "both", "capture", "small", "index", "rfc2884")
 LARGEST = 1_500_000
 """Bytes of a report."""
 TALLEST = 12_000
 """Height of a report on a phone, in CSS pixels."""
 
 every_page = pytest.mark.parametrize("name", mostly_slow(ALL, "known", "run"))
-every_kind = pytest.mark.parametrize("name", mostly_slow(("known", "run", "sweep", "capture", "small"), "known"))
+every_kind = pytest.mark.parametrize(
+    "name", mostly_slow(("known", "run", "sweep", "both", "capture", "small"), "known")
+)
 """Pages with every kind of block, without those that repeat them many times."""
 
 
@@ -154,6 +156,18 @@ def test_no_script_but_that_of_the_page_is_run(browser, files, tmp_path):
     assert any("Content Security Policy" in message for message in on.messages)
     on.page.locator("#theme").click()
     assert on.eval("document.documentElement.dataset.theme") in ("light", "dark")
+
+
+@pytest.mark.parametrize("name", ["run", "both", "sweep"])
+def test_tables_are_cards_on_a_phone(browser, files, name):
+    on = opened(browser, files[name], PHONE)
+    on.eval(OPEN_ALL)
+    tables = on.page.locator(".cards").evaluate_all(
+        "all => all.map(one => [one.scrollWidth - one.clientWidth, getComputedStyle(one.querySelector('tbody tr')).display])"
+    )
+    assert tables and all(display == "block" and wider <= 0 for wider, display in tables)
+    labelled = "all => all.every(one => getComputedStyle(one, '::before').content.includes(one.dataset.label))"
+    assert on.page.locator(".cards td:not(:only-of-type):not(:empty)").evaluate_all(labelled)
 
 
 def test_names_of_64_letters_fit_a_phone(browser, tmp_path):

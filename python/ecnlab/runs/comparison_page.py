@@ -78,7 +78,7 @@ def _tally(a: Run | Sweep, found: Comparison) -> list[Tally]:
 
 def _differences(found: Comparison) -> Section:
     rows = [["specification", reason] for reason in found.reasons] + [[name, how] for name, how in found.tables.items()]
-    table = Table("What differs", ("where", "how"), rows, cards=True)
+    table = Table("What differs", ("where", "how"), rows)
     return Section("differences", "Differences of specifications and tables", "", [table])
 
 
@@ -94,8 +94,8 @@ def _numbers(found: Comparison) -> Section:
         ]
         for one in found.contrasts
     ]
-    columns = ("quantity", first, second, f"{second} − {first}", "")
-    table = Table("Quantities of both sides", columns, rows, cards=True, folded=len(rows) > MOST)
+    columns = ("quantity", first, second, f"{second} − {first}", "verdict")
+    table = Table("Quantities of both sides", columns, rows, folded=len(rows) > MOST)
     return Section("quantities", "Differences", METHOD if found.of_sweeps else "", [table])
 
 
@@ -134,7 +134,7 @@ def _table(
         for row in both.iter_rows(named=True)
         for i, name in enumerate(there)
     ]
-    return Table(caption, (key, "column", *names), rows, cards=True, folded=len(rows) > MOST)
+    return Table(caption, (key, "column", *names), rows, folded=len(rows) > MOST)
 
 
 def _queues(a: Run, b: Run, names: Names) -> list[Chart]:
