@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::{rows, tables};
-use columns::{Numbered, broken_by, connections, directions, interfaces, violations};
+use columns::{Numbered, broken_by, connections, directions, interfaces, sums, violations};
 
 pub(crate) use columns::texts;
 
@@ -107,6 +107,11 @@ impl Traced {
     fn verdicts<'py>(&self, py: Python<'py>, first: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
         let table = py.detach(|| verdicts::verdicts(self.numbered(first, end)));
         tables::to_python(py, vec![table])
+    }
+
+    /// Sums over the connections from `first` to before `end`, by the names of the columns.
+    fn sums(&self, py: Python<'_>, first: usize, end: usize) -> Vec<(&'static str, u64)> {
+        py.detach(|| sums(self.numbered(first, end)))
     }
 
     /// Number of packets with ECT(1).

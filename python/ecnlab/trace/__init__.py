@@ -79,6 +79,11 @@ class Trace:
         return self._tables(self._chosen)
 
     @property
+    def whole(self) -> bool:
+        """Return whether it has all connections of the capture, and the capture was read to its end."""
+        return len(self._chosen) == len(self._found) and self.damage is None
+
+    @property
     def absence(self) -> str | None:
         """Why there is no TCP connection, and what to do next; None if there are some."""
         return None if len(self._found) else absence(self.totals, self._found.unread(), self.filter)
@@ -102,6 +107,11 @@ class Trace:
     def verdicts(self) -> pl.DataFrame:
         """One row for the directions with the same verdict on ECN, of all connections: red first, then amber, green, grey."""
         return frames(self._found.verdicts(self._chosen.start, self._chosen.stop))["verdicts"]
+
+    @cached_property
+    def sums(self) -> dict[str, int]:
+        """Sums over both directions of all connections, by the names of the columns of `directions`."""
+        return dict(self._found.sums(self._chosen.start, self._chosen.stop))
 
     @cached_property
     def negotiations(self) -> dict[str, int]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.few_samples import remark
 from ecnlab.report import Finding, Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
 from ecnlab.trace import Trace
 from ecnlab.trace.graphs import Violation, graphs
+from ecnlab.trace.sums import facts, gap_note
 from ecnlab.trace.verdicts import sentence_of
 
 DRAWN: Final = 6
@@ -66,6 +68,7 @@ def capture_page(capture: Trace, connection: int | None = None) -> str:
             lede="",
             tallies=[*_verdict_tally(chosen), _tally(chosen.negotiations)],
             findings=[*_verdicts(chosen), *_rules(glimpse.get("rules"))],
+            facts=[] if capture.absence else facts(chosen),
             sections=[
                 Section("connections", "Connections", _listed(connections.height, count), [_connections(connections)]),
                 *_violations(violations, broken),
@@ -189,6 +192,7 @@ def _section(capture: Trace, number_: int, *, folds: bool) -> Section:
             own = rows.filter(pl.col("from_opener") == direction["from_opener"])
             blocks += [
                 f"{direction['from']} → {direction['to']}",
+                *([note] if (note := gap_note(direction)) else []),
                 *graphs(own, _marked(violations, direction, other_sends=senders > 1)),
                 _numbers(direction),
             ]
@@ -205,7 +209,10 @@ def _marked(violations: pl.DataFrame, direction: Mapping[str, Any], *, other_sen
 def _numbers(direction: dict[str, Any]) -> Table:
     first = [name for name in NUMBERS if direction.get(name) is not None]
     others = [name for name, value in direction.items() if name not in first and value is not None]
-    rows: list[list[Cell | str]] = [[name, Cell(number(direction[name]), True)] for name in (*first, *others)]
+    rows: list[list[Cell | str]] = [
+        [name, Cell(number(direction[name]) + remark(name, direction["rtt_samples"]), True)]
+        for name in (*first, *others)
+    ]
     return Table(f"All numbers of {direction['from']}", ["column", "value"], rows, folded=True)
 
 

@@ -63,6 +63,35 @@ fn broken(end: &End) -> u64 {
     RULES.iter().map(|rule| u64::from(end.violations.count(*rule))).sum()
 }
 
+/// Returns the sums of counts over both directions of connections, by the names of the columns.
+pub(super) fn sums<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Vec<(&'static str, u64)> {
+    type Count = (&'static str, fn(&End) -> u64);
+    const COUNTS: [Count; 13] = [
+        ("packets", |e| e.counts.packets),
+        ("data_packets", |e| e.counts.data_packets),
+        ("bytes", |e| e.counts.bytes),
+        ("unique_bytes", |e| e.counts.unique_bytes),
+        ("missing_bytes", |e| e.stream.counts.missing_bytes),
+        ("retransmits", |e| e.counts.retransmits),
+        ("timeouts", |e| e.stream.counts.timeouts),
+        ("out_of_order", |e| e.counts.out_of_order),
+        ("duplicate_acks", |e| e.counts.duplicate_acks),
+        ("ce", |e| e.ecn.counts.codepoints[3]),
+        ("ece_sent", |e| e.ecn.counts.ece),
+        ("cwr_sent", |e| e.ecn.counts.cwr),
+        ("violations", broken),
+    ];
+    let mut sums = COUNTS.map(|(name, _)| (name, 0));
+    for (_, connection, _) in all {
+        for end in &connection.ends {
+            for (sum, (_, count)) in sums.iter_mut().zip(COUNTS) {
+                sum.1 += count(end);
+            }
+        }
+    }
+    sums.to_vec()
+}
+
 /// A direction: number of its connection, the connection, its sender's index in the key, and whether all packets of
 /// the connection have times.
 type Direction<'a> = (usize, &'a Connection, usize, bool);
