@@ -77,14 +77,15 @@ def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
     assert page.answer == found.answer and "one replicate of each, no interval" in page.answer
     (numbers,) = (section for section in page.sections if section.name == "numbers")
     links = numbers.blocks[0]
-    row = next(row for row in links.rows if row[0] == "pipe")
+    row = next(row for row in links.rows if row[0] == "pipe: utilisation")
     used = [
         ecnlab.load(folder / name).table("links").filter(link="pipe")["utilisation"][0] for name in ("run", "other")
     ]
-    assert [cell.text for cell in row[2:]] == [f"{value:.3g}" for value in used]
-    facts = dict(page.facts)
-    assert facts["utilisation at pipe"] == f"{used[0]:.3g} in run, {used[1]:.3g} in other"
-    assert "total goodput" in facts and "mean queueing delay at pipe" in facts
+    assert [cell.text for cell in row[1:]] == [f"{value:.3g}" for value in used]
+    assert [name for name, _ in page.facts] == ["marks", "drops"]
+    rows = {row[0]: row for row in next(one for one in page.sections if one.name == "quantities").blocks[0].rows}
+    assert [cell.text for cell in rows["utilisation at pipe"][1:3]] == [f"{value:.3g}" for value in used]
+    assert "total goodput" in rows and "mean queueing delay at pipe" in rows
     (queues,) = (section for section in page.sections if section.name == "queues")
     stored = ecnlab.load(folder / "other").queue_series.filter(link="pipe")["packets"].to_list()
     assert queues.blocks[0].lines[1].values == stored

@@ -16,6 +16,7 @@ from ecnlab.runs.contrast import Contrast, Names
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep
+from ecnlab.stages.words import heading
 
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")
@@ -61,11 +62,11 @@ def comparison_page(
 
 
 def _facts(found: Comparison) -> list[tuple[str, str]]:
-    """Return the sums of marks and drops of both sides, and all quantities of two runs."""
+    """Return the marks and drops of both sides."""
     return [
         (one.name, f"{one.sides[0]} in {found.names[0]}, {one.sides[1]} in {found.names[1]}")
         for one in found.contrasts
-        if one.signal or not found.of_sweeps
+        if one.signal
     ]
 
 
@@ -90,11 +91,11 @@ def _numbers(found: Comparison) -> Section:
             one.name,
             *(Cell(side, True) for side in one.sides),
             one.difference(),
-            _verdict(one),
+            *([_verdict(one)] if found.of_sweeps else []),
         ]
         for one in found.contrasts
     ]
-    columns = ("quantity", first, second, f"{second} − {first}", "verdict")
+    columns = ("quantity", first, second, f"{second} − {first}", *(["verdict"] if found.of_sweeps else []))
     table = Table("Quantities of both sides", columns, rows, folded=len(rows) > MOST)
     return Section("quantities", "Differences", METHOD if found.of_sweeps else "", [table])
 
@@ -130,11 +131,11 @@ def _table(
     there = [name for name in columns if name in a.columns and name in b.columns]
     both = a.select(key, *there).join(b.select(key, *there), on=key, how="inner", suffix="_2", maintain_order="left")
     rows: list[Sequence[Cell | str]] = [
-        [row[key], name, Cell(cell(name, row[name]), True), Cell(cell(name, row[f"{name}_2"]), True)]
+        [f"{row[key]}: {heading(name)}", Cell(cell(name, row[name]), True), Cell(cell(name, row[f"{name}_2"]), True)]
         for row in both.iter_rows(named=True)
-        for i, name in enumerate(there)
+        for name in there
     ]
-    return Table(caption, (key, "column", *names), rows, folded=len(rows) > MOST)
+    return Table(caption, (key, *names), rows, folded=len(rows) > MOST)
 
 
 def _queues(a: Run, b: Run, names: Names) -> list[Chart]:
