@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::{rows, tables};
-use columns::{Numbered, broken_by, connections, directions, interfaces, sums, violations};
+use columns::{Numbered, broken_by, connections, datagrams, directions, interfaces, sums, violations};
 
 pub(crate) use columns::texts;
 
@@ -80,6 +80,7 @@ impl Traced {
                 directions(&all),
                 violations(broken, start, self.standard),
                 interfaces(&self.found),
+                datagrams(&self.found, start),
             ]
         });
         tables::to_python(py, tables)
@@ -97,6 +98,7 @@ impl Traced {
                     violations(broken, self.start(), self.standard)
                 }
                 "interfaces" => interfaces(&self.found),
+                "datagrams" => datagrams(&self.found, self.start()),
                 _ => return Err(PyValueError::new_err(format!("there is no table {table:?}"))),
             }))
         })

@@ -47,6 +47,11 @@ BETWEEN: Final = {
 }
 """Titles of the tables of ``--against``."""
 
+DATAGRAMS: Final = [
+    "from", "to", "packets", "numbering", "lost", "loss_share", "jitter_s", "ce", "not_ect", "ect0", "ect1", "bytes", "duration_s",
+]  # fmt: skip
+"""Columns of the summary of UDP flows."""
+
 MORE: Final = "--all shows them"
 
 GAP_NOTE: Final = "gap: bytes that were acknowledged and that the capture lacks; the other numbers of that row are those of the captured packets"
@@ -189,11 +194,20 @@ def _show_between(verdicts: pl.DataFrame) -> None:
         console.say("ECN unchanged: no packet that both captures have differs in its ECN bits")
 
 
+def _show_datagrams(result: Trace, rows: int) -> None:
+    """Print the flows of UDP, if there are any."""
+    found = result.datagrams
+    if found.height:
+        console.say("")
+        console.write_frame(found.select(DATAGRAMS), "datagrams", rows, more=MORE)
+
+
 def _show_trace(result: Trace, rows: int) -> None:
     _show_verdicts(result)
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
     console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")
+    _show_datagrams(result, rows)
     if result.absence:
         return
     if result.standard_reason:
