@@ -210,7 +210,7 @@ def _datagrams(flows: pl.DataFrame) -> list[Section]:
     """Return the flows of UDP with loss and jitter, if there are any."""
     if flows.is_empty():
         return []
-    rows = [
+    rows: list[list[Cell | str]] = [
         [f"{row['from']} → {row['to']}", *(Cell(cell(name, row[name]), True) for name in DATAGRAMS)]
         for row in flows.head(LISTED).iter_rows(named=True)
     ]
