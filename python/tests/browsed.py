@@ -40,6 +40,7 @@ from ecnlab.report import (
     Tally,
     render,
 )
+from ecnlab.runs.comparison_page import comparison_page
 from ecnlab.scenario.files import read_scenario
 from ecnlab.stages.building import write
 from ecnlab.trace.page import capture_page
@@ -78,7 +79,7 @@ def known() -> Page:
             Section("charts", "Charts", "Over time.", [QUEUE, WINDOW, OTHER, EACH]),
             Section("points", "Points", "", [Group([GAIN])]),
             Section("rows", "Rows", "", [Rows("30 numbers that differ", ROWS, folded=True)], folded=True),
-            Section("table", "Table", "", [Table("Two cells", ["a", "b"], [["1", "2"]], cards=True)], folded="narrow"),
+            Section("table", "Table", "", [Table("Two cells", ["a", "b"], [["1", "2"]])], folded="narrow"),
         ],
         "Made by a test.",
         [("seed", "1")],
@@ -94,7 +95,7 @@ def write_pages(where: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]
         (where / f"{name}.html").write_text(html)
     in_place_of_the_papers(where, SCENARIO, monkeypatch)
     papers.reproduce_all(where / "papers" / "out")
-    names = ("known", "run", "sweep", "capture", "rfc2884")
+    names = ("known", "run", "sweep", "both", "capture", "rfc2884")
     out = where / "papers" / "out"
     return {
         **{name: where / f"{name}.html" for name in names},
@@ -111,6 +112,9 @@ def _results(where: Path) -> None:
     ecnlab.sweep(where / "gain.toml", where / "sweep", workers=1)
     for name in ("run", "sweep"):
         write(ecnlab.load(where / name), where / f"{name}.html")
+    ecnlab.run(where / "pipe.toml", seed=2, out=where / "other")
+    page, _ = comparison_page(where / "run", where / "other", ("seed 1", "seed 2"))
+    (where / "both.html").write_text(render(page))
 
 
 def _capture(where: Path) -> str:

@@ -48,14 +48,16 @@ from ecnlab.trace.page import capture_page
 
 __all__ = ["browser"]
 
-ALL = ("known", "run", "sweep", "capture", "small", "index", "rfc2884")
+ALL = ("known", "run", "sweep", "both", "capture", "small", "index", "rfc2884")
 LARGEST = 1_500_000
 """Bytes of a report."""
 TALLEST = 12_000
 """Height of a report on a phone, in CSS pixels."""
 
 every_page = pytest.mark.parametrize("name", mostly_slow(ALL, "known", "run"))
-every_kind = pytest.mark.parametrize("name", mostly_slow(("known", "run", "sweep", "capture", "small"), "known"))
+every_kind = pytest.mark.parametrize(
+    "name", mostly_slow(("known", "run", "sweep", "both", "capture", "small"), "known")
+)
 """Pages with every kind of block, without those that repeat them many times."""
 
 
@@ -156,6 +158,18 @@ def test_no_script_but_that_of_the_page_is_run(browser, files, tmp_path):
     assert on.eval("document.documentElement.dataset.theme") in ("light", "dark")
 
 
+@pytest.mark.parametrize("name", ["run", "both", "sweep"])
+def test_tables_are_cards_on_a_phone(browser, files, name):
+    on = opened(browser, files[name], PHONE)
+    on.eval(OPEN_ALL)
+    tables = on.page.locator(".cards").evaluate_all(
+        "all => all.map(one => [one.scrollWidth - one.clientWidth, getComputedStyle(one.querySelector('tbody tr')).display])"
+    )
+    assert tables and all(display == "block" and wider <= 0 for wider, display in tables)
+    labelled = "all => all.every(one => getComputedStyle(one, '::before').content.includes(one.dataset.label))"
+    assert on.page.locator(".cards td:not(:only-of-type):not(:empty)").evaluate_all(labelled)
+
+
 def test_names_of_64_letters_fit_a_phone(browser, tmp_path):
     run, sweep = long_names(tmp_path)
     (capture,) = (run / "captures").iterdir()
@@ -165,7 +179,7 @@ def test_names_of_64_letters_fit_a_phone(browser, tmp_path):
     pages.append(tmp_path / "capture.html")
     pages[-1].write_text(capture_page(trace(capture)))
     pages.append(tmp_path / "both.html")
-    pages[-1].write_text(render(comparison_page(run, run)))
+    pages[-1].write_text(render(comparison_page(run, run)[0]))
     for page in pages:
         on = opened(browser, page, PHONE)
         for unfold in ("0", OPEN_ALL):

@@ -10,7 +10,7 @@ from analysed import given, quantity
 
 from ecnlab.base.stats import Interval
 from ecnlab.papers.ecn_today import atlas
-from ecnlab.papers.ecn_today.grid import GRID
+from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.judge import FULL, QUICK, judge_claims, size_of_family
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import find
@@ -63,6 +63,19 @@ def test_the_number_of_tests_is_that_of_the_judged_rows() -> None:
 def test_a_cell_is_decided_by_its_whole_interval(low: float, high: float, said: str) -> None:
     interval = Interval((low + high) / 2, low, high, 20)
     assert atlas.verdict({"low": interval.low, "high": interval.high}) == said
+
+
+def test_the_atlas_states_quantity_unit_and_runs_in_its_title_caption_and_cells() -> None:
+    row = {"host": "dctcp", "rate": "10", "rtt": "20", "mean": 0.25, "low": 0.2, "high": 0.3, "n": 7, "runs": "a b"}
+    cells = pl.DataFrame([row | {"queue": queue} for queue in QUEUES])
+    maps = atlas._maps("dctcp", cells, 0.95, 4711)
+    assert "share of the goodput of DCTCP in %, mean of 7 runs" in maps.title
+    assert "divided by that of all four flows" in maps.caption and "derived from 4711" in maps.caption
+    (field,) = maps.maps[0].fields
+    assert (
+        field.text == "25"
+        and "25.0% of the goodput of all four flows, interval 20.0% to 30.0%, n = 7" in field.description
+    )
 
 
 def test_a_level_of_confidence_is_written_with_enough_digits() -> None:

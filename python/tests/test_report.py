@@ -87,7 +87,7 @@ def a_page() -> Page:
                 "numbers",
                 "Printed numbers",
                 "Each with its interval.",
-                [Table("All rows", ["row", "printed", "measured", "95% interval", "verdict", "why"], rows, cards=True)],
+                [Table("All rows", ["row", "printed", "measured", "95% interval", "verdict", "why"], rows)],
             ),
             Section(
                 "figures",

@@ -73,25 +73,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_runs_are_compared_side_by_side(folder: Path) -> None:
-    page = comparison_page(folder / "run", folder / "other")
-    assert page.answer == "The results answer different questions: seed: 1 against 2."
+    page, found = comparison_page(folder / "run", folder / "other")
+    assert page.answer == found.answer and "one replicate of each, no interval" in page.answer
     (numbers,) = (section for section in page.sections if section.name == "numbers")
     links = numbers.blocks[0]
-    row = next(row for row in links.rows if row[0] == "pipe")
+    row = next(row for row in links.rows if row[0] == "pipe: utilisation")
     used = [
         ecnlab.load(folder / name).table("links").filter(link="pipe")["utilisation"][0] for name in ("run", "other")
     ]
-    assert [cell.text for cell in row[2:]] == [f"{value:.3g}" for value in used]
-    facts = dict(page.facts)
-    assert facts["utilisation at pipe"] == " against ".join(f"{value:.3g}" for value in used)
-    assert "total goodput" in facts and "mean queueing delay at pipe" in facts
+    assert [cell.text for cell in row[1:]] == [f"{value:.3g}" for value in used]
+    assert [name for name, _ in page.facts] == ["marks", "drops"]
+    rows = {row[0]: row for row in next(one for one in page.sections if one.name == "quantities").blocks[0].rows}
+    assert [cell.text for cell in rows["utilisation at pipe"][1:3]] == [f"{value:.3g}" for value in used]
+    assert "total goodput" in rows and "mean queueing delay at pipe" in rows
     (queues,) = (section for section in page.sections if section.name == "queues")
     stored = ecnlab.load(folder / "other").queue_series.filter(link="pipe")["packets"].to_list()
     assert queues.blocks[0].lines[1].values == stored
 
 
 def test_equal_results_are_stated_to_be_equal(folder: Path) -> None:
-    page = comparison_page(folder / "sweep", folder / "sweep")
+    page, _ = comparison_page(folder / "sweep", folder / "sweep")
     assert page.answer == "The results are the same, bit for bit."
     assert page.in_short
     assert [count for _, _, count in page.tallies[0].counts][1] == 0

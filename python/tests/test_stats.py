@@ -24,6 +24,14 @@ def test_students_sleep_data_gives_the_published_interval() -> None:
     assert found.excludes_zero()
 
 
+def test_means_of_independent_replicates_differ_by_welchs_interval() -> None:
+    expected = scipy_stats.ttest_ind(SECOND, FIRST[:6], equal_var=False).confidence_interval(0.95)
+    found = stats.independent_difference(SECOND, FIRST[:6])
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-6)
+    assert found.n == 6
+    assert stats.independent_difference([1.0], [2.0, 3.0]).low == -math.inf
+
+
 def test_two_values_have_the_interval_of_the_cauchy_quantile() -> None:
     # n = 2: t(0.975, 1) = tan(0.475 pi) = 12.706; mean 1, standard error 1.
     found = stats.mean_interval([0.0, 2.0])

@@ -14,7 +14,7 @@ import ecnlab
 from ecnlab.base.readable import cell, number
 from ecnlab.cli import console
 from ecnlab.folder.differences import differences
-from ecnlab.runs.results import _schemas
+from ecnlab.runs.comparison import _schemas
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WIDTHS = range(60, 201, 20)
@@ -90,7 +90,7 @@ def test_comparisons_have_no_python_structures():
     (found,) = differences({"queue": {"kind": "red", "ecn": True}}, {"queue": None})
     assert found == "queue: kind = red, ecn = true against nothing"
     a, b = pl.DataFrame({"x": [1], "y": [1]}), pl.DataFrame({"x": ["1"], "z": [1]})
-    assert _schemas(a, b) == "y only in the first, z only in the second, x is Int64 against String"
+    assert _schemas(a, b, ("on", "off")) == "y only in on, z only in off, x is Int64 against String"
 
 
 def test_show_of_an_unfinished_sweep_counts_the_missing_runs(cli, tmp_path, monkeypatch):

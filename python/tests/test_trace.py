@@ -465,6 +465,7 @@ def test_json_in_parts_is_json_of_the_whole(simulated, tmp_path, monkeypatch, ca
         console.write_json(
             {
                 "totals": whole.totals,
+                "sums": whole.sums,
                 "damage": whole.damage,
                 "warnings": whole.warnings,
                 "verdicts": whole.verdicts.to_dicts(),

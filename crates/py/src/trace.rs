@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::{rows, tables};
-use columns::{Numbered, broken_by, connections, directions, interfaces, violations};
+use columns::{Numbered, broken_by, connections, datagrams, directions, interfaces, sums, violations};
 
 pub(crate) use columns::texts;
 
@@ -80,6 +80,7 @@ impl Traced {
                 directions(&all),
                 violations(broken, start, self.standard),
                 interfaces(&self.found),
+                datagrams(&self.found, start),
             ]
         });
         tables::to_python(py, tables)
@@ -97,6 +98,7 @@ impl Traced {
                     violations(broken, self.start(), self.standard)
                 }
                 "interfaces" => interfaces(&self.found),
+                "datagrams" => datagrams(&self.found, self.start()),
                 _ => return Err(PyValueError::new_err(format!("there is no table {table:?}"))),
             }))
         })
@@ -107,6 +109,11 @@ impl Traced {
     fn verdicts<'py>(&self, py: Python<'py>, first: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
         let table = py.detach(|| verdicts::verdicts(self.numbered(first, end)));
         tables::to_python(py, vec![table])
+    }
+
+    /// Sums over the connections from `first` to before `end`, by the names of the columns.
+    fn sums(&self, py: Python<'_>, first: usize, end: usize) -> Vec<(&'static str, u64)> {
+        py.detach(|| sums(self.numbered(first, end)))
     }
 
     /// Number of packets with ECT(1).

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use ecnlab_wire::{IpPacket, protocol};
 
 use crate::container::{Interface, Reader, Record};
+use crate::datagrams::Datagrams;
 use crate::error::TraceError;
 use crate::fragments::{Fragments, Whole};
 use crate::input::Input;
@@ -15,7 +16,7 @@ use crate::tunnel::{UdpTunnels, behind_authentication, inside};
 use crate::twice::Twice;
 
 /// Totals of a capture, including packets that belong to no connection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Packets of any kind.
     pub packets: u64,
@@ -25,6 +26,8 @@ pub struct Totals {
     pub tcp: u64,
     /// UDP packets.
     pub udp: u64,
+    /// The flows of UDP.
+    pub datagrams: Datagrams,
     /// ICMP and ICMPv6 packets.
     pub icmp: u64,
     /// IP packets of other protocols.
@@ -196,7 +199,7 @@ impl Within<'_> {
                     Err(_) => totals.broken(record),
                 }
             }
-            None | Some(Frame::Ip(_)) => totals.other_protocol(ip),
+            None | Some(Frame::Ip(_)) => totals.other_protocol(ip, record.time_ns),
             Some(frame) => {
                 totals.tunnelled += u64::from(depth == 0);
                 totals.without_ip(frame, record);
@@ -254,10 +257,11 @@ impl Totals {
     }
 
     /// Counts an IP packet with another protocol than TCP.
-    fn other_protocol(&mut self, ip: &IpPacket<'_>) {
+    fn other_protocol(&mut self, ip: &IpPacket<'_>, time: u64) {
         match ip.protocol {
             protocol::UDP => {
                 self.udp += 1;
+                self.datagrams.take(ip, time);
                 if let Some(port) = u16_at(ip.payload, 2).filter(|port| UdpTunnels::PORTS.contains(port)) {
                     self.note(Unread::UdpPort(port));
                 }

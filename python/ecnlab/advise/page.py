@@ -123,7 +123,7 @@ def _candidates(advice: Advice) -> Table:
         [Cell(name), Cell(said, tone=_tone(advice, name)), *(Cell(text, numeric=True) for text in texts)]
         for name, said, *texts in rows
     ]
-    return Table("Measures of the candidates", columns, cells, cards=True)
+    return Table("Measures of the candidates", columns, cells)
 
 
 def _tone(advice: Advice, name: str) -> Tone:
@@ -157,4 +157,4 @@ def _comparisons(advice: Advice) -> Table:
         for one in advice.decision.comparisons
     ]
     columns = ("measure", "candidate", "best", "worse by", "smallest that matters", "decision")
-    return Table("Paired differences to the best candidate", columns, rows, cards=True)
+    return Table("Paired differences to the best candidate", columns, rows)

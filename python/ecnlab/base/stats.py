@@ -142,6 +142,25 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Inter
     return mean_interval(x - y, level)
 
 
+def independent_difference(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
+    """``mean(a) - mean(b)`` of replicates with different seeds; ``n`` is the smaller number of replicates.
+
+    Source: Welch (1947), "The generalization of 'Student's' problem when several different population variances are
+    involved", Biometrika 34; degrees of freedom after Satterthwaite (1946).
+    """
+    x, y = _finite(a), _finite(b)
+    n, mean = int(min(x.size, y.size)), float(x.mean() - y.mean())
+    if n < 2:
+        return Interval(mean, -math.inf, math.inf, n, level)
+    parts = [_standard_error(one) ** 2 for one in (x, y)]
+    total = sum(parts)
+    if total == 0.0:
+        return Interval(mean, mean, mean, n, level)
+    freedom = total**2 / sum(part**2 / (one.size - 1) for part, one in zip(parts, (x, y), strict=True))
+    half = _core.student_t(level, freedom) * math.sqrt(total)
+    return Interval(mean, mean - half, mean + half, n, level)
+
+
 def log_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
     """Geometric mean of ``a / b`` over pairs, with the t interval of its logarithm.
 

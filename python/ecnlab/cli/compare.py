@@ -3,55 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import click
 
-from ecnlab.base.readable import cell
+from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
-from ecnlab.cli.options import File, as_json, examples
-from ecnlab.runs.results import compare as compare_folders
+from ecnlab.cli.options import File, as_json, examples, names_option
+from ecnlab.runs.comparison import Comparison
+from ecnlab.runs.comparison import compare as compare_folders
+from ecnlab.runs.contrast import Names
+
+ROWS: Final = 20
+"""Rows of the table of quantities."""
 
 
 @click.command()
 @click.argument("a", type=File)
 @click.argument("b", type=File)
+@names_option
 @as_json
 @examples("""
       ecnlab compare results/monday results/tuesday
+      ecnlab compare results/marks results/drops --names marks,drops
 """)
-def compare(a: Path, b: Path, as_json: bool) -> None:
-    """Compare the result folders A and B: whether they have the same specification, and which results differ.
+def compare(a: Path, b: Path, names: Names | None, as_json: bool) -> None:
+    """Compare the result folders A and B: the largest difference, and whether they have the same specification.
 
-    Exit code 0 if the results are identical, 1 if they differ or cannot be compared. Wall time does not count.
+    Exit code 0 if the results are identical, 1 if they or their specifications differ. Wall time does not count.
     """
-    result = compare_folders(a, b)
+    result = compare_folders(a, b, names)
     if as_json:
         console.write_json(result.to_dict())
     else:
-        _show_comparison(result.reasons, result.makers, result.tables, result.metrics)
+        _show_comparison(result)
     if not result.equal:
         raise SystemExit(NO)
 
 
-def _show_comparison(
-    reasons: list[str], makers: list[str], tables: dict[str, str], metrics: list[dict[str, Any]]
-) -> None:
-    if reasons:
-        console.say("The folders cannot be compared, because their specifications differ:")
-        for reason in reasons:
-            console.say_filled(f"  {reason}")
-    for maker in makers:
-        console.say_filled(f"The programs differ in {maker}.")
-    for name, how in tables.items():
-        console.say_filled(f"Table {name} differs: {how}.")
-    for row in metrics:
-        point = [
-            f"{name} {value}" for name, value in row.items() if name not in ("first", "second", "metric") and value
-        ]
-        where = f" ({', '.join(point)})" if point else ""
-        first, second = (cell(row["metric"], row[side]) for side in ("first", "second"))
-        console.say_filled(f"The mean of {row['metric']}{where} is {first} in the first and {second} in the second.")
-    if not reasons and not tables:
-        console.say("The results are the same, bit for bit.")
+def _show_comparison(result: Comparison) -> None:
+    console.say_filled(result.answer)
+    for note in result.notes:
+        console.say_filled(note)
+    if result.equal or not result.contrasts:
+        return
+    first, second = result.names
+    rows = [(one.name, *one.sides, one.difference()) for one in result.contrasts]
+    columns = [" ", first, second, f"{second} − {first}"]
+    console.say("")
+    console.write_frame(pl.DataFrame(rows, schema=columns, orient="row"), "quantities", ROWS)

@@ -13,6 +13,7 @@ from ecnlab.folder import completion, congestion
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.ecn_fallback import refused, said, shown
 from ecnlab.folder.ecn_verdict import WORDS, of_run
+from ecnlab.folder.few_samples import needed, sojourns_of, with_remarks
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
@@ -56,7 +57,7 @@ def show_run(result: Run, rows: int) -> None:
             if chosen.height > rows:
                 console.say(f"flows: {chosen.height} ({MORE})\n")
                 continue
-        console.write_frame(chosen, name, rows, more=MORE)
+        console.write_frame(_remarked(result, chosen), name, rows, more=MORE)
     _show_completion(result, rows)
     if "flows" in result.tables and (fell := said(result.table("flows"))):
         console.say_filled(fell)
@@ -81,13 +82,21 @@ def brief_frames(result: Run) -> Iterator[tuple[str, pl.DataFrame]]:
             yield name, _recorded(congestion.busiest_first(table, links).select(there))
 
 
+def _remarked(result: Run, table: pl.DataFrame) -> pl.DataFrame:
+    """Return ``table`` with the number of samples next to quantiles of too few."""
+    if not any(needed(name) for name in table.columns):
+        return table
+    queues = result.table("queues") if "queues" in result.tables else None
+    return with_remarks(table, sojourns_of(table, queues))
+
+
 def _show_completion(result: Run, rows: int) -> None:
     """Print quantiles of the completion times of transactions, if any ended in the measurement window."""
     if "transactions" not in result.tables:
         return
     times = completion.of_transactions(result.scan("transactions"))
     if times.height:
-        console.write_frame(times, "completion", rows, more=MORE)
+        console.write_frame(with_remarks(times, times["completed"]), "completion", rows, more=MORE)
 
 
 def group_means(flows: pl.DataFrame) -> pl.DataFrame:
@@ -121,11 +130,16 @@ def show_sweep(result: Sweep, rows: int) -> None:
 def metrics_frame(result: Sweep) -> pl.DataFrame:
     """Return a row for each arm, point and metric: the mean with the half width of its interval, and the replicates ``n``."""
     from ecnlab.stages.sweep_data import factors, spread_of, summary_in_order  # loads the stages
+    from ecnlab.stages.sweep_samples import remarks
 
     summary = summary_in_order(result)
+    keys = ["metric", "arm", *result.axes]
+    few = remarks(result)
     values = [
-        "no value" if mean is None else spread_of(result, metric, mean, low, high)
-        for metric, mean, low, high in summary.select("metric", "mean", "low", "high").iter_rows()
+        "no value" if mean is None else spread_of(result, key[0], mean, low, high) + few.get(key, "")
+        for (mean, low, high), key in zip(
+            summary.select("mean", "low", "high").rows(), summary.select(keys).rows(), strict=True
+        )
     ]
     return summary.select(*factors(result), "metric", pl.Series("mean", values, dtype=pl.String), "n")
 

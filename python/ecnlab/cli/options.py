@@ -67,6 +67,24 @@ no_python = click.option(
     callback=_forbid_laws,
     help=f"Refuse a scenario with user-defined laws instead of executing their files, as {LAWS}=off does.",
 )
+
+
+def _two_names(_context: click.Context, _parameter: click.Parameter, given: str | None) -> tuple[str, str] | None:
+    """Return the two names in "A,B"."""
+    if given is None:
+        return None
+    parts = [part.strip() for part in given.split(",")]
+    if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
+        raise click.BadParameter(f"{given!r} is not two different names: write them with a comma, such as marks,drops")
+    return parts[0], parts[1]
+
+
+names_option = click.option(
+    "--names",
+    metavar="A,B",
+    callback=_two_names,
+    help="Names of the two sides, such as marks,drops. [default: those of the folders]",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)
 Rows = click.IntRange(1, 10**9)

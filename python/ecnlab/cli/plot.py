@@ -105,7 +105,12 @@ class Written(click.ParamType[Any]):
     type=Written("size", values.size),
     help="Width and height with mm, cm or in, such as 88x60mm. [default: 5x2.8in]",
 )
-@click.option("--from", "start", type=Written("time", values.seconds), help="For figures over time: where they start.")
+@click.option(
+    "--from",
+    "start",
+    type=Written("time", values.seconds),
+    help="For figures over time: where they start. [default: 0 s; `cwnd`: the warm-up]",
+)
 @click.option("--to", "end", type=Written("time", values.seconds), help="For figures over time: where they end.")
 @click.option("--title", help='The title; "" for none. [default: the contents of the figure]')
 @click.option(
@@ -138,7 +143,7 @@ def plot(
     goodput-over-delay     of a run: its flows; of a sweep: its runs; with ellipses (RFC 7928)
     effect                 of a sweep: a metric along an axis, with intervals
     """
-    given = {name: value for name, value in options.items() if value not in (None, False, ())}
+    given = {name: value for name, value in options.items() if value is not None and value is not False and value != ()}
     interval = {name: given.pop(name) for name in ("start", "end") if name in given}
     if interval and kind not in OVER_TIME:
         option = "--from" if "start" in interval else "--to"

@@ -11,11 +11,13 @@ import click
 
 from ecnlab.base.errors import FolderError
 from ecnlab.cli import console
-from ecnlab.cli.options import File, examples
+from ecnlab.cli.codes import NO
+from ecnlab.cli.options import File, examples, names_option
 from ecnlab.folder.names import FILES
 from ecnlab.folder.outputs import PAGE as ENDINGS
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.folder.verified import replace_file, stored_kind
+from ecnlab.runs.contrast import Names
 from ecnlab.runs.results import load
 from ecnlab.runs.sweep_result import load_unfinished
 
@@ -32,25 +34,35 @@ RELOAD: Final = b'<meta http-equiv="refresh" content="5">'
 @click.command()
 @click.argument("result", type=File)
 @click.option("-o", "--out", type=File, help=f"File of the page. [default: RESULT/{PAGE}; of a capture: RESULT.html]")
-@click.option("--against", type=File, help="A second folder: the page compares both.")
+@click.option("--against", type=File, help="A second folder: the page compares both, as `ecnlab compare` does.")
+@names_option
 @click.option("--stages", type=File, help="A Python file with further stages; it is executed.")
 @click.option("--layout", type=File, help="A TOML file with the sections and their stages.")
 @click.option("--watch", is_flag=True, help="Write the page again every five seconds until the sweep is complete.")
 @examples("""
       ecnlab report results/dumbbell
       ecnlab report results/gain --watch
-      ecnlab report results/monday --against results/tuesday -o both.html
+      ecnlab report results/monday --against results/tuesday --names marks,drops -o both.html
       ecnlab report x.pcapng
       ecnlab report results/dumbbell --stages mine.py
 """)
 def report(
-    result: Path, out: Path | None, against: Path | None, stages: Path | None, layout: Path | None, watch: bool
+    result: Path,
+    out: Path | None,
+    against: Path | None,
+    names: Names | None,
+    stages: Path | None,
+    layout: Path | None,
+    watch: bool,
 ) -> None:
     """Write RESULT as one HTML page, which needs no other file and no network.
 
     RESULT is the folder of a run, of a sweep (of its finished runs if it is not complete), of `ecnlab agree`, `ecnlab
-    reproduce` or `ecnlab score`; or a capture file.
+    reproduce` or `ecnlab score`; or a capture file. With --against the exit code is that of `ecnlab compare`.
     """
+    if names is not None and against is None:
+        raise click.UsageError("--names needs --against: name the second folder")
+    equal = True
     given = {"--against": against, "--stages": stages, "--layout": layout, "--watch": watch or None}
     if result.is_file():
         _refuse("a capture", given)
@@ -60,10 +72,12 @@ def report(
         file = _drawn_again(result, out)
     elif against is not None:
         _refuse("--against", {name: value for name, value in given.items() if name != "--against"})
-        file = _comparison(result, against, out)
+        file, equal = _comparison(result, against, names, out)
     else:
         file = _watched(result, out, stages, layout) if watch else _page(result, out, stages, layout)
     console.say(f"report: {file}")
+    if not equal:
+        raise SystemExit(NO)
 
 
 def _refuse(what: str, options: Mapping[str, object]) -> None:
@@ -100,14 +114,17 @@ def _capture(file: Path, out: Path | None) -> Path:
     return target
 
 
-def _comparison(first: Path, second: Path, out: Path | None) -> Path:
+def _comparison(first: Path, second: Path, names: Names | None, out: Path | None) -> tuple[Path, bool]:
+    """Write the page of a comparison, and print its answer; return its file and whether the results are equal."""
     from ecnlab.report import render
     from ecnlab.runs.comparison_page import comparison_page
 
     target = out or Path(f"{first.name}-{second.name}.html")
     refuse_output(target, ENDINGS)
-    write_named(target, render(comparison_page(first, second)).encode(), ENDINGS)
-    return target
+    page, found = comparison_page(first, second, names)
+    write_named(target, render(page).encode(), ENDINGS)
+    console.say_filled(found.answer)
+    return target, found.equal
 
 
 def _stored_page(folder: Path) -> tuple[str, str]:

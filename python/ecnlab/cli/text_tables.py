@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -9,6 +10,9 @@ from typing import Final
 
 GAP: Final = 2
 """Spaces between columns."""
+
+BARE: Final = re.compile(r"(?:-|0(?: \S+)?)?$")
+"""A cell without a value, or with zero in any unit."""
 
 LEAST: Final = 40
 """Minimum width of a table, in terminal columns."""
@@ -33,6 +37,11 @@ class Column:
         return max(map(_length, (self.header, *self.cells)))
 
     @property
+    def bare(self) -> bool:
+        """Whether no cell has a value other than zero."""
+        return all(BARE.match(text) for text in self.cells)
+
+    @property
     def least(self) -> int:
         """The minimum width of the column."""
         if self.whole is not None:
@@ -43,14 +52,17 @@ class Column:
 def laid_out(columns: Sequence[Column], width: int) -> tuple[list[str], list[str]]:
     """Return the lines of a table of at most ``width``, the header first, and the headers of columns that do not fit.
 
-    Columns are included in order; the first one always.
+    The first column is always included, then in order those that have a value, then those with only zeros or no value.
     """
-    kept: list[Column] = []
+    worth = sorted(range(len(columns)), key=lambda place: (place > 0, columns[place].bare))
+    chosen: list[int] = []
     used = -GAP
-    for column in columns:
-        if not kept or used + GAP + column.least <= width:
-            kept.append(column)
-            used += GAP + column.least
+    for place in worth:
+        least = columns[place].least
+        if not chosen or used + GAP + least <= width:
+            chosen.append(place)
+            used += GAP + least
+    kept = [columns[place] for place in sorted(chosen)]
     widths = _widths(kept, width - used)
     lines: list[str] = []
     for row in range(-1, max((len(column.cells) for column in kept), default=0)):

@@ -16,15 +16,17 @@ from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, NO
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
+from ecnlab.folder.few_samples import with_remarks
 from ecnlab.folder.outputs import PAGE, TABLE, refuse_output, write_named
 from ecnlab.trace import SAVED, TABLES, Trace, compared
 from ecnlab.trace import trace as analyse
+from ecnlab.trace.sums import GAP, facts, with_gaps
 from ecnlab.trace.verdicts import SIGNALS, sentence_of
 from ecnlab.trace.verdicts import between as verdicts_between
 
 TRACE_BRIEF: Final = {
     "connections": ["connection", "opener", "ecn", "violations", "packets", "duration_s", "start_s", "responder"],
-    "data": ["goodput_bps", "data_packets", "unique_bytes", "bytes", "missing_bytes", "outstanding_max", "window_max"],
+    "data": ["goodput_bps", "data_packets", "unique_bytes", "bytes", "outstanding_max", "window_max"],
     "retransmissions": [
         "retransmits", "timeouts", "duplicate_acks", "out_of_order", "retransmits_fast", "retransmits_sack",
         "retransmits_partial", "retransmits_timeout", "retransmits_tail", "retransmits_spurious", "probes", "keep_alives",
@@ -45,7 +47,14 @@ BETWEEN: Final = {
 }
 """Titles of the tables of ``--against``."""
 
+DATAGRAMS: Final = [
+    "from", "to", "packets", "numbering", "lost", "loss_share", "jitter_s", "ce", "not_ect", "ect0", "ect1", "bytes", "duration_s",
+]  # fmt: skip
+"""Columns of the summary of UDP flows."""
+
 MORE: Final = "--all shows them"
+
+GAP_NOTE: Final = "gap: bytes that were acknowledged and that the capture lacks; the other numbers of that row are those of the captured packets"
 
 LISTED: Final = 10
 """Violations listed before the connections; with ``--all`` all are."""
@@ -139,7 +148,7 @@ def trace(
         tables = [(name, result.json_rows(name)) for name in TABLES]
         more = [(name, table.to_dicts()) for name, table in between.items()]
         warnings = [*result.warnings, *([result.absence] if result.absence else [])]
-        head = [("totals", result.totals), ("damage", result.damage), ("warnings", warnings)]
+        head = [("totals", result.totals), ("sums", result.sums), ("damage", result.damage), ("warnings", warnings)]
         verdicts = [("verdicts", result.verdicts.to_dicts())]
         if between:
             verdicts.append(("verdicts_between", verdicts_between(between).to_dicts()))
@@ -185,11 +194,20 @@ def _show_between(verdicts: pl.DataFrame) -> None:
         console.say("ECN unchanged: no packet that both captures have differs in its ECN bits")
 
 
+def _show_datagrams(result: Trace, rows: int) -> None:
+    """Print the flows of UDP, if there are any."""
+    found = result.datagrams
+    if found.height:
+        console.say("")
+        console.write_frame(found.select(DATAGRAMS), "datagrams", rows, more=MORE)
+
+
 def _show_trace(result: Trace, rows: int) -> None:
     _show_verdicts(result)
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
     console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")
+    _show_datagrams(result, rows)
     if result.absence:
         return
     if result.standard_reason:
@@ -202,6 +220,7 @@ def _show_trace(result: Trace, rows: int) -> None:
     sent, ends = glimpse["directions"]
     found, broken = glimpse["violations"]
     console.say_filled(f"{count} connections, {ends} directions with data, {broken} packets listed that break a rule")
+    console.say_filled("all connections: " + "; ".join(f"{name} {value}" for name, value in facts(result)))
     console.say("")
     if "rules" in glimpse and broken:
         console.write_frame(glimpse["rules"][0], "rules broken", rows)
@@ -211,5 +230,9 @@ def _show_trace(result: Trace, rows: int) -> None:
             shown, "packets that break a rule", rows if rows == ALL else min(rows, LISTED), broken, MORE
         )
     console.write_frame(all_.select(TRACE_BRIEF["connections"]), "connections", rows, count, MORE)
+    sent = with_gaps(with_remarks(sent, sent["rtt_samples"]))
+    gap = [GAP] if GAP in sent.columns else []
     for name in ("data", "retransmissions", "round trips", "ecn"):
-        console.write_frame(sent.select("connection", "from", *TRACE_BRIEF[name]), name, rows, ends, MORE)
+        console.write_frame(sent.select("connection", "from", *gap, *TRACE_BRIEF[name]), name, rows, ends, MORE)
+    if gap:
+        console.say_filled(GAP_NOTE)

@@ -38,7 +38,7 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
                 "papers",
                 "The papers",
                 "Each report shows for every row the printed and the measured value, and the reason for any difference.",
-                [Table("The reports.", COLUMNS, rows, cards=True)],
+                [Table("The reports.", COLUMNS, rows)],
             )
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the results beside this page.",

@@ -139,7 +139,6 @@ def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:
         "Every row of the checklist, and what answers it.",
         ["row", "section", "state", "by", "note"],
         cells,
-        cards=True,
         folded=True,
     )
     return Section("checklist", "Checklist", f"{len(rows)} rows cover {paper}.", [table], folded=True)

@@ -209,7 +209,7 @@ class Report:
             for place in self._places(told, columns)
         ]
         heads = [told.get("heads", {}).get(key, key) for key in keys]
-        return Table(told["caption"], [*heads, *titles], rows, cards=True, folded=told.get("folded", False))
+        return Table(told["caption"], [*heads, *titles], rows, folded=told.get("folded", False))
 
     def _cell(self, column: Told, place: Told) -> Cell:
         return self.given.cell(column["metric"], **{**place, **column.get("where", {})})

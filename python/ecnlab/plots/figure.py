@@ -94,6 +94,17 @@ class Figure:
     values: ClassVar[str] = "y"
     """The axes of measured values, "y" or "xy": they have a mark where they do not contain 0."""
 
+    whole: Figure | None = None
+    """The figure with all rows and events, of one that begins after its data; a start or an end applies to these."""
+
+    def from_(self, time: float) -> Self:
+        """Return the figure from ``time`` on, in s, which `with_` can change; itself if a series has no point from there on."""
+        kept = self.rows.filter(pl.col(TIME) >= time)
+        keys = [name for name in (self.panel, "series") if name]
+        if kept.select(keys).n_unique() < self.rows.select(keys).n_unique():
+            return self
+        return replace(self._between(time, None), whole=self)
+
     def data(self) -> pl.DataFrame:
         """Return the plotted data: a row per point or event, with units in the names of the columns.
 
@@ -136,16 +147,20 @@ class Figure:
     def _between(self, start: str | float | None, end: str | float | None) -> Self:
         if self.x != TIME:
             raise EcnlabError(f"{self.title}: not a figure over time: leave out its start and end")
-        first, last = float(self.rows[TIME].min()), float(self.rows[TIME].max())  # type: ignore[arg-type]
+        of = self.whole or self
+        first, last = float(of.rows[TIME].min()), float(of.rows[TIME].max())  # type: ignore[arg-type]
         low = _read("start", values.seconds, start) if isinstance(start, str) else start
         high = _read("end", values.seconds, end) if isinstance(end, str) else end
+        if low is None and self.start is not None and (high is None or self.start < high):
+            low = self.start
+        high = self.end if high is None else high
         if low is not None and high is not None and low >= high:
             raise EcnlabError(f"{self.title}: the start, {low:g} s, is not before the end, {high:g} s: exchange them")
         within = pl.col(TIME).is_between(-math.inf if low is None else low, math.inf if high is None else high)
-        rows = self.rows.filter(within)
+        rows = of.rows.filter(within)
         if not rows.height:
             raise EcnlabError(f"{self.title}: no data in this interval: choose one within {first:g} s to {last:g} s")
-        rugs = None if self.rugs is None else self.rugs.filter(within)
+        rugs = None if of.rugs is None else of.rugs.filter(within)
         left, right = low is not None and low > first, high is not None and high < last
         cut: tuple[Side, ...] = (*(("left",) if left else ()), *(("right",) if right else ()))
         return replace(self, rows=rows, rugs=rugs, start=low, end=high, cut=cut)
@@ -175,7 +190,10 @@ class Figure:
         categories = [labels.get(name, name) for name in self.categories]
         rows = self.rows.with_columns(renamed)
         named = self.named or any(name in labels for name in self._series_names())
-        return replace(self, rows=rows, rugs=rugs, categories=categories, x_label=x_label, y_label=y_label, named=named)
+        whole = None if self.whole is None else self.whole._renamed(labels)
+        return replace(
+            self, rows=rows, rugs=rugs, categories=categories, x_label=x_label, y_label=y_label, named=named, whole=whole,
+        )  # fmt: skip
 
     def save(self, file: str | os.PathLike[str]) -> Path:
         """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.

@@ -71,6 +71,8 @@ class RunPlots:
     def cwnd(self, flows: Sequence[str] = (), *, panels: bool = False) -> Figure:
         """The congestion windows of ``flows`` over time, in kB (1000 bytes); by default of the first three.
 
+        The figure begins at the end of the scenario's ``warmup``, unless a flow has no sample from there on;
+        ``with_(start=0)`` shows all.
         ``panels`` draws each flow in a panel of its own, by default the first twelve, with shared axes. If packet events
         were recorded, a panel shows when the flow's data was marked and dropped or lost, with their numbers.
         """
@@ -86,9 +88,14 @@ class RunPlots:
             raise self._error("cwnd", f"{len(shown)} flows in one figure", f"name at most {most}{also}")
         note = f"{len(shown)} of {len(there)} flows" if len(shown) < len(there) and not flows else ""
         if panels:
-            return self._windows(rows, shown, note)
+            return self._windows(rows, shown, note).from_(self._warmup)
         parts = [_series(name, rows.filter(pl.col("flow") == name), "cwnd_bytes", 1e-3) for name in shown]
-        return self._figure(parts, "Congestion window", "window, kB", shape="stairs", note=note)
+        return self._figure(parts, "Congestion window", "window, kB", shape="stairs", note=note).from_(self._warmup)
+
+    @property
+    def _warmup(self) -> float:
+        """The start of the measurement window in s."""
+        return quantity(str(self._run.manifest["spec"]["warmup"]))
 
     def _windows(self, rows: pl.DataFrame, flows: Sequence[str], note: str) -> Figure:
         """The windows of ``flows`` as small multiples."""

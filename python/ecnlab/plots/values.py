@@ -36,7 +36,9 @@ def sides(width: float, height: float) -> tuple[float, float]:
 
 
 def seconds(text: str) -> float:
-    """Return the seconds of ``text``, such as "10 s". Raises ValueError with the remedy."""
+    """Return the seconds of ``text``, such as "10 s"; 0 needs no unit. Raises ValueError with the remedy."""
+    if text.strip() == "0":
+        return 0.0
     found = TIME.fullmatch(text)
     if not found:
         raise ValueError(f"{text!r} is not a time: write a number and its unit ({', '.join(TIMES)}), such as '10 s'")

@@ -70,15 +70,12 @@ class Cell:
 class Table:
     """A table with a caption.
 
-    If ``folded``, the rows are shown when the reader opens it.
-
-    On a phone its rows become cards if ``cards``.
+    If ``folded``, the rows are shown when the reader opens it. On a phone its rows become cards.
     """
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell | str]]
-    cards: bool = False
     folded: bool = False
     kind: Literal["table"] = "table"
 

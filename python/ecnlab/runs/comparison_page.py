@@ -11,87 +11,63 @@ from ecnlab.base.readable import cell
 from ecnlab.folder.congestion import group_means
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally
 from ecnlab.report.page import Block, Cell
-from ecnlab.runs.results import Comparison, compare, load
+from ecnlab.runs.comparison import Comparison, compare_results, names_of
+from ecnlab.runs.contrast import Contrast, Names
+from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep
-from ecnlab.scenario.links import busiest
-from ecnlab.stages.words import counted
+from ecnlab.stages.words import heading
 
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")
 
-ASKED: Final = {
-    "utilisation": "utilisation",
-    "mean queueing delay": "sojourn_mean_s",
-    "99th percentile of it": "sojourn_p99_s",
-}
-"""The columns of `links` and `queues` on top of the page, with their names there."""
+MOST: Final = 40
+"""Maximum number of rows of an open table."""
+
+METHOD: Final = (
+    "Means over replicates. Replicates with the same seed are paired (Student's t); others are not (Welch's t). The "
+    "confidence is 1 − 0.05/m for m differences (Bonferroni). Marks and drops are those of all queues in a run."
+)
 
 POINTS: Final = 2_000
 """Most samples of a queue that are drawn."""
 
 
-def comparison_page(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Page:
-    """Return the page of the results in two folders: whether they are the same, and their numbers side by side.
+def comparison_page(
+    first: str | os.PathLike[str], second: str | os.PathLike[str], names: Names | None = None
+) -> tuple[Page, Comparison]:
+    """Return the page of the results in two folders, and the comparison on which it is based.
 
-    Raises as `ecnlab.load` does.
+    ``names`` are those of the two sides. Raises as `ecnlab.load` does.
     """
-    a, b, found = load(first), load(second), compare(first, second)
-    sections = [_differences(found)] if found.tables or found.reasons else []
+    names = names or names_of(first, second)
+    a, b = load(first), load(second)
+    found = compare_results(a, b, names)
+    sections = [_numbers(found)] if found.contrasts else []
     if isinstance(a, Run) and isinstance(b, Run):
-        sections += _runs(a, b)
-    elif isinstance(a, Sweep) and isinstance(b, Sweep):
-        sections += _sweeps(found)
-    return Page(
-        title=f"{first} and {second}",
+        sections += _runs(a, b, names)
+    sections += [_differences(found)] if found.tables or found.reasons else []
+    page = Page(
+        title=f"{names[0]} and {names[1]}",
         kicker="ecnlab, comparison",
-        answer=_answer(found),
+        answer=found.answer,
         lede="",
         tallies=_tally(a, found),
         findings=[Finding("Differs", "partly", f"The programs differ in {maker}.", "") for maker in found.makers],
         sections=sections,
-        facts=_facts(a, b) if isinstance(a, Run) and isinstance(b, Run) else [],
-        footer="Every number is from the tables of the two result folders (docs/run-folder.md).",
+        facts=_facts(found),
+        footer=f"{names[0]}: {first}. {names[1]}: {second}. Every number is from the tables of these folders (docs/run-folder.md).",
     )
+    return page, found
 
 
-def _answer(found: Comparison) -> str:
-    if found.equal:
-        return "The results are the same, bit for bit."
-    if found.comparable:
-        tables = counted(len(found.tables), "table")
-        return f"Both have the same specification; {tables} {'differs' if len(found.tables) == 1 else 'differ'}."
-    return f"The results answer different questions: {'; '.join(found.reasons[:3])}."
-
-
-def _facts(a: Run, b: Run) -> list[tuple[str, str]]:
-    """Return what a reader asks first: total goodput, and utilisation and delay at the first run's busiest link, of both."""
-    found = [_both("total goodput", "goodput_bps", *(_total(one, "flows", "goodput_bps") for one in (a, b)))]
-    links = busiest(a)
-    if not links.is_empty():
-        link = str(links["link"][0])
-        found += [
-            _both(f"{name} at {link}", column, *(_at(one, link, column) for one in (a, b)))
-            for name, column in ASKED.items()
-        ]
-    return [fact for fact in found if fact is not None]
-
-
-def _both(name: str, column: str, first: float | None, second: float | None) -> tuple[str, str] | None:
-    if first is None or second is None:
-        return None
-    return name, f"{cell(column, first)} against {cell(column, second)}"
-
-
-def _total(run: Run, table: str, column: str) -> float | None:
-    return float(run.table(table)[column].sum()) if table in run.tables and run.table(table).height else None
-
-
-def _at(run: Run, link: str, column: str) -> float | None:
-    """Return a column of `links` or `queues` at ``link``, if both the link and the column are there."""
-    rows = busiest(run)
-    found = rows.filter(pl.col("link") == link)[column] if column in rows.columns else pl.Series()
-    return None if found.is_empty() else found[0]
+def _facts(found: Comparison) -> list[tuple[str, str]]:
+    """Return the marks and drops of both sides."""
+    return [
+        (one.name, f"{one.sides[0]} in {found.names[0]}, {one.sides[1]} in {found.names[1]}")
+        for one in found.contrasts
+        if one.signal
+    ]
 
 
 def _tally(a: Run | Sweep, found: Comparison) -> list[Tally]:
@@ -103,33 +79,44 @@ def _tally(a: Run | Sweep, found: Comparison) -> list[Tally]:
 
 def _differences(found: Comparison) -> Section:
     rows = [["specification", reason] for reason in found.reasons] + [[name, how] for name, how in found.tables.items()]
-    return Section("differences", "Differences", "", [Table("What differs", ("where", "how"), rows, cards=True)])
+    table = Table("What differs", ("where", "how"), rows)
+    return Section("differences", "Differences of specifications and tables", "", [table])
 
 
-def _sweeps(found: Comparison) -> list[Section]:
-    if not found.metrics:
-        return []
-    keys = [name for name in found.metrics[0] if name not in ("first", "second")]
+def _numbers(found: Comparison) -> Section:
+    """Return the quantities of both sides with their differences."""
+    first, second = found.names
     rows: list[Sequence[Cell | str]] = [
         [
-            *(str(row[name] or "") for name in keys),
-            Cell(cell(row["metric"], row["first"]), True),
-            Cell(cell(row["metric"], row["second"]), True),
+            one.name,
+            *(Cell(side, True) for side in one.sides),
+            one.difference(),
+            *([_verdict(one)] if found.of_sweeps else []),
         ]
-        for row in found.metrics
+        for one in found.contrasts
     ]
-    table = Table("Means over replicates that differ", (*keys, "first", "second"), rows)
-    return [Section("metrics", "Metrics", "", [table])]
+    columns = ("quantity", first, second, f"{second} − {first}", *(["verdict"] if found.of_sweeps else []))
+    table = Table("Quantities of both sides", columns, rows, folded=len(rows) > MOST)
+    return Section("quantities", "Differences", METHOD if found.of_sweeps else "", [table])
 
 
-def _runs(a: Run, b: Run) -> list[Section]:
+def _verdict(one: Contrast) -> Cell:
+    if one.interval is None:
+        return Cell("")
+    if not one.decided:
+        return Cell("no difference shown", tone="open")
+    return Cell("higher" if one.interval.mean > 0 else "lower", tone="plain")
+
+
+def _runs(a: Run, b: Run, names: Names) -> list[Section]:
     blocks: list[Block] = []
     for name, key, columns in (("links", "link", LINKS), ("flows", "group", FLOWS)):
         if name in a.tables and name in b.tables:
             first, second = (_means(one, columns) if name == "flows" else one.table(name) for one in (a, b))
-            blocks.append(_table(first, second, key, columns, "Links" if name == "links" else "Means of flow groups"))
-    found = [Section("numbers", "Numbers side by side", "First and second, in the measurement window.", blocks)]
-    charts = _queues(a, b)
+            caption = "Links" if name == "links" else "Means of flow groups"
+            blocks.append(_table((first, second), key, columns, caption, names))
+    found = [Section("numbers", "Numbers side by side", "In the measurement window.", blocks)]
+    charts = _queues(a, b, names)
     return found + ([Section("queues", "Queues over time", "", charts)] if charts else [])
 
 
@@ -137,18 +124,21 @@ def _means(run: Run, columns: Sequence[str]) -> pl.DataFrame:
     return group_means(run.table("flows"), columns)
 
 
-def _table(a: pl.DataFrame, b: pl.DataFrame, key: str, columns: Sequence[str], caption: str) -> Table:
+def _table(
+    sides: tuple[pl.DataFrame, pl.DataFrame], key: str, columns: Sequence[str], caption: str, names: Names
+) -> Table:
+    a, b = sides
     there = [name for name in columns if name in a.columns and name in b.columns]
     both = a.select(key, *there).join(b.select(key, *there), on=key, how="inner", suffix="_2", maintain_order="left")
     rows: list[Sequence[Cell | str]] = [
-        [row[key] if i == 0 else "", name, Cell(cell(name, row[name]), True), Cell(cell(name, row[f"{name}_2"]), True)]
+        [f"{row[key]}: {heading(name)}", Cell(cell(name, row[name]), True), Cell(cell(name, row[f"{name}_2"]), True)]
         for row in both.iter_rows(named=True)
-        for i, name in enumerate(there)
+        for name in there
     ]
-    return Table(caption, (key, "column", "first", "second"), rows, folded=len(rows) > 40)
+    return Table(caption, (key, *names), rows, folded=len(rows) > MOST)
 
 
-def _queues(a: Run, b: Run) -> list[Chart]:
+def _queues(a: Run, b: Run, names: Names) -> list[Chart]:
     """The queue of the link with the longest mean queue of the first, in both."""
     if any("queue_series" not in one.tables or "links" not in one.tables for one in (a, b)):
         return []
@@ -157,7 +147,7 @@ def _queues(a: Run, b: Run) -> list[Chart]:
     both = series[0].join(series[1], on="time_s", how="inner", suffix="_2", maintain_order="left")
     if both.is_empty():
         return []
-    lines = [Line("first", both["packets"].to_list(), 0), Line("second", both["packets_2"].to_list(), 1)]
+    lines = [Line(names[0], both["packets"].to_list(), 0), Line(names[1], both["packets_2"].to_list(), 1)]
     return [Chart(f"Queue of {link}", "Samples of both.", both["time_s"].to_list(), lines, "packets")]
 
 

@@ -237,13 +237,11 @@ def _sections(found: Comparison) -> Iterator[Section]:
     rows += [[Cell(pair.name), Cell(pair.why_not)] for pair in found.pairs if pair.why_not]
     rows += [[Cell("one card"), Cell(text)] for text in found.missing]
     if rows:
-        table = Table("Not comparable", ("item", "difference"), rows, cards=True)
+        table = Table("Not comparable", ("item", "difference"), rows)
         yield Section("not-comparable", "Not comparable", "Differences in how the cards were made.", [table], "narrow")
     laws = [[Cell(name), Cell(card["subject"]["source"]), Cell(card["subject"]["argument"])]
             for name, card in zip(found.names, (found.first, found.second), strict=True)]  # fmt: skip
-    yield Section(
-        "subjects", "Subjects", "", [Table("Subjects", ("card", "parameters", "argument"), laws, cards=True)], "narrow"
-    )
+    yield Section("subjects", "Subjects", "", [Table("Subjects", ("card", "parameters", "argument"), laws)], "narrow")
 
 
 def _verdict_table(found: Comparison) -> Table:
@@ -251,7 +249,7 @@ def _verdict_table(found: Comparison) -> Table:
         [Cell(title), Cell(a, tone=TONES[a]), Cell(b, tone=TONES[b]), Cell("" if a == b else "differs")]
         for _name, title, a, b in sorted(found.verdicts, key=lambda row: row[2] == row[3])
     ]
-    return Table("Verdicts", ("scenario", *found.names, "difference"), rows, cards=True)
+    return Table("Verdicts", ("scenario", *found.names, "difference"), rows)
 
 
 def _criteria(found: Comparison, caption: str, pairs: Sequence[Pair]) -> Table:
@@ -266,4 +264,4 @@ def _criteria(found: Comparison, caption: str, pairs: Sequence[Pair]) -> Table:
         ]
         for pair in pairs
     ]
-    return Table(caption, ("scenario", "criterion", *found.names), rows, cards=True)
+    return Table(caption, ("scenario", "criterion", *found.names), rows)

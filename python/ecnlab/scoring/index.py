@@ -70,4 +70,4 @@ def _table(cards: Mapping[str, Card]) -> Table:
         ]
         for name, card in cards.items()
     ]
-    return Table("Verdicts by law", (word(next(iter(cards.values()))), *VERDICTS, "fails in"), rows, cards=True)
+    return Table("Verdicts by law", (word(next(iter(cards.values()))), *VERDICTS, "fails in"), rows)

@@ -126,7 +126,7 @@ def _scenarios(card: Card) -> Table:
         for one in card["scenarios"]
     ]
     columns = ("section", "scenario", "weight", "verdict", "criteria", "traffic")
-    return Table(f"Scenarios of {card['source']}", columns, rows, cards=True)
+    return Table(f"Scenarios of {card['source']}", columns, rows)
 
 
 def _incumbents(card: Card) -> Table:
@@ -139,7 +139,7 @@ def _incumbents(card: Card) -> Table:
         ]
         if cells:
             rows.append([Cell(f"§{one['section']}"), Cell(one["title"]), *cells])
-    return Table("Incumbents", ("section", "scenario", *(card[arm]["label"] for arm in others)), rows, cards=True)
+    return Table("Incumbents", ("section", "scenario", *(card[arm]["label"] for arm in others)), rows)
 
 
 def _said(criteria: Sequence[Mapping[str, Any]]) -> str:
@@ -161,7 +161,7 @@ def _criteria(card: Card) -> Table:
         for row in one["criteria"]
     ]
     columns = ("scenario", "criterion", "measure", "measured", "limit", "holds", "reason")
-    return Table("Criteria", columns, rows, cards=True)
+    return Table("Criteria", columns, rows)
 
 
 def at(row: Mapping[str, Any]) -> str:
@@ -276,7 +276,7 @@ def _commands(card: Card, folder: Path) -> Table:
         if one["measures"]:
             words = ["ecnlab", "sweep", str(runs / one["experiment"]), *_engine(card)]
             rows.append([one["title"], shlex.join([*words, "--out", str(runs / one["name"])])])
-    return Table("Commands", ("result", "command"), rows, cards=True)
+    return Table("Commands", ("result", "command"), rows)
 
 
 def _engine(card: Card) -> list[str]:

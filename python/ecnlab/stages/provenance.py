@@ -70,7 +70,6 @@ def departures(entries: list[dict[str, Any]]) -> Table | None:
         "TCP settings that differ from their profile",
         ("key", "value", "of the profile", "profile", "source of the profile's value"),
         rows,
-        cards=True,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder import completion
 from ecnlab.folder.columns import QUANTILES as SOJOURN_QUANTILES
+from ecnlab.folder.few_samples import with_remarks
 from ecnlab.report import Chart, Line, Table
 from ecnlab.scenario.links import busiest, congested
 from ecnlab.stages.registry import stage
@@ -91,8 +92,9 @@ def _times(rows: pl.DataFrame, column: str, caption: str) -> list[Chart | Table]
     by_group = {
         str(key[0]): group[column].sort() for key, group in rows.sort("group").group_by("group", maintain_order=True)
     }
+    times = completion.quantiles(rows.lazy(), column)
     return [
-        table(caption, completion.quantiles(rows.lazy(), column)),
+        table(caption, with_remarks(times, times["completed"])),
         _distribution(by_group, rows[column].sort(), caption),
     ]
 

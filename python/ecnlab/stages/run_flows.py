@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.base.quantities import quantity
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
@@ -55,10 +57,26 @@ def windows(run: Run) -> Multiples | None:
     """Congestion windows of the first flows over time, with their marks and drops where packet events were recorded."""
     bins = bins_of(run.manifest["spec"])
     first = _first(run)
-    events = rugs(run, "flow", first, bins)
-    drawn = _small(run, pl.col("cwnd_bytes") * 1e-3, "window", "kB", bins, events)
+    begin = _begin(run, first)
+    events = {flow: _from(rugs_, begin) for flow, rugs_ in rugs(run, "flow", first, bins).items()}
+    drawn = _small(run, pl.col("cwnd_bytes") * 1e-3, "window", "kB", bins, events, begin)
     dense = " Strokes: marks and drops, at most one of a kind in each point of time." if events else ""
-    return Multiples("Congestion windows", f"{_which(run, drawn)}{bins.said}{dense}", drawn) if drawn else None
+    after = f" After the warm-up of {begin:g} s." if begin else ""
+    return Multiples("Congestion windows", f"{_which(run, drawn)}{after}{bins.said}{dense}", drawn) if drawn else None
+
+
+def _begin(run: Run, flows: list[str]) -> float:
+    """Return the end of the warm-up in s; 0 if one of ``flows`` with samples has none from there on."""
+    warmup = quantity(str(run.manifest["spec"]["warmup"]))
+    of = run.scan("flow_series").filter(pl.col("flow").is_in(flows), pl.col("cwnd_bytes").is_not_null())
+    last = of.group_by("flow").agg(pl.col("time_s").max()).collect()["time_s"]
+    return warmup if (last >= warmup).all() else 0.0
+
+
+def _from(events: list[Rug], begin: float) -> list[Rug]:
+    """Return the events from ``begin`` on, in s, without kinds that have none."""
+    kept = [replace(one, times=[time for time in one.times if time >= begin]) for one in events]
+    return [one for one in kept if one.times]
 
 
 @stage("marked-share", of="run", needs=("flow_series", "flows"))
@@ -100,9 +118,12 @@ def _which(run: Run, drawn: list[Chart]) -> str:
     return "Every flow." if len(drawn) == there else f"{len(drawn)} of {counted(there, 'flow')}."
 
 
-def _small(run: Run, column: pl.Expr, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]]) -> list[Chart]:
-    """A small chart of a ``column`` of `flow_series` for each of the first flows that have it."""
-    rows = run.scan("flow_series").filter(pl.col("flow").is_in(_first(run)), column.is_not_null())
+def _small(
+    run: Run, column: pl.Expr, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]], begin: float = 0.0
+) -> list[Chart]:
+    """A small chart of a ``column`` of `flow_series`, from ``begin`` on, for each of the first flows that have it."""
+    of_flow = pl.col("flow").is_in(_first(run))
+    rows = run.scan("flow_series").filter(of_flow, column.is_not_null(), pl.col("time_s") >= begin)
     return _charts(run, bins.over(rows, ["flow"], column.mean().alias("mean")), name, unit, bins, events)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import QUANTILES, TABLES
 from ecnlab.folder.congestion import busiest_first
+from ecnlab.folder.few_samples import sojourns_of, with_remarks
 from ecnlab.folder.series import BIN, Bins, along, bins_of
 from ecnlab.report import Chart, Line, Rug, Table
 from ecnlab.scenario.links import congested, law_of
@@ -144,4 +145,6 @@ def of_links(
     """Return the table ``name`` with congested links first, with those of ``columns`` that have values."""
     rows = run.table(name)
     ordered = busiest_first(rows, run.table("links") if "links" in run.tables else None)
-    return table(caption, recorded(ordered, columns), folded=folded, most=most)
+    queues = run.table("queues") if "queues" in run.tables else None
+    remarked = with_remarks(ordered, sojourns_of(ordered, queues))
+    return table(caption, recorded(remarked, columns), folded=folded, most=most)

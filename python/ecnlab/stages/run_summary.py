@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.few_samples import remark
 from ecnlab.report import Finding
 from ecnlab.scenario.links import busiest, law_of
 from ecnlab.stages.registry import stage
@@ -34,7 +35,11 @@ def _queue(run: Run, row: dict[str, Any]) -> str:
     sentence = f"{law_of(run.manifest['spec'], row['link'])} at {row['link']} {_signals(row)}"
     if row.get("sojourn_mean_s") is not None:
         p99 = row.get("sojourn_p99_s")
-        tail = "" if p99 is None else f" (99th percentile {value('sojourn_p99_s', p99)})"
+        tail = (
+            ""
+            if p99 is None
+            else f" (99th percentile {value('sojourn_p99_s', p99)}{remark('sojourn_p99_s', row.get('departed'))})"
+        )
         sentence += f" at a mean queueing delay of {value('sojourn_mean_s', row['sojourn_mean_s'])}{tail}"
     if row.get("utilisation") is None:
         return sentence

@@ -26,6 +26,7 @@ from ecnlab.stages.sweep_data import (
     summary_in_order,
     without_values,
 )
+from ecnlab.stages.sweep_samples import remarks
 from ecnlab.stages.words import NONE, counted
 
 if TYPE_CHECKING:
@@ -244,11 +245,17 @@ def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[s
 def metrics_table(sweep: Sweep) -> Table:
     """Mean and interval of every metric at every point; folded if long."""
     place = [name for name in (ARM, *sweep.axes) if name in factors(sweep)]
+    few = remarks(sweep)
+    keys = ("metric", ARM, *sweep.axes)
     rows = [
         [
             Cell(row["metric"]),
             *(Cell(str(row[name])) for name in place),
-            Cell(spread_of(sweep, row["metric"], row["mean"], row["low"], row["high"]), True),
+            Cell(
+                spread_of(sweep, row["metric"], row["mean"], row["low"], row["high"])
+                + few.get(tuple(row[name] for name in keys), ""),
+                True,
+            ),
             Cell(str(row["n"]), True),
         ]
         for row in summary_in_order(sweep).head(MOST_ROWS).iter_rows(named=True)

@@ -31,8 +31,11 @@ from ecnlab.trace.standard import of_packets, of_run
 AT_A_TIME: Final = 4096
 """Connections of which tables are made at a time."""
 
-TABLES: Final = ("connections", "directions", "violations", "interfaces")
+TABLES: Final = ("connections", "directions", "violations", "interfaces", "datagrams")
 """The tables of an analysis."""
+
+OF_CAPTURE: Final = ("interfaces", "datagrams")
+"""Tables of the whole capture, not of connections."""
 
 SAVED: Final = (*TABLES, "verdicts")
 """Files of ``--parquet``, without ".parquet"."""
@@ -79,6 +82,11 @@ class Trace:
         return self._tables(self._chosen)
 
     @property
+    def whole(self) -> bool:
+        """Return whether it has all connections of the capture, and the capture was read to its end."""
+        return len(self._chosen) == len(self._found) and self.damage is None
+
+    @property
     def absence(self) -> str | None:
         """Why there is no TCP connection, and what to do next; None if there are some."""
         return None if len(self._found) else absence(self.totals, self._found.unread(), self.filter)
@@ -104,6 +112,11 @@ class Trace:
         return frames(self._found.verdicts(self._chosen.start, self._chosen.stop))["verdicts"]
 
     @cached_property
+    def sums(self) -> dict[str, int]:
+        """Sums over both directions of all connections, by the names of the columns of `directions`."""
+        return dict(self._found.sums(self._chosen.start, self._chosen.stop))
+
+    @cached_property
     def negotiations(self) -> dict[str, int]:
         """Number of connections with each value of the column ``ecn`` of `connections`."""
         return dict(self._found.negotiations(self._chosen.start, self._chosen.stop))
@@ -112,6 +125,11 @@ class Trace:
     def interfaces(self) -> pl.DataFrame:
         """One row an interface of the capture."""
         return self.tables["interfaces"]
+
+    @cached_property
+    def datagrams(self) -> pl.DataFrame:
+        """One row a flow of UDP, in one direction."""
+        return frames(self._found.tables(0, 0))["datagrams"]
 
     def only(self, connection: int) -> Trace:
         """The same of one connection. Raises EcnlabError if there is none of that number."""
@@ -163,7 +181,7 @@ class Trace:
         A part has the rows of `AT_A_TIME` connections. Violations, which are sorted by packet, are one part.
         """
         first, end = self._chosen.start, self._chosen.stop
-        step = max(end - first, 1) if name in ("violations", "interfaces") else AT_A_TIME
+        step = max(end - first, 1) if name in ("violations", *OF_CAPTURE) else AT_A_TIME
         for start in range(first, max(end, first + 1), step):
             yield self._found.json(name, start, min(start + step, end))
 
@@ -174,9 +192,9 @@ class Trace:
         else:
             parts = [self._found.tables(number, number + 1) for number in numbers] or [self._found.tables(0, 0)]
         made = [frames(part) for part in parts]
-        tables = {name: pl.concat(part[name] for part in made) for name in made[0] if name != "interfaces"}
+        tables = {name: pl.concat(part[name] for part in made) for name in made[0] if name not in OF_CAPTURE}
         tables["violations"] = tables["violations"].sort("packet", maintain_order=True)
-        return tables | {"interfaces": made[0]["interfaces"]}
+        return tables | {name: made[0][name] for name in OF_CAPTURE}
 
     def series(self, connection: int, *, most: int = 20_000) -> pl.DataFrame:
         """Return the packets of one connection, at most ``most`` rows of each kind, for a time-sequence graph.

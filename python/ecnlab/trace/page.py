@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ecnlab.base.lazy_imports import pl
+from ecnlab.base.readable import cell
+from ecnlab.folder.few_samples import remark
 from ecnlab.report import Finding, Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
+from ecnlab.stages.words import heading
 from ecnlab.trace import Trace
 from ecnlab.trace.graphs import Violation, graphs
+from ecnlab.trace.sums import facts, gap_note
 from ecnlab.trace.verdicts import sentence_of
 
 DRAWN: Final = 6
@@ -47,6 +51,10 @@ NUMBERS: Final = (
 """Columns of the table of a direction."""
 
 
+DATAGRAMS: Final = ("packets", "numbering", "lost", "loss_share", "jitter_s", "ce", "not_ect", "ect0", "ect1")
+"""Columns of the table of UDP flows."""
+
+
 def capture_page(capture: Trace, connection: int | None = None) -> str:
     """Return the page of a capture as HTML text, which makes no request.
 
@@ -66,9 +74,11 @@ def capture_page(capture: Trace, connection: int | None = None) -> str:
             lede="",
             tallies=[*_verdict_tally(chosen), _tally(chosen.negotiations)],
             findings=[*_verdicts(chosen), *_rules(glimpse.get("rules"))],
+            facts=[] if capture.absence else facts(chosen),
             sections=[
                 Section("connections", "Connections", _listed(connections.height, count), [_connections(connections)]),
                 *_violations(violations, broken),
+                *_datagrams(capture.datagrams),
                 *(_section(capture, number, folds=i > 0) for i, number in enumerate(drawn)),
             ],
             footer="Made by ecnlab trace. The page is one file and needs no network. Times are relative to the first packet.",
@@ -189,10 +199,26 @@ def _section(capture: Trace, number_: int, *, folds: bool) -> Section:
             own = rows.filter(pl.col("from_opener") == direction["from_opener"])
             blocks += [
                 f"{direction['from']} → {direction['to']}",
+                *([note] if (note := gap_note(direction)) else []),
                 *graphs(own, _marked(violations, direction, other_sends=senders > 1)),
                 _numbers(direction),
             ]
     return Section(f"connection-{number_}", f"Connection {number_}", intro, blocks, folded=folds)
+
+
+def _datagrams(flows: pl.DataFrame) -> list[Section]:
+    """Return the flows of UDP with loss and jitter, if there are any."""
+    if flows.is_empty():
+        return []
+    rows: list[list[Cell | str]] = [
+        [f"{row['from']} → {row['to']}", *(Cell(cell(name, row[name]), True) for name in DATAGRAMS)]
+        for row in flows.head(LISTED).iter_rows(named=True)
+    ]
+    intro = "Loss and jitter are those at this place; flows without sequence numbers have none." + (
+        f" The first {LISTED} of {flows.height:,}." if flows.height > LISTED else ""
+    )
+    columns = ["flow", *map(heading, DATAGRAMS)]
+    return [Section("datagrams", "Datagrams", intro, [Table("UDP flows", columns, rows, folded=len(rows) > 20)])]
 
 
 def _marked(violations: pl.DataFrame, direction: Mapping[str, Any], *, other_sends: bool) -> list[Violation]:
@@ -205,7 +231,10 @@ def _marked(violations: pl.DataFrame, direction: Mapping[str, Any], *, other_sen
 def _numbers(direction: dict[str, Any]) -> Table:
     first = [name for name in NUMBERS if direction.get(name) is not None]
     others = [name for name, value in direction.items() if name not in first and value is not None]
-    rows: list[list[Cell | str]] = [[name, Cell(number(direction[name]), True)] for name in (*first, *others)]
+    rows: list[list[Cell | str]] = [
+        [name, Cell(number(direction[name]) + remark(name, direction["rtt_samples"]), True)]
+        for name in (*first, *others)
+    ]
     return Table(f"All numbers of {direction['from']}", ["column", "value"], rows, folded=True)
 
 

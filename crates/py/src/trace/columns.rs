@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use ecnlab_engine::Table;
-use ecnlab_trace::{Analysis, Connection, End, Marks, RULES, Standard, Summary, Violation, endpoint};
+use ecnlab_trace::{Analysis, Connection, End, Flow, Marks, RULES, Standard, Summary, Violation, endpoint};
 
 use super::verdicts::of_direction;
 
@@ -61,6 +61,58 @@ pub(super) fn connections(all: &[Numbered<'_>], first: u64) -> Table {
 
 fn broken(end: &End) -> u64 {
     RULES.iter().map(|rule| u64::from(end.violations.count(*rule))).sum()
+}
+
+/// Returns a row for each flow of UDP.
+pub(super) fn datagrams(found: &Analysis, first: u64) -> Table {
+    let flows = found.totals.datagrams.flows();
+    let count = |f: fn(&Flow) -> u64| flows.iter().map(f);
+    let known = |f: fn(&Flow) -> Option<f64>| flows.iter().map(move |flow| f(flow).unwrap_or(f64::NAN));
+    let mut t = Table::new("datagrams");
+    texts(&mut t, "from", flows.iter().map(|flow| endpoint(flow.ends[0])).collect());
+    texts(&mut t, "to", flows.iter().map(|flow| endpoint(flow.ends[1])).collect());
+    t.u64("packets", count(|flow| flow.packets));
+    t.u64("bytes", count(|flow| flow.bytes));
+    t.f64("start_s", flows.iter().map(|flow| flow.times.0.saturating_sub(first) as f64 / 1e9));
+    t.f64("duration_s", flows.iter().map(|flow| flow.times.1.saturating_sub(flow.times.0) as f64 / 1e9));
+    chosen(&mut t, "numbering", flows.iter().map(Flow::numbering));
+    t.f64("lost", known(|flow| flow.lost().map(|(lost, _)| lost as f64)));
+    t.f64("loss_share", known(|flow| flow.lost().map(|(lost, expected)| lost as f64 / expected as f64)));
+    t.f64("jitter_s", known(Flow::jitter));
+    t.u64("not_ect", count(|flow| flow.codepoints[0]));
+    t.u64("ect1", count(|flow| flow.codepoints[1]));
+    t.u64("ect0", count(|flow| flow.codepoints[2]));
+    t.u64("ce", count(|flow| flow.codepoints[3]));
+    t
+}
+
+/// Returns the sums of counts over both directions of connections, by the names of the columns.
+pub(super) fn sums<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Vec<(&'static str, u64)> {
+    type Count = (&'static str, fn(&End) -> u64);
+    const COUNTS: [Count; 13] = [
+        ("packets", |e| e.counts.packets),
+        ("data_packets", |e| e.counts.data_packets),
+        ("bytes", |e| e.counts.bytes),
+        ("unique_bytes", |e| e.counts.unique_bytes),
+        ("missing_bytes", |e| e.stream.counts.missing_bytes),
+        ("retransmits", |e| e.counts.retransmits),
+        ("timeouts", |e| e.stream.counts.timeouts),
+        ("out_of_order", |e| e.counts.out_of_order),
+        ("duplicate_acks", |e| e.counts.duplicate_acks),
+        ("ce", |e| e.ecn.counts.codepoints[3]),
+        ("ece_sent", |e| e.ecn.counts.ece),
+        ("cwr_sent", |e| e.ecn.counts.cwr),
+        ("violations", broken),
+    ];
+    let mut sums = COUNTS.map(|(name, _)| (name, 0));
+    for (_, connection, _) in all {
+        for end in &connection.ends {
+            for (sum, (_, count)) in sums.iter_mut().zip(COUNTS) {
+                sum.1 += count(end);
+            }
+        }
+    }
+    sums.to_vec()
 }
 
 /// A direction: number of its connection, the connection, its sender's index in the key, and whether all packets of

@@ -137,7 +137,7 @@ def numbers_beside(given: Material) -> Table:
             ]
         )
     columns = ["row", "printed", "measured", "verdict", "nearest settings", "verdict there"]
-    return Table("Printed numbers, under the networks' settings and the nearest.", columns, rows, cards=True)
+    return Table("Printed numbers, under the networks' settings and the nearest.", columns, rows)
 
 
 def claims_beside(given: Material) -> Table:
@@ -151,4 +151,4 @@ def claims_beside(given: Material) -> Table:
             cells += [Cell(said), blocks.chip(own["answer"][0])]
         rows.append(cells)
     columns = ["claim", "evidence, with 95% intervals", "holds", "nearest settings", "holds there"]
-    return Table("Claims, under the networks' settings and the nearest.", columns, rows, cards=True)
+    return Table("Claims, under the networks' settings and the nearest.", columns, rows)

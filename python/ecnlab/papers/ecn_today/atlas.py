@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -35,7 +36,8 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
 def atlas(given: Material) -> list[Maps | Table]:
     """Return a row of maps for each kind of host, and a table with all cells and their runs."""
     cells = _cells(given)
-    maps = [_maps(host, cells.filter(host=host), given.rules.level) for host in NEXT_TO_CUBIC]
+    seed = tomllib.loads((given.folder / "together.toml").read_text())["seed"]
+    maps = [_maps(host, cells.filter(host=host), given.rules.level, seed) for host in NEXT_TO_CUBIC]
     return [*maps, _table(cells, given)]
 
 
@@ -46,14 +48,16 @@ def _cells(given: Material) -> pl.DataFrame:
     return points.join(given.tables["drawn_runs"], on=["host", "queue", "rate", "rtt"], maintain_order="left")
 
 
-def _maps(host: str, cells: pl.DataFrame, level: float) -> Maps:
+def _maps(host: str, cells: pl.DataFrame, level: float, seed: int) -> Maps:
     name = GRID.named(host)
     caption = (
-        f"Share of the goodput of two {name} flows next to two CUBIC flows without ECN, in percent: 50 is an equal share. "
-        f"Hatched: the interval ({confidence(level)}) has values within 40 to 60 % and others outside. Each cell leads to its runs."
+        f"Each number is the goodput of two {name} flows divided by that of all four flows, the others of which are CUBIC "
+        f"without ECN, in percent and in the measurement window: 50 is an equal share. It is the mean of {_runs(cells)}, "
+        f"one for each seed, which are derived from {seed}. Hatched: the interval ({confidence(level)}) has values within "
+        "40 to 60 % and others outside. Each cell leads to its share, interval, n and runs."
     )
     return Maps(
-        f"{name} next to CUBIC",
+        f"{name} next to CUBIC: share of the goodput of {name} in %, mean of {_runs(cells)}",
         caption,
         [Map(GRID.named(queue), list(_fields(cells.filter(queue=queue)))) for queue in QUEUES],
         RATES,
@@ -64,10 +68,20 @@ def _maps(host: str, cells: pl.DataFrame, level: float) -> Maps:
     )
 
 
+def _runs(cells: pl.DataFrame) -> str:
+    """Return the number of runs in a cell, each with a seed of its own: "20 runs", or "18 to 20 runs"."""
+    counts = cells["n"].to_list()
+    least, most = min(counts), max(counts)
+    return f"{least} runs" if least == most else f"{least} to {most} runs"
+
+
 def _fields(cells: pl.DataFrame) -> Iterator[Field]:
     for row in cells.iter_rows(named=True):
         share = row["mean"]
-        description = f"{GRID.place(row)}: {share:.1%}, {verdict(row)}"
+        description = (
+            f"{GRID.place(row)}: {share:.1%} of the goodput of all four flows, interval {row['low']:.1%} to "
+            f"{row['high']:.1%}, n = {row['n']}, {verdict(row)}"
+        )
         shade = sum(share > limit for limit in SHADES)
         column, line = RATES.index(row["rate"]), RTTS.index(row["rtt"])
         text = f"{100 * share:.0f}"
@@ -94,14 +108,16 @@ def _table(cells: pl.DataFrame, given: Material) -> Table:
             Cell(GRID.place(row), anchor=_anchor(row)),
             Cell(f"{row['mean']:.3f}", True),
             Cell(f"{row['low']:.3f} to {row['high']:.3f}", True),
+            Cell(str(row["n"]), True),
             Cell(verdict(row)),
             Cell(row["runs"]),
         ]
         for row in cells.iter_rows(named=True)
     ]
-    caption = (
-        "Every cell of the atlas with its runs: `ecnlab sweep papers/ecn-today/together.toml --only RUN` repeats one."
-    )
+    caption = "Every cell of the atlas: share of the goodput of all four flows (ratio, mean of n runs), its interval, and the runs: `ecnlab sweep papers/ecn-today/together.toml --only RUN` repeats one."
     return Table(
-        caption, ["place", "share", f"interval, {confidence(given.rules.level)}", "verdict", "runs"], rows, folded=True
+        caption,
+        ["place", "share", f"interval, {confidence(given.rules.level)}", "n", "verdict", "runs"],
+        rows,
+        folded=True,
     )

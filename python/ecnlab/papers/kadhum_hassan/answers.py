@@ -94,7 +94,7 @@ def units(given: Material) -> Table:
         none = [] if red else [Cell("")]
         rows.append([_case(number), Cell(f"{number.value:g}", True), *cells[:-1], *none, cells[-1]])
     columns = ["case", "printed", "queue, packets", "queue, kB", "RED's average, kB", "otherwise, packets"]
-    return Table("Which reading meets the printed value?", columns, rows, cards=True)
+    return Table("Which reading meets the printed value?", columns, rows)
 
 
 def arithmetic(given: Material) -> Table:
@@ -113,7 +113,7 @@ def arithmetic(given: Material) -> Table:
             ]
         )
     columns = ["case", "printed, ms", "N · 592 · 8 / 700,000, ms", "N kB · 8 / 700,000, ms", "measured, ms"]
-    return Table("Delay in the queue.", columns, rows, cards=True)
+    return Table("Delay in the queue.", columns, rows)
 
 
 # --------------------------------------------------------------- predictions of the models

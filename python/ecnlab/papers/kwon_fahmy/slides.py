@@ -94,7 +94,7 @@ def _table(given: Material, test: str, caption: str, slide: int) -> Table:
         measured = {metric: given.said(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
         cells = [Cell(f"{_printed(given, slide, arm, metric)}: {said}") for metric, said in measured.items()]
         rows.append([Cell(GRID.named(arm)), *cells])
-    return Table(caption, ["response", *(given.metric(metric).name for metric in COLUMNS)], rows, cards=True)
+    return Table(caption, ["response", *(given.metric(metric).name for metric in COLUMNS)], rows)
 
 
 def _printed(given: Material, slide: int, arm: str, metric: str) -> str:

@@ -123,7 +123,7 @@ def by_fault(given: Material) -> Table:
         there = (Cell(named[answer] or "nowhere") for answer in ("yes", "partly"))
         rows.append([fault.name, blocks.chip(here), *there, Cell(nowhere)])
     columns = ["fault", "in the testbed", "there in", "partly in", "not in"]
-    return Table("The four faults, by setting.", columns, rows, cards=True)
+    return Table("The four faults, by setting.", columns, rows)
 
 
 def everywhere(given: Material) -> Table:
@@ -141,4 +141,4 @@ def everywhere(given: Material) -> Table:
         for metric in fault.shown
     ]
     columns = ["fault", "setting", "quantity", "tail drop", "RED", "there"]
-    return Table("The four faults in every setting.", columns, rows, cards=True, folded=True)
+    return Table("The four faults in every setting.", columns, rows, folded=True)

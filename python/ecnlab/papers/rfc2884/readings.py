@@ -108,7 +108,7 @@ def taken(given: Material) -> Table:
         cells = blocks.numeric(*labels, exchanged[load].min_th, timers)
         rows.append([load, *cells, Cell(", ".join(choice.chosen_by))])
     readings = ["min_th, first reading", "joint reading", "halves exchanged", "timeouts, first and joint"]
-    return Table("What each reading takes.", ["load", *readings, "chosen by"], rows, cards=True)
+    return Table("What each reading takes.", ["load", *readings, "chosen by"], rows)
 
 
 def side_by_side(given: Material) -> Table:
@@ -127,7 +127,7 @@ def side_by_side(given: Material) -> Table:
             ]
         )
     columns = ["number", "printed", "first reading", "verdict", "joint reading", "its verdict", "part"]
-    return Table("Every printed number under both readings.", columns, rows, cards=True)
+    return Table("Every printed number under both readings.", columns, rows)
 
 
 def resamples(given: Material) -> Table:
@@ -151,7 +151,7 @@ def resamples(given: Material) -> Table:
         f"Which min_th the joint reading takes in {RESAMPLES} resamples of its seeds (drawn with replacement, seed {RESAMPLING_SEED}): "
         "share of the resamples, by load and by which half of the printed numbers chooses."
     )
-    return Table(caption, ["load", "halves", *labels], rows, cards=True)
+    return Table(caption, ["load", "halves", *labels], rows)
 
 
 def misses(given: Material) -> Table:
@@ -201,7 +201,7 @@ def nearest(given: Material) -> Table:
         "measured there",
     ]
     caption = "Which thresholds come nearest? Reno, max_p 0.02, 0.1 and 0.5; bulk over 300 s."
-    return Table(caption, columns, rows, cards=True)
+    return Table(caption, columns, rows)
 
 
 def chosen(given: Material) -> Table:
