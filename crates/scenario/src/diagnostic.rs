@@ -122,6 +122,9 @@ pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> S
     if let Some(meant) = synonyms::meant(word, valid).filter(|_| plural == "keys" || plural == "values") {
         return meant;
     }
+    if let Some(first) = valid.iter().find(|name| later_version(word, name.as_ref())) {
+        return format!("there is `{}`, version 1 only", first.as_ref());
+    }
     if let Some(near) = nearest(word, valid) {
         return format!("did you mean `{near}`?");
     }
@@ -130,6 +133,13 @@ pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> S
     }
     let list: Vec<&str> = valid.iter().map(S::as_ref).collect();
     format!("valid {plural}: {}", list.join(", "))
+}
+
+/// Whether `word` is `name` and the number of a version after the first, as `bbr3` or `BBRv3`.
+fn later_version(word: &str, name: &str) -> bool {
+    let (word, name) = (word.to_lowercase(), name.to_lowercase());
+    let version = word.strip_prefix(&name).map(|rest| rest.trim_start_matches(['-', '_', 'v']));
+    version.is_some_and(|version| matches!(version.as_bytes(), [b'2'..=b'9']))
 }
 
 /// Returns the word of `valid` that `word` most likely stands for.
@@ -153,6 +163,10 @@ mod tests {
         let keys = ["min_th", "max_th", "weight"];
         assert_eq!(suggest("minth", &keys, "keys"), "did you mean `min_th`?");
         assert_eq!(suggest("wieght", &keys, "keys"), "did you mean `weight`?");
+        for later in ["bbr3", "bbr2", "BBRv3", "bbr-v2"] {
+            assert_eq!(suggest(later, &["bbr", "cubic"], "values"), "there is `bbr`, version 1 only");
+        }
+        assert_eq!(suggest("bbr1", &["bbr", "cubic"], "values"), "did you mean `bbr`?");
         assert_eq!(suggest("c", &["a", "b"], "nodes"), "valid nodes: a, b");
         assert_eq!(suggest("colour", &keys, "keys"), "valid keys: min_th, max_th, weight");
         assert_eq!(suggest("x", &[""; 0], "queues"), "there are no queues");

@@ -198,7 +198,7 @@ fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Points, Vec<D
                 .filter_map(|i| value(i).map(|v| point(tree, &keys, v, labels.as_ref().map(|l| &l[i]))))
                 .collect()
         }
-        _ => return wrong("must have `path` and `values`, or `points`", "see docs/scenario.md, Experiments"),
+        _ => return wrong("must have `path` and `values`, or `points`", "see `ecnlab docs scenario`, Experiments"),
     };
     check_labels(tree, path, points)
 }

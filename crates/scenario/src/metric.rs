@@ -107,7 +107,7 @@ impl Check<'_> {
             (false, 1) if picked => wrong("combines metrics and picks from a table", "make two metrics of it"),
             (true, 0) => self.rows(&path),
             (false, 1) => self.operands(name, &path, &mut vec![name]),
-            _ => wrong("must have one of `table`, `ratio` and `difference`", "see docs/scenario.md, Metrics"),
+            _ => wrong("must have one of `table`, `ratio` and `difference`", "see `ecnlab docs scenario`, Metrics"),
         }
     }
 

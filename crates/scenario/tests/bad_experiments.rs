@@ -36,7 +36,7 @@ fn mistakes_in_experiments_are_answered() {
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"",
-            "e.toml:4:7: `grid.x` must have `path` and `values`, or `points`; see docs/scenario.md, Experiments",
+            "e.toml:4:7: `grid.x` must have `path` and `values`, or `points`; see `ecnlab docs scenario`, Experiments",
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\nlabels = [\"a\", \"b\"]",
@@ -78,7 +78,7 @@ fn mistakes_in_experiments_are_answered() {
         ),
         (
             "[metrics]\ng = { column = \"x\" }",
-            "e.toml:5:1: `metrics.g` must have one of `table`, `ratio` and `difference`; see docs/scenario.md, Metrics",
+            "e.toml:5:1: `metrics.g` must have one of `table`, `ratio` and `difference`; see `ecnlab docs scenario`, Metrics",
         ),
     ];
     let mut wrong = Vec::new();

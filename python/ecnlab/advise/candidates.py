@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import resources
 from typing import Any, Final
 
 from ecnlab.advise.line import Line
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
 
 SHARE: Final = 0.95
 """Rate of the shapers as a share of the line's."""
@@ -48,8 +48,7 @@ def candidates(text: str | None) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in CANDIDATES:
-            near = get_close_matches(name, CANDIDATES, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = guess(name, CANDIDATES)
             raise EcnlabError(f"--queues: no candidate is called {name!r}{hint}; there are {', '.join(CANDIDATES)}")
     chosen = tuple(name for name in CANDIDATES if name == NONE or name in names)
     if len(chosen) < 2:

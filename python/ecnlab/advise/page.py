@@ -45,7 +45,7 @@ def page(advice: Advice, variations: Sequence[Variation]) -> Page:
         tallies=(),
         findings=(),
         sections=list(_sections(advice, variations)),
-        footer=f"The runs are in {RUNS}, a sweep, in the folder of this page; the rule is in docs/advise.md.",
+        footer=f"The runs are in {RUNS}, a sweep, in the folder of this page; the rule is in `ecnlab docs advise`.",
         facts=[
             ("line", f"{line.words}: {line.kind.about}"),
             ("buffers of the line", f"{1e3 * line.buffer_s:g} ms at the rate of each direction, drop-tail"),

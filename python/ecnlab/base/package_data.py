@@ -1,4 +1,4 @@
-"""Data files of the package: examples, papers, schemas, scripts and pages of laws, in ``ecnlab/data`` of a wheel, or in the root of the checkout."""
+"""Data files of the package: examples, papers, schemas, scripts and pages of the documentation, in ``ecnlab/data`` of a wheel, or in the root of the checkout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ecnlab.base.errors import EcnlabError
 
 
 def folder(name: str) -> Path:
-    """Return the folder ``name`` ("examples", "papers", "schema", "docs/laws" or "tests/data/scripts"). Raises EcnlabError if this installation has none."""
+    """Return the folder ``name`` ("examples", "papers", "schema", "docs" or "tests/data/scripts"). Raises EcnlabError if this installation has none."""
     package = Path(__file__).parents[1]
     root = package.parents[1]
     places = [package / "data" / name, root / name]

@@ -22,13 +22,13 @@ from ecnlab.base import early_interrupt, interrupts
 from ecnlab.base.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import are_left
-from ecnlab.cli import console, unread
+from ecnlab.cli import console, groups, unread
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
 from ecnlab.cli.lazy_commands import LazyCommands
 
 
 @click.group(
-    cls=unread.Commands,
+    cls=groups.Commands,
     commands=LazyCommands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

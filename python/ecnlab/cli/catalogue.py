@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from ecnlab import _core
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
 from ecnlab.base.types import FileKind
 from ecnlab.cli import console
 from ecnlab.cli.options import as_json, examples
-
-LATER: Final = re.compile(r"(.+?)-?v?[2-9]")
-"""Names of later versions of a law."""
-
-COMMENT: Final = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+from ecnlab.cli.pages import text
 
 
 @click.command()
@@ -50,22 +45,16 @@ def _show_law(known: Mapping[str, Mapping[str, Any]], name: str, *, as_json: boo
     """Print the page of a law, or its facts by family as JSON."""
     found = {family: members[name] for family, members in known.items() if name in members}
     if not found:
-        raise EcnlabError(_unknown(known, name))
+        names = (law for members in known.values() for law in members)
+        raise EcnlabError(f"no law is called {name!r}{guess(name, names)}: `ecnlab laws` lists them")
     page = package_data.folder("docs/laws") / f"{name}.md"
     if as_json:
         console.write_json(found)
     elif page.is_file():
-        console.say(COMMENT.sub("", page.read_text(encoding="utf-8")).strip())
+        console.say(text(page))
     else:
         for family, facts in found.items():
             console.say(f"{name} ({family}): {facts['summary']}")
-
-
-def _unknown(known: Mapping[str, Mapping[str, Any]], name: str) -> str:
-    if (later := LATER.fullmatch(name)) and any(later[1] in members for members in known.values()):
-        return f"no law is called {name!r}: ecnlab has `{later[1]}`, version 1 only"
-    near = difflib.get_close_matches(name, [law for members in known.values() for law in members], 1)
-    return f"no law is called {name!r}" + (f": did you mean {near[0]!r}?" if near else ": `ecnlab laws` lists them")
 
 
 @click.command()

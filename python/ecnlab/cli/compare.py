@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,9 +11,9 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples, names_option
-from ecnlab.runs.comparison import Comparison
-from ecnlab.runs.comparison import compare as compare_folders
-from ecnlab.runs.contrast import Names
+
+if TYPE_CHECKING:
+    from ecnlab.runs.comparison import Comparison
 
 ROWS: Final = 20
 """Rows of the table of quantities."""
@@ -28,11 +28,13 @@ ROWS: Final = 20
       ecnlab compare results/monday results/tuesday
       ecnlab compare results/marks results/drops --names marks,drops
 """)
-def compare(a: Path, b: Path, names: Names | None, as_json: bool) -> None:
+def compare(a: Path, b: Path, names: tuple[str, str] | None, as_json: bool) -> None:
     """Compare the result folders A and B: the largest difference, and whether they have the same specification.
 
     Exit code 0 if the results are identical, 1 if they or their specifications differ. Wall time does not count.
     """
+    from ecnlab.runs.comparison import compare as compare_folders
+
     result = compare_folders(a, b, names)
     if as_json:
         console.write_json(result.to_dict())

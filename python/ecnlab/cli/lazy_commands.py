@@ -8,34 +8,45 @@ from typing import Final
 
 import click
 
-MODULES: Final = {
-    "run": "run",
-    "check": "check",
-    "sweep": "sweep",
-    "plan": "plan",
-    "advise": "advise",
-    "reproduce": "reproduce",
-    "agree": "agree",
-    "score": "score",
-    "probe": "probe",
-    "show": "show",
-    "plot": "plot",
-    "report": "report",
-    "verify": "verify",
-    "compare": "compare",
-    "laws": "catalogue",
-    "profiles": "catalogue",
-    "schema": "catalogue",
-    "examples": "examples",
-    "new": "new",
-    "tc": "tc",
-    "linux": "linux",
-    "trace": "trace",
-    "vectors": "vectors",
-    "script": "script",
-    "completion": "completion",
+GROUPS: Final = {
+    "Start": {
+        "new": "new",
+        "examples": "examples",
+        "check": "check",
+        "run": "run",
+        "sweep": "sweep",
+        "advise": "advise",
+        "docs": "pages",
+    },
+    "Look": {
+        "show": "show",
+        "plot": "plot",
+        "report": "report",
+        "trace": "trace",
+        "compare": "compare",
+        "laws": "catalogue",
+        "profiles": "catalogue",
+    },
+    "Judge": {
+        "reproduce": "reproduce",
+        "agree": "agree",
+        "score": "score",
+        "plan": "plan",
+        "script": "script",
+        "verify": "verify",
+    },
+    "Elsewhere": {
+        "tc": "tc",
+        "linux": "linux",
+        "probe": "probe",
+        "vectors": "vectors",
+        "schema": "catalogue",
+        "completion": "completion",
+    },
 }
-"""The module of ``ecnlab.cli`` that defines each command, as a function with the command's name."""
+"""The commands in the groups of ``ecnlab --help``, each with the module of ``ecnlab.cli`` that defines it, as a function with its name."""
+
+MODULES: Final = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
 class LazyCommands(MutableMapping[str, click.Command]):

@@ -32,7 +32,7 @@ from ecnlab.cli.options import File, as_json, examples, no_python
       ecnlab probe hostile.toml
       ecnlab probe hostile.toml --flow 'page[3]' --json
       ecnlab probe --host :8080                     a server on this machine; needs root
-      ecnlab probe --boxes                          the table of docs/probe.md
+      ecnlab probe --boxes                          the table of `ecnlab docs probe`
 """)
 def probe(
     file: Path | None,

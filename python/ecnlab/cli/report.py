@@ -17,7 +17,6 @@ from ecnlab.folder.names import FILES
 from ecnlab.folder.outputs import PAGE as ENDINGS
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.folder.verified import replace_file, stored_kind
-from ecnlab.runs.contrast import Names
 from ecnlab.runs.results import load
 from ecnlab.runs.sweep_result import load_unfinished
 
@@ -50,7 +49,7 @@ def report(
     result: Path,
     out: Path | None,
     against: Path | None,
-    names: Names | None,
+    names: tuple[str, str] | None,
     stages: Path | None,
     layout: Path | None,
     watch: bool,
@@ -114,7 +113,7 @@ def _capture(file: Path, out: Path | None) -> Path:
     return target
 
 
-def _comparison(first: Path, second: Path, names: Names | None, out: Path | None) -> tuple[Path, bool]:
+def _comparison(first: Path, second: Path, names: tuple[str, str] | None, out: Path | None) -> tuple[Path, bool]:
     """Write the page of a comparison, and print its answer; return its file and whether the results are equal."""
     from ecnlab.report import render
     from ecnlab.runs.comparison_page import comparison_page

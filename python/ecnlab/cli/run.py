@@ -19,7 +19,7 @@ from ecnlab.runs.run import run as run_scenario
 from ecnlab.scenario.advice import of_scenario
 from ecnlab.scenario.files import read_scenario, with_captures
 
-NOT_EVIDENCE: Final = "the run is stored, but is not valid evidence (docs/linux.md, real time):"
+NOT_EVIDENCE: Final = "the run is stored, but is not valid evidence (`ecnlab docs linux`, real time):"
 
 
 @click.command()

@@ -15,7 +15,7 @@ def covered(holds: bool, what: str, remedy: str) -> None:
     """Raise NotCoveredError unless ``holds``, with the reason ``what`` and the ``remedy``."""
     if not holds:
         raise NotCoveredError(
-            f"no model covers this scenario: {what}; {remedy} (docs/models.md, A scenario's prediction)"
+            f"no model covers this scenario: {what}; {remedy} (`ecnlab docs models`, A scenario's prediction)"
         )
 
 

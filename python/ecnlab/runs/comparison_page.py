@@ -56,7 +56,7 @@ def comparison_page(
         findings=[Finding("Differs", "partly", f"The programs differ in {maker}.", "") for maker in found.makers],
         sections=sections,
         facts=_facts(found),
-        footer=f"{names[0]}: {first}. {names[1]}: {second}. Every number is from the tables of these folders (docs/run-folder.md).",
+        footer=f"{names[0]}: {first}. {names[1]}: {second}. Every number is from the tables of these folders (`ecnlab docs run-folder`).",
     )
     return page, found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import tomllib
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
 from ecnlab.base.quantities import RATES, TIMES, quantity
 from ecnlab.scenario.sketched_slow import raised
 
@@ -105,15 +105,7 @@ def known_queue(option: str, name: str) -> None:
 
 def _known(option: str, name: str, valid: list[str]) -> None:
     if name not in valid:
-        like = {_letters(one): one for one in valid}
-        near = difflib.get_close_matches(_letters(name), list(like), n=1)
-        guess = f"did you mean {like[near[0]]}? " if near else ""
-        raise EcnlabError(f"{option}: there is no {name!r}; {guess}valid names: {', '.join(valid)}")
-
-
-def _letters(name: str) -> str:
-    """``name`` in lower case, without the signs between its parts."""
-    return re.sub("[^a-z0-9]", "", name.lower())
+        raise EcnlabError(f"{option}: there is no {name!r}{guess(name, valid)}; valid names: {', '.join(valid)}")
 
 
 def _quantity(option: str, text: str, units: dict[str, int], example: str) -> str:
@@ -171,7 +163,7 @@ def _head(sketch: Sketch) -> Iterator[str]:
     title = f"{', '.join(laws.label('congestion', one) for one in sketch.senders)} behind {label}"
     rate = f"{sketch.rate} down, {sketch.up} up" if sketch.up else sketch.rate
     yield f"# {title}, at {rate} and a round trip of {sketch.rtt}."
-    yield "# Every key is in docs/scenario.md. Times, rates and sizes have units."
+    yield "# `ecnlab docs scenario` has every key. Times, rates and sizes have units."
     yield ""
     yield _line("format", "1", "version of the file format")
     yield _line("title", _quoted(title), "name in reports")
@@ -307,6 +299,6 @@ def _flow(name: str, law: str, sender: str, receiver: str) -> Iterator[str]:
     yield f"[flow.{name}]"
     yield _line("from", _quoted(sender), "the sender of the data")
     yield _line("to", _quoted(receiver), "the receiver")
-    yield _line("traffic", '"ftp"', "data without end; docs/traffic.md has other kinds")
+    yield _line("traffic", '"ftp"', "data without end; `ecnlab docs traffic` has other kinds")
     yield _line("tcp", _quoted(law), f"the table [tcp.{law}], at both ends")
     yield _line("start", '{ uniform = ["0 s", "100 ms"] }', "drawn from the seed")

@@ -22,7 +22,7 @@ def queues(asked: str) -> list[str]:
     if equals and axis.strip() != AXIS:
         raise EcnlabError(
             f"--sweep compares queue disciplines, such as {AXIS}=fq_codel,cake, not {axis.strip()!r}: "
-            f"write a [grid] in an experiment of your own for anything else (docs/scenario.md#experiments)"
+            f"write a [grid] in an experiment of your own for anything else (`ecnlab docs scenario`, Experiments)"
         )
     if not equals or len(names) < 2 or len(set(names)) < len(names):
         raise EcnlabError(f"--sweep is {asked!r}: write each queue discipline once, such as queues=fq_codel,cake")

@@ -205,7 +205,7 @@ def comparison_page(found: Comparison) -> Page:
         tallies=[_tally(name, card) for name, card in zip(found.names, (found.first, found.second), strict=True)],
         findings=(),
         sections=list(_sections(found)),
-        footer="Every number is in card.json of one of the cards (docs/score.md).",
+        footer="Every number is in card.json of one of the cards (`ecnlab docs score`).",
         facts=[
             (word(one), " and ".join(found.names)),
             ("size", _both(found, "size")),

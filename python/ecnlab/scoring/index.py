@@ -52,7 +52,7 @@ def index(cards: Mapping[str, Card]) -> Page:
         tallies=[_tally(cards)],
         findings=(),
         sections=[Section("laws", "Cards", "In the order of the registry.", [_table(cards)])],
-        footer="Every number is in card.json in the folder of a card (docs/score.md).",
+        footer="Every number is in card.json in the folder of a card (`ecnlab docs score`).",
     )
 
 

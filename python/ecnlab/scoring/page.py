@@ -63,7 +63,7 @@ def page(card: Card, folder: Path) -> Page:
         tallies=[_tally(card)],
         findings=(),
         sections=list(_sections(card, folder)),
-        footer="Every number is in card.json in the folder of this page (docs/score.md).",
+        footer="Every number is in card.json in the folder of this page (`ecnlab docs score`).",
         facts=[
             (word(card), card["subject"]["label"]),
             ("against", card["reference"]["label"]),

@@ -92,7 +92,7 @@ def _page(result: Any, kind: Kind, layout: Layout, stages: Stages) -> Page:
         tallies=(),
         findings=findings,
         sections=sections,
-        footer="Every number is from the tables of the result folder (docs/run-folder.md).",
+        footer="Every number is from the tables of the result folder (`ecnlab docs run-folder`).",
         facts=_facts(manifest, kind),
     )
 

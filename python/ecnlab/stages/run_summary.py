@@ -14,7 +14,9 @@ from ecnlab.stages.words import counted, share, value
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run
 
-LATE: Final = "Packets were later than the limits of docs/linux.md (real time), so the numbers are not valid evidence."
+LATE: Final = (
+    "Packets were later than the limits of `ecnlab docs linux` (real time), so the numbers are not valid evidence."
+)
 
 
 @stage("answer", of="run")

@@ -23,8 +23,8 @@ PACKAGE = Path("python/ecnlab")
 DATA = ROOT / PACKAGE / "data"
 OUT = ROOT / "build" / "wheels"
 
-FOLDERS = ("examples", "papers", "schema", "docs/laws", "tests/data/scripts")
-"""Folders of the root that become package data."""
+FOLDERS = ("examples", "papers", "schema", "docs/*.md", "tests/data/scripts")
+"""Folders of the root, and pages, that become package data."""
 
 ZIG = ("--zig",)
 """zig links for other platforms, too."""

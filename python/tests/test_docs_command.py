@@ -1,0 +1,62 @@
+"""``ecnlab docs``, the groups of ``ecnlab --help``, and answers about names that ecnlab does not have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ecnlab.cli.lazy_commands import GROUPS, MODULES
+
+PACKAGE = Path(__file__).parents[1] / "ecnlab"
+
+
+def test_the_pages_are_listed_and_printed(cli):
+    listed = dict(line.split(maxsplit=1) for line in cli("docs").stdout.splitlines())
+    assert listed["laws/red"] == "RED" and listed["README"] == "Documentation"
+    for name in ("traffic", "docs/traffic.md"):
+        text = cli("docs", name).stdout
+        assert text.startswith("# ") and "cbr" in text and "<!--" not in text
+    done = cli("docs", "trafic")
+    assert done.returncode == 2
+    assert "no page is called 'trafic'; did you mean 'traffic'?: `ecnlab docs` lists them" in done.stderr
+
+
+def test_pages_that_messages_name_exist(cli):
+    listed = {line.split()[0] for line in cli("docs").stdout.splitlines()}
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml")]
+    named = {name for file in files for name in re.findall(r"`ecnlab docs ([a-z/-]+)`", file.read_text())}
+    assert named and named <= listed
+
+
+def test_a_written_scenario_names_no_file_that_a_wheel_lacks(cli, tmp_path):
+    cli("new", "--senders", "reno,cubic", "--queue", "red", "--out", "x.toml")
+    text = (tmp_path / "x.toml").read_text()
+    assert "`ecnlab docs scenario`" in text and "docs/" not in text
+
+
+def test_help_has_every_command_in_a_group_with_a_whole_sentence(cli):
+    shown = cli("--help").stdout
+    headings = re.findall(r"^([A-Z][a-z]+):$", shown, re.MULTILINE)
+    assert headings == ["Options", *GROUPS]
+    assert re.findall(r"^  ([a-z]+) {2,}[A-Z]", shown, re.MULTILINE) == list(MODULES)
+    assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
+
+
+@pytest.mark.parametrize("name", ["bbr3", "bbrv3", "BBR2"])
+@pytest.mark.parametrize("command", ["laws", "check", "new"])
+def test_a_later_version_of_a_law_is_not_a_misspelling(cli, tmp_path, name, command):
+    (tmp_path / "one.toml").write_text(
+        f'format = 1\\nduration = "1 s"\\n[tcp.default]\\ncongestion = "{name}"\\n'.replace("\\n", "\n")
+    )
+    words = {
+        "laws": ["laws", name],
+        "check": ["check", "one.toml"],
+        "new": ["new", "--senders", name, "--out", "x.toml"],
+    }
+    done = cli(*words[command])
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert re.search(r"[`']bbr[`'], version 1 only", said), said
+    assert "did you mean" not in said
