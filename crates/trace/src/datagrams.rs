@@ -88,7 +88,7 @@ struct Rtp {
     jitter: f64,
 }
 
-/// The fields of an RTP header (RFC 3550, section 5.1).
+/// The fields of an RTP header (RFC 3550, 5.1).
 struct Header {
     payload_type: u8,
     sequence: u16,
@@ -97,7 +97,7 @@ struct Header {
 }
 
 impl Header {
-    /// Parses a header; `None` for another protocol, and for RTCP (RFC 5761, section 4).
+    /// Parses a header; `None` for another protocol, and for RTCP (RFC 5761, 4).
     fn parse(payload: &[u8]) -> Option<Header> {
         let head: &[u8; RTP_HEADER] = payload.first_chunk()?;
         if head[0] >> 6 != 2 || (192..=223).contains(&head[1]) {
@@ -108,7 +108,7 @@ impl Header {
     }
 }
 
-/// Returns the clock rate in Hz of a static payload type (RFC 3551, section 6); `None` for others, whose rate is not in the packets.
+/// Returns the clock rate in Hz of a static payload type (RFC 3551, 6); `None` for others, whose rate is not in the packets.
 fn clock(payload_type: u8) -> Option<f64> {
     match payload_type {
         0 | 3..=5 | 7..=9 | 12 | 13 | 15 | 18 => Some(8_000.0),
