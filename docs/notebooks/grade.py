@@ -101,6 +101,21 @@ def settings(names: Names) -> None:
         raise WrongError(f"{found['queue_mean_packets']:.1f} packets, the link is busy for {found['utilisation']:.1%}")
 
 
+def compared(names: Names) -> None:
+    """Check exercise 7 by two runs with a seed that the lab does not name."""
+    import ecnlab
+
+    found = names["compared"](17)
+    if not isinstance(found, list | tuple) or len(found) != 2 or any(len(pair) != 2 for pair in found):
+        raise WrongError(f"compared(17) is {found!r}, not two pairs")
+    for ecn, (retransmits, goodput) in zip((True, False), found, strict=True):
+        overrides = {"duration": "20 s", "queue.red.ecn": ecn}
+        flows = ecnlab.run("dumbbell.toml", 17, overrides=overrides).flows
+        kind = "marks" if ecn else "drops"
+        near(retransmits, flows["retransmits"].sum(), f"compared(17): retransmissions with {kind}")
+        near(goodput, flows["goodput_bps"].sum() / 1e6, f"compared(17): goodput with {kind}")
+
+
 CHECKS: dict[str, Callable[[Names], None]] = {
     "step": step,
     "mean_window": mean_window,
@@ -108,6 +123,7 @@ CHECKS: dict[str, Callable[[Names], None]] = {
     "average": average,
     "probability": probability,
     "settings": settings,
+    "compared": compared,
 }
 """The checks by the name that the submission defines."""
 

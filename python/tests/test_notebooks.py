@@ -148,8 +148,8 @@ def graded(folder: Path) -> dict[str, dict[str, str]]:
 @pytest.mark.slow
 def test_a_class_is_graded_and_bad_submissions_get_a_row_with_the_reason(graded: dict[str, dict[str, str]]) -> None:
     reasons = {student: (row["points"], row["reason"]) for student, row in graded.items()}
-    assert reasons.pop("right") == ("6", "")
-    assert reasons.pop("wrong")[0] == "4"
+    assert reasons.pop("right") == ("7", "")
+    assert reasons.pop("wrong")[0] == "5"
     assert graded["wrong"]["step"] == graded["wrong"]["buffer"] == "0"
     assert "step(10, False) is 12, not 11" in graded["wrong"]["reason"]
     assert "with 8 packets the link is busy for 8" in graded["wrong"]["reason"]
@@ -161,9 +161,9 @@ def test_a_class_is_graded_and_bad_submissions_get_a_row_with_the_reason(graded:
         "list": "submission: the file is not a notebook: TypeError",
         "sleeps": "submission: not finished after 12 s",
         "quits": "cell 1: SystemExit: ; step: no answer; mean_window: no answer; buffer: no answer; "
-        "average: ZeroDivisionError: division by zero; probability: no answer; settings: no answer",
+        "average: ZeroDivisionError: division by zero; probability: no answer; settings: no answer; compared: no answer",
         "syntax": "cell 1: SyntaxError: '(' was never closed (cell 1, line 1); step: no answer; mean_window: no answer; "
-        "buffer: no answer; average: no answer; probability: no answer; settings: no answer",
+        "buffer: no answer; average: no answer; probability: no answer; settings: no answer; compared: no answer",
     }
     assert "step: step(10, False) is Ellipsis, not 11" in reasons["empty"][1]
     assert "settings: " in reasons["empty"][1]

@@ -11,12 +11,11 @@ from typing import Final
 import click
 
 from ecnlab.base import package_data
-from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, as_json
 from ecnlab.cli.options import examples as shown_below
-from ecnlab.runs.examples import files_of
+from ecnlab.runs.examples import LESSONS, files_of, sources
 
 QUESTIONS: Final = Path(__file__).parent / "assets" / "questions.toml"
 """Questions, each with its examples."""
@@ -73,6 +72,9 @@ def examples(context: click.Context, as_json: bool) -> None:
             question = example.question
             console.say(question)
         console.say(f"  {example.name:{wide}}  {example.kind:10}  {example.title}")
+    console.say("For a class")
+    console.say(f"  {'lab':{wide}}  notebook    Lab: AIMD and RED, marks and drops")
+    console.say(f"  {'lab-solutions':{wide}}  notebook    its solutions, and a program that grades a class")
     console.complain("`ecnlab examples copy NAME` copies one with the files that it needs")
 
 
@@ -80,13 +82,13 @@ def examples(context: click.Context, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--out", type=File, default=Path(), help="Folder to copy to. [default: the current folder]")
 def copy(name: str, out: Path) -> None:
-    """Copy the example NAME and the files that it needs.
+    """Copy the example NAME, the lab or its solutions, and the files that it needs.
 
     Existing files with another content are not replaced.
     """
-    found = {example.name: example for example in catalogue()}
-    if name not in found:
-        raise EcnlabError(f"no example is called {name!r}: `ecnlab examples` lists them")
-    contents = {out / file: (package_data.folder("examples") / file).read_bytes() for file in found[name].files}
+    contents = {out / file: source.read_bytes() for file, source in sources(name).items()}
     write_new(contents, "folder")
-    console.complain(f"next: {found[name].command(out)}")
+    if name in LESSONS:
+        console.complain(f"next: {shlex.join(['jupyter', 'lab', str(out / LESSONS[name][0])])}")
+    else:
+        console.complain(f"next: {next(one for one in catalogue() if one.name == name).command(out)}")

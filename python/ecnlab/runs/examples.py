@@ -21,6 +21,26 @@ TRACE: Final = re.compile(rf'\b(?:{"|".join(TRACES)})\s*=\s*"([^"]+)"')
 """A file with a trace, in a scenario."""
 
 
+LESSONS: Final = {
+    "lab": ("lab.ipynb", "lab.md"),
+    "lab-solutions": ("lab-solutions.ipynb", "lab-solutions.md", "grade.py"),
+}
+"""The lab for a class, and its solutions: files of ``docs/notebooks``."""
+
+OF_LESSONS: Final = "dumbbell"
+"""The example that they use."""
+
+
+def sources(name: str) -> dict[str, Path]:
+    """Return the files of an example or lesson, by their names in a copy; its own file is the first.
+
+    Raises EcnlabError if there is no such example.
+    """
+    lesson = {file: package_data.folder("docs/notebooks") / file for file in LESSONS.get(name, ())}
+    examples = package_data.folder("examples")
+    return lesson | {file: examples / file for file in files_of(OF_LESSONS if lesson else name)}
+
+
 def files_of(name: str) -> list[str]:
     """Return the files of an example, relative to the folder of examples: its own first, and those that it names.
 
@@ -29,7 +49,9 @@ def files_of(name: str) -> list[str]:
     folder = package_data.folder("examples")
     there = [file.stem for file in folder.glob("*.toml")]
     if name not in there:
-        raise EcnlabError(f"no example is called {name!r}{guess(name, there)}: `ecnlab examples` lists them")
+        raise EcnlabError(
+            f"no example is called {name!r}{guess(name, [*there, *LESSONS])}: `ecnlab examples` lists them"
+        )
     text = (folder / f"{name}.toml").read_text(encoding="utf-8")
     files = [f"{name}.toml"]
     if scenario := tomllib.loads(text).get("scenario"):
@@ -44,8 +66,7 @@ def copy_example(name: str, folder: str | os.PathLike[str] = ".") -> Path:
     Files that are there with the same content stay as they are. Raises EcnlabError if there is no such example, or if a
     file is there with another content; OSError.
     """
-    source, target = package_data.folder("examples"), Path(folder)
-    contents = {target / file: (source / file).read_bytes() for file in files_of(name)}
+    contents = {Path(folder) / file: source.read_bytes() for file, source in sources(name).items()}
     missing = {path: content for path, content in contents.items() if not path.is_file()}
     for path, content in contents.items():
         if path not in missing and path.read_bytes() != content:

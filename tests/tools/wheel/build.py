@@ -23,7 +23,15 @@ PACKAGE = Path("python/ecnlab")
 DATA = ROOT / PACKAGE / "data"
 OUT = ROOT / "build" / "wheels"
 
-FOLDERS = ("examples", "papers", "schema", "docs/*.md", "tests/data/scripts")
+FOLDERS = (
+    "examples",
+    "papers",
+    "schema",
+    "docs/*.md",
+    "docs/notebooks/lab*.ipynb",
+    "docs/notebooks/grade.py",
+    "tests/data/scripts",
+)
 """Folders of the root, and pages, that become package data."""
 
 ZIG = ("--zig",)
