@@ -86,7 +86,7 @@ def laws_and_errors(installed: Installed) -> None:
     installed.ecnlab("show results/laws", "bottleneck")
     installed.ecnlab("plot results/laws queue -o queue.csv", "")
     installed.has("queue.csv", ",")
-    installed.ecnlab("plot results/laws queue -o queue.svg", r"pip install 'ecnlab\[plots\]'", code=2)
+    installed.ecnlab("plot results/laws queue -o queue.svg", r"pip install 'matplotlib>=", code=2)
     installed.ecnlab("reproduce rfc2885", f"no paper is called 'rfc2885'; there are {tasks.PAPER}", code=2)
 
 
