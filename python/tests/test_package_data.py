@@ -25,7 +25,7 @@ def package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", build.FOLDERS)
+@pytest.mark.parametrize("name", [*build.FOLDERS, "docs"])
 def test_a_checkout_has_the_folders_in_its_root(name: str) -> None:
     assert package_data.folder(name) == ROOT / name
 
@@ -59,6 +59,8 @@ def test_the_build_copies_what_git_knows_and_removes_it_again(monkeypatch: pytes
         "data/examples/traces/lte-slow.csv",
         "data/papers/rfc2884/published.toml",
         "data/schema/scenario.schema.json",
+        "data/docs/laws/red.md",
+        "data/docs/notebooks/lab.ipynb",
     } <= copied
     assert not (tmp_path / "data").exists()
 

@@ -23,16 +23,11 @@ PACKAGE = Path("python/ecnlab")
 DATA = ROOT / PACKAGE / "data"
 OUT = ROOT / "build" / "wheels"
 
-FOLDERS = (
-    "examples",
-    "papers",
-    "schema",
-    "docs/*.md",
-    "docs/notebooks/lab*.ipynb",
-    "docs/notebooks/grade.py",
-    "tests/data/scripts",
-)
-"""Folders of the root, and pages, that become package data."""
+FOLDERS = ("examples", "papers", "schema", "tests/data/scripts")
+"""Folders of the root that become package data."""
+
+PAGES = ("docs/*.md", "docs/notebooks/lab*.ipynb", "docs/notebooks/grade.py")
+"""Files of the documentation that become package data, as patterns of git."""
 
 ZIG = ("--zig",)
 """zig links for other platforms, too."""
@@ -87,10 +82,10 @@ def main() -> None:
 
 @contextmanager
 def package_data() -> Iterator[None]:
-    """Copies `FOLDERS` into the package, and removes them at the end."""
+    """Copies `FOLDERS` and `PAGES` into the package, and removes them at the end."""
     shutil.rmtree(DATA, ignore_errors=True)
     try:
-        for name in known(*FOLDERS):
+        for name in known(*FOLDERS, *PAGES):
             (DATA / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, DATA / name)
         yield
@@ -138,7 +133,7 @@ def known(*folders: str) -> list[str]:
 def needed() -> set[str]:
     """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, and package data."""
     own = {Path(name).relative_to(PACKAGE).as_posix() for name in known(str(PACKAGE))}
-    return own | {f"data/{name}" for name in known(*FOLDERS)}
+    return own | {f"data/{name}" for name in known(*FOLDERS, *PAGES)}
 
 
 def missing(archive: Path) -> list[str]:
