@@ -5,5 +5,6 @@
 """
 
 from ecnlab.papers.reproduction import reproduce, reproduce_all
+from ecnlab.papers.row import run_row
 
-__all__ = ["reproduce", "reproduce_all"]
+__all__ = ["reproduce", "reproduce_all", "run_row"]

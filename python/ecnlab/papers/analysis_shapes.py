@@ -55,6 +55,10 @@ def shapes(grid: Grid, published: Published) -> dict[str, Shape]:
             choices={**metrics, "id": claim_ids, "answer": answers, "outcome": answers},
         ),
         "quick": Shape(dict.fromkeys(("id", "verdict"), "text"), choices={"id": number_ids | claim_ids}),
+        "row_runs": Shape(
+            {**dict.fromkeys(("id", "experiment", "ids"), "text"), "runs": "number"},
+            choices={"id": number_ids | claim_ids},
+        ),
         "departures": Shape(dict.fromkeys(_SETTING, "text")),
         "experiments": Shape(
             {**dict.fromkeys(("experiment", "title", "spec"), "text"), "runs": "number", "replicates": "number"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from ecnlab.papers import blocks
+from ecnlab.papers.behind import SHOWN, TABLE, command
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
@@ -16,9 +18,10 @@ from ecnlab.papers.published import read_toml
 from ecnlab.papers.sizes import verdicts
 from ecnlab.papers.told import Report
 from ecnlab.papers.written import confidence
-from ecnlab.report import Page, Section, Table, Tally
+from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
+from ecnlab.stages.words import counted
 
 AGREEMENT: Final = (
     "A number agrees if the measured mean lies within a margin of it and the interval is no wider than two margins. It "
@@ -93,6 +96,7 @@ def _changed(given: Material) -> list[tuple[str, str]]:
 
 def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     """Return all printed values with the measurements."""
+    runs = _runs(given.tables)
     numbers = blocks.number_rows(
         given.numbers,
         given.published,
@@ -103,12 +107,38 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
         given.rules.level,
     )
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
+    numbers, claims = (_with_runs(rows, given.folder, runs) for rows in (numbers, claims))
     quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
     shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)]
     if numbers:
         agreement = f"{AGREEMENT}{quick} {page['agreement'].strip()}"
         shown.insert(0, Section("numbers", "The printed numbers", agreement, numbers))
     return shown
+
+
+def _runs(tables: Stored) -> dict[str, list[Mapping[str, Any]]]:
+    """The runs behind each number and claim by its id; nothing for results of a version that did not store them."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    if (tables.folder / f"{TABLE}.parquet").is_file():
+        for row in tables[TABLE].iter_rows(named=True):
+            found.setdefault(row["id"], []).append(row)
+    return found
+
+
+def _with_runs(parts: list[Rows], folder: Path, runs: Mapping[str, list[Mapping[str, Any]]]) -> list[Rows]:
+    """Return the rows of ``parts`` with the runs behind each and the command that captures one of them."""
+    paper = folder.resolve().name
+
+    def with_runs(row: Row) -> Row:
+        behind = [(f"papers/{paper}/{of['experiment']}.toml", _counted(of)) for of in runs.get(row.name, [])]
+        return replace(row, runs=behind, command=command(paper, row.name)) if behind else row
+
+    return [replace(part, rows=[with_runs(row) for row in part.rows]) for part in parts]
+
+
+def _counted(behind: Mapping[str, Any]) -> str:
+    more = ", …" if behind["runs"] > SHOWN else ""
+    return f"{counted(behind['runs'], 'run')}: {behind['ids']}{more}"
 
 
 def _family(given: Material) -> str:

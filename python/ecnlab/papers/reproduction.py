@@ -28,6 +28,8 @@ from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import describe, table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.papers.analysis_shapes import read_results, shapes
+from ecnlab.papers.behind import TABLE as ROW_RUNS
+from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
@@ -276,6 +278,7 @@ def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep], *,
         "numbers": numbers,
         "claims": claims,
         "quick": verdicts(*of_quick),
+        ROW_RUNS: row_runs(paper, published, {name: one.runs for name, one in sweeps.items()}),
     }
 
 

@@ -13,7 +13,8 @@ from ecnlab.report.tone import SIGNS, Tone
 class Row:
     """A row: its ``name``, which is also what links lead to, a headline, a value in short, and a verdict in its tone.
 
-    ``facts`` are its details by label, ``note`` is a paragraph below them.
+    ``facts`` are its details by label, ``note`` is a paragraph below them. ``runs`` are the runs behind it, by the file of
+    their experiment, and ``command`` makes one of them.
     """
 
     name: str
@@ -23,6 +24,8 @@ class Row:
     tone: Tone
     facts: Sequence[tuple[str, str]] = ()
     note: str = ""
+    runs: Sequence[tuple[str, str]] = ()
+    command: str = ""
 
     @property
     def sign(self) -> str:
