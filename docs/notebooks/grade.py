@@ -4,7 +4,7 @@
 
 A submission is ``NAME.ipynb``, or ``NAME.py`` with the same definitions. Each one runs in a process and a temporary folder
 of its own, with a limit on time and memory; a cell that fails is reported, and the next one runs. Sixty complete solutions
-take about two and a half minutes of CPU. The CSV has a column with 1 or 0 for each exercise, ``points``, and ``reason``: why
+take about three minutes of CPU. The CSV has a column with 1 or 0 for each exercise, ``points``, and ``reason``: why
 points are missing. ``names.txt`` has a name a line: a name without a submission gets a row, too.
 
 **Submissions are programs and run with your rights.** Grade in a container or with an account that has nothing to lose.

@@ -103,3 +103,13 @@ def test_an_answer_for_one_seed_is_wrong_and_the_reason_names_another(grades):
     assert {row["compared"] for row in rows.values()} == {"0"}
     assert re.search(r"compared\(\d+\): retransmissions with marks is -1, not \d+", rows["known"]["reason"])
     assert re.search(r"compared\(\d+\) is \[1, 2\], not two pairs", rows["flat"]["reason"])
+
+
+@pytest.mark.parametrize("name", ["lab", "lab-solutions"])
+def test_pages_link_only_to_files_of_their_copy(cli, tmp_path, name):
+    files = [tmp_path / line for line in cli("examples", "copy", name).stdout.splitlines()]
+    pages = [file for file in files if file.suffix in {".md", ".ipynb"}]
+    assert len(pages) == 2
+    for file in pages:
+        for link in re.findall(r"\]\(([^)#:]+)\)", file.read_text()):
+            assert (file.parent / link).is_file(), f"{file.name}: {link}"
