@@ -84,9 +84,18 @@ def test_the_lecturer_gets_solutions_and_the_grader(cli, tmp_path):
 
 
 def test_the_list_and_a_misspelt_name_have_the_lab(cli):
-    assert "  lab-solutions " in cli("examples").stdout
+    lines = cli("examples").stdout.splitlines()
+    at = lines.index("For a class")
+    assert [line.split()[:2] for line in lines[at + 1 :]] == [["lab", "notebook"], ["lab-solutions", "notebook"]]
     done = cli("examples", "copy", "lab-solution")
     assert done.returncode == 2 and "did you mean 'lab-solutions'?" in done.stderr
+
+
+def test_the_list_for_programs_has_the_files_of_the_lab_and_its_solutions(cli):
+    found = {each["name"]: each for each in json.loads(cli("examples", "--json").stdout)}
+    for name in ("lab", "lab-solutions"):
+        assert found[name]["kind"] == "notebook" and found[name]["question"] == "For a class"
+        assert cli("examples", "copy", name).stdout.splitlines() == found[name]["files"]
 
 
 def test_numbers_of_numpy_are_answers(grades):
