@@ -49,7 +49,7 @@ NOT_EXECUTED = {
 }
 """Languages of blocks that no test here executes. Rust blocks need a marker."""
 
-TOOLS = {"cargo", "python", "pip", "pytest", "ruff", "mypy", "tcpdump"}
+TOOLS = {"cargo", "jupyter", "python", "pip", "pytest", "ruff", "mypy", "tcpdump"}
 """Programs of shell blocks that are not ours: their arguments are not looked at."""
 
 PARSED_ONLY = (

@@ -20,22 +20,29 @@ from ecnlab.runs.examples import LESSONS, files_of, sources
 QUESTIONS: Final = Path(__file__).parent / "assets" / "questions.toml"
 """Questions, each with its examples."""
 
+TITLES: Final = {
+    "lab": "Lab: AIMD and RED, marks and drops",
+    "lab-solutions": "Solutions of the lab, and a program that grades a class",
+}
+"""Titles of `LESSONS`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example, with the question that it helps to answer."""
+    """An example or lesson, with the question that it helps to answer."""
 
     name: str
     question: str
     title: str
     kind: str
-    """"scenario" or "experiment"."""
+    """"scenario", "experiment" or "notebook"."""
     files: list[str]
-    """Its files, relative to the folder of examples: its own, its scenario's, and those of user-defined laws and traces."""
+    """Its files, by their names in a copy: its own, its scenario's, and those of user-defined laws and traces."""
 
     def command(self, folder: Path) -> str:
-        """The command that runs its copy in ``folder``."""
-        return shlex.join(["ecnlab", "run" if self.kind == "scenario" else "sweep", str(folder / self.files[0])])
+        """The command that runs or opens its copy in ``folder``."""
+        program = {"scenario": "ecnlab run", "experiment": "ecnlab sweep", "notebook": "jupyter lab"}[self.kind]
+        return f"{program} {shlex.quote(str(folder / self.files[0]))}"
 
 
 def catalogue() -> list[Example]:
@@ -51,6 +58,11 @@ def _read(folder: Path, name: str, question: str) -> Example:
     return Example(name, question, content["title"], kind, files_of(name))
 
 
+def lessons() -> list[Example]:
+    """Return the lab for a class and its solutions."""
+    return [Example(name, "For a class", TITLES[name], "notebook", list(sources(name))) for name in LESSONS]
+
+
 @click.group(invoke_without_command=True)
 @as_json
 @click.pass_context
@@ -62,7 +74,7 @@ def examples(context: click.Context, as_json: bool) -> None:
     """List the examples by question, or copy one."""
     if context.invoked_subcommand is not None:
         return
-    found = catalogue()
+    found = [*catalogue(), *lessons()]
     if as_json:
         console.write_json([asdict(example) for example in found])
         return
@@ -72,9 +84,6 @@ def examples(context: click.Context, as_json: bool) -> None:
             question = example.question
             console.say(question)
         console.say(f"  {example.name:{wide}}  {example.kind:10}  {example.title}")
-    console.say("For a class")
-    console.say(f"  {'lab':{wide}}  notebook    Lab: AIMD and RED, marks and drops")
-    console.say(f"  {'lab-solutions':{wide}}  notebook    its solutions, and a program that grades a class")
     console.complain("`ecnlab examples copy NAME` copies one with the files that it needs")
 
 
@@ -88,7 +97,5 @@ def copy(name: str, out: Path) -> None:
     """
     contents = {out / file: source.read_bytes() for file, source in sources(name).items()}
     write_new(contents, "folder")
-    if name in LESSONS:
-        console.complain(f"next: {shlex.join(['jupyter', 'lab', str(out / LESSONS[name][0])])}")
-    else:
-        console.complain(f"next: {next(one for one in catalogue() if one.name == name).command(out)}")
+    found = {example.name: example for example in [*catalogue(), *lessons()]}
+    console.complain(f"next: {found[name].command(out)}")

@@ -63,6 +63,7 @@ def lecturer(installed: Installed) -> None:
     """Draws the sawtooth of AIMD from an example for a class."""
     installed.ecnlab("examples", r"What does ECN gain over drops\?")
     installed.ecnlab("examples copy lab --out class", r"lab\.ipynb$")
+    installed.ecnlab("examples copy lab-solutions --out solutions", r"grade\.py$")
     installed.ecnlab("examples copy dumbbell --out lecture", r"dumbbell\.toml$")
     installed.ecnlab("run lecture/dumbbell.toml --out results/lecture", "")
     installed.ecnlab("plot results/lecture cwnd --flow bulk[0] -o sawtooth.svg", "sawtooth.svg")
