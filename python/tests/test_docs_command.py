@@ -1,11 +1,9 @@
-"""``ecnlab docs``, the groups of ``ecnlab --help``, and answers about names that ecnlab does not have."""
+"""``ecnlab docs``, and the groups of ``ecnlab --help``."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-
-import pytest
 
 from ecnlab.cli.lazy_commands import GROUPS, MODULES
 
@@ -42,21 +40,3 @@ def test_help_has_every_command_in_a_group_with_a_whole_sentence(cli):
     assert headings == ["Options", *GROUPS]
     assert re.findall(r"^  ([a-z]+) {2,}[A-Z]", shown, re.MULTILINE) == list(MODULES)
     assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
-
-
-@pytest.mark.parametrize("name", ["bbr3", "bbrv3", "BBR2"])
-@pytest.mark.parametrize("command", ["laws", "check", "new"])
-def test_a_later_version_of_a_law_is_not_a_misspelling(cli, tmp_path, name, command):
-    (tmp_path / "one.toml").write_text(
-        f'format = 1\\nduration = "1 s"\\n[tcp.default]\\ncongestion = "{name}"\\n'.replace("\\n", "\n")
-    )
-    words = {
-        "laws": ["laws", name],
-        "check": ["check", "one.toml"],
-        "new": ["new", "--senders", name, "--out", "x.toml"],
-    }
-    done = cli(*words[command])
-    assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
-    assert re.search(r"[`']bbr[`'], version 1 only", said), said
-    assert "did you mean" not in said
