@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 
 from ecnlab.cli.lazy_commands import GROUPS, MODULES
 
-PACKAGE = Path(__file__).parents[1] / "ecnlab"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "ecnlab"
 
 
 def test_the_pages_are_listed_and_printed(cli):
@@ -24,6 +27,7 @@ def test_the_pages_are_listed_and_printed(cli):
 def test_pages_that_messages_name_exist(cli):
     listed = {line.split()[0] for line in cli("docs").stdout.splitlines()}
     files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml")]
+    files += (ROOT / "papers").glob("*/*.toml")
     named = {name for file in files for name in re.findall(r"`ecnlab docs ([a-z/-]+)`", file.read_text())}
     assert named and named <= listed
 
@@ -32,6 +36,16 @@ def test_a_written_scenario_names_no_file_that_a_wheel_lacks(cli, tmp_path):
     cli("new", "--senders", "reno,cubic", "--queue", "red", "--out", "x.toml")
     text = (tmp_path / "x.toml").read_text()
     assert "`ecnlab docs scenario`" in text and "docs/" not in text
+
+
+def test_texts_of_reports_and_copied_files_name_no_file_that_a_wheel_lacks():
+    files = [*(ROOT / "examples").glob("*.toml"), *(PACKAGE / "vectors").rglob("*.toml")]
+    texts = [file.read_text() for file in files]
+    for kind in ("report", "metrics", "reasons"):
+        told = [tomllib.loads(file.read_text()) for file in (ROOT / "papers").glob(f"*/{kind}.toml")]
+        assert told
+        texts += [json.dumps(one) for one in told]
+    assert not [found for text in texts for found in re.findall(r".*docs/[a-z/-]+\.md", text)]
 
 
 def test_help_has_every_command_in_a_group_with_a_whole_sentence(cli):
