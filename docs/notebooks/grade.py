@@ -16,7 +16,6 @@ import argparse
 import csv
 import json
 import math
-import resource
 import secrets
 import shutil
 import subprocess
@@ -31,7 +30,10 @@ from typing import Any
 MEMORY = 4 << 30
 """Address space of a submission, bytes."""
 
-LONGEST = 300
+SCENARIO = "dumbbell.toml"
+"""The scenario of the exercises."""
+
+LONGEST = 600
 """Characters of a reason at most."""
 
 Names = dict[str, Any]
@@ -173,7 +175,7 @@ def examine(file: Path) -> dict[str, str]:
 def graded(file: Path, scenario: Path, seconds: float) -> dict[str, Any]:
     """Return the row of the submission ``file``, which runs in a process of its own for at most ``seconds``."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(scenario, Path(folder) / "dumbbell.toml")
+        shutil.copy(scenario, Path(folder) / SCENARIO)
         answer = Path(folder) / "reasons.json"
         command = [sys.executable, str(Path(__file__).resolve()), "--one", str(file.resolve()), str(answer)]
         try:
@@ -204,34 +206,52 @@ def grade(folder: Path, scenario: Path, students: list[str], seconds: float, wor
     return sorted(rows, key=lambda one: one["student"])
 
 
+def limit_memory() -> None:
+    """Limit the address space of this process, on systems that can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def found(scenario: Path | None) -> Path:
+    """Return the path of ``scenario``, or of `SCENARIO` here or beside this program. Raises FileNotFoundError."""
+    places = [scenario] if scenario else [Path(SCENARIO), Path(__file__).with_name(SCENARIO)]
+    for place in places:
+        if place.is_file():
+            return place.resolve()
+    raise FileNotFoundError(f"there is no {places[0]}: `ecnlab examples copy dumbbell` copies it")
+
+
 def main() -> None:
     """Grade a folder and write the CSV file; with ``--one``, examine one submission in this process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("submissions", type=Path)
     parser.add_argument("grades", type=Path)
     parser.add_argument("--students", type=Path, help="a file with a name a line")
-    parser.add_argument(
-        "--scenario", type=Path, default=Path("dumbbell.toml"), help="of `ecnlab examples copy dumbbell`"
-    )
+    parser.add_argument("--scenario", type=Path, help="`dumbbell.toml`; without it, that here or beside this program")
     parser.add_argument("--seconds", type=float, default=120, help="limit of a submission")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        limit_memory()
         try:
             reasons = examine(asked.submissions)
         except WrongError as wrong:
             reasons = {"submission": str(wrong)}
         asked.grades.write_text(json.dumps(reasons))
         return
-    students = asked.students.read_text().split("\n") if asked.students else []
-    names = [name.strip() for name in students if name.strip()]
-    rows = grade(asked.submissions, asked.scenario.resolve(), names, asked.seconds, asked.workers)
-    with asked.grades.open("w", newline="") as out:
-        writer = csv.DictWriter(out, ["student", "file", *CHECKS, "points", "reason"])
-        writer.writeheader()
-        writer.writerows(rows)
+    try:
+        students = asked.students.read_text().split("\n") if asked.students else []
+        names = [name.strip() for name in students if name.strip()]
+        with asked.grades.open("w", newline="") as out:
+            writer = csv.DictWriter(out, ["student", "file", *CHECKS, "points", "reason"])
+            writer.writeheader()
+            writer.writerows(grade(asked.submissions, found(asked.scenario), names, asked.seconds, asked.workers))
+    except (OSError, UnicodeDecodeError) as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -206,7 +206,7 @@ def test_the_kernel_with_the_lines_counts_as_the_scenario(monkeypatch, tmp_path,
         ("--mix call,wep", "--mix: no application is called 'wep'; did you mean 'web'?"),
         ("--mix call,call", "--mix: call is named twice"),
         ("--mix ,", "--mix: no application is named"),
-        ("--queues fqcodel", "--queues: no candidate is called 'fqcodel'; did you mean 'fq_codel'?"),
+        ("--queues fqcodel", "--queues: no candidate is called 'fqcodel'; did you mean `fq_codel`?"),
         ("--queues droptail", "--queues: 'droptail' leaves nothing to compare"),
     ],
 )

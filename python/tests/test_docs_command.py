@@ -1,15 +1,16 @@
-"""``ecnlab docs``, the groups of ``ecnlab --help``, and answers about names that ecnlab does not have."""
+"""``ecnlab docs``, and the groups of ``ecnlab --help``."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
-
-import pytest
 
 from ecnlab.cli.lazy_commands import GROUPS, MODULES
 
-PACKAGE = Path(__file__).parents[1] / "ecnlab"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "ecnlab"
 
 
 def test_the_pages_are_listed_and_printed(cli):
@@ -26,6 +27,7 @@ def test_the_pages_are_listed_and_printed(cli):
 def test_pages_that_messages_name_exist(cli):
     listed = {line.split()[0] for line in cli("docs").stdout.splitlines()}
     files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml")]
+    files += (ROOT / "papers").glob("*/*.toml")
     named = {name for file in files for name in re.findall(r"`ecnlab docs ([a-z/-]+)`", file.read_text())}
     assert named and named <= listed
 
@@ -36,27 +38,19 @@ def test_a_written_scenario_names_no_file_that_a_wheel_lacks(cli, tmp_path):
     assert "`ecnlab docs scenario`" in text and "docs/" not in text
 
 
+def test_texts_of_reports_and_copied_files_name_no_file_that_a_wheel_lacks():
+    files = [*(ROOT / "examples").glob("*.toml"), *(PACKAGE / "vectors").rglob("*.toml")]
+    texts = [file.read_text() for file in files]
+    for kind in ("report", "metrics", "reasons"):
+        told = [tomllib.loads(file.read_text()) for file in (ROOT / "papers").glob(f"*/{kind}.toml")]
+        assert told
+        texts += [json.dumps(one) for one in told]
+    assert not [found for text in texts for found in re.findall(r".*docs/[a-z/-]+\.md", text)]
+
+
 def test_help_has_every_command_in_a_group_with_a_whole_sentence(cli):
     shown = cli("--help").stdout
     headings = re.findall(r"^([A-Z][a-z]+):$", shown, re.MULTILINE)
     assert headings == ["Options", *GROUPS]
     assert re.findall(r"^  ([a-z]+) {2,}[A-Z]", shown, re.MULTILINE) == list(MODULES)
     assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
-
-
-@pytest.mark.parametrize("name", ["bbr3", "bbrv3", "BBR2"])
-@pytest.mark.parametrize("command", ["laws", "check", "new"])
-def test_a_later_version_of_a_law_is_not_a_misspelling(cli, tmp_path, name, command):
-    (tmp_path / "one.toml").write_text(
-        f'format = 1\\nduration = "1 s"\\n[tcp.default]\\ncongestion = "{name}"\\n'.replace("\\n", "\n")
-    )
-    words = {
-        "laws": ["laws", name],
-        "check": ["check", "one.toml"],
-        "new": ["new", "--senders", name, "--out", "x.toml"],
-    }
-    done = cli(*words[command])
-    assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
-    assert re.search(r"[`']bbr[`'], version 1 only", said), said
-    assert "did you mean" not in said

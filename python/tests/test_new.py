@@ -80,10 +80,10 @@ def test_the_file_has_what_the_options_say_and_is_accepted_by_check(cli, tmp_pat
         ("rate", "40M", 'did you mean "40 Mbps"?'),
         ("rate", "40 MB/s", 'did you mean "40 Mbps"?'),
         ("duration", "30sec", 'did you mean "30 s"?'),
-        ("queue", "fq-codel", "did you mean 'fq_codel'?; valid names: droptail, red"),
-        ("queue", "FQ_CODEL", "did you mean 'fq_codel'?"),
-        ("queue", "fqcodel", "did you mean 'fq_codel'?"),
-        ("senders", "Cubic", "did you mean 'cubic'?"),
+        ("queue", "fq-codel", "did you mean `fq_codel`?; valid names: droptail, red"),
+        ("queue", "FQ_CODEL", "did you mean `fq_codel`?"),
+        ("queue", "fqcodel", "did you mean `fq_codel`?"),
+        ("senders", "Cubic", "did you mean `cubic`?"),
         ("queue", "nothing-like-it", "valid names: droptail, red"),
         ("senders", "prague,cubik", "valid names: reno"),
         ("senders", ",", "such as prague,cubic"),
@@ -125,7 +125,7 @@ def test_a_sweep_of_queues_has_no_warning_and_runs(cli, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("sweep", "remedy"),
     [
-        ("queues=fq-codel,pie", "did you mean 'fq_codel'?"),
+        ("queues=fq-codel,pie", "did you mean `fq_codel`?"),
         ("queues=pie", "such as queues=fq_codel,cake"),
         ("queues=pie,pie", "such as queues=fq_codel,cake"),
         ("rates=1,2", "such as queues=fq_codel,cake"),

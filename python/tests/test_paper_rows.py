@@ -65,13 +65,18 @@ def test_a_row_has_the_packets_of_a_run_of_its_reproduction(small, tmp_path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("small", "--row", "S01.2"), "did you mean 'S01.1'?"),
+        (("small", "--row", "S01.2"), "; the nearest are S01.1, S01.much; all are in"),
+        (("small", "--row", "s99"), "; the nearest are S01."),
+        (("rfc2884", "--row", "R34.9999"), "; the nearest are R34.4, R34.3, R34.2, R34.1, R34."),
+        (("dualpi2eval", "--row", "M01.5-none.markz"), "; the nearest are M01.5-none.marks, "),
         (("small", "--row", "S01"), "has several numbers and claims: choose one of S01.1, S01.much"),
         (("all", "--row", "S01.1"), "name the paper in place of `all`"),
         (("small", "--row", "S01.1", "--full"), "leave `--full` out"),
     ],
 )
-def test_a_row_that_cannot_be_run_is_refused(small, words, message) -> None:
+def test_a_row_that_cannot_be_run_is_refused(request, words, message) -> None:
+    if words[0] not in PAPERS:
+        request.getfixturevalue("small")
     found = commanded(*words)
     assert found.exit_code != 0
     assert message in str(found.exception) + found.output

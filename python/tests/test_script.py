@@ -64,7 +64,11 @@ def test_files_beside_a_script_come_before_those_of_the_package(played, tmp_path
     [
         ("rule ", "ruler ", "`ruler` is no command"),
         ("include textbook", "include ../textbook", "`include NAME`, of letters, digits, `-` and `_`"),
-        ("include textbook", "include nothing-here", "No such file"),
+        (
+            "include textbook",
+            "include nothing-here",
+            "no file is included by this name: none of ./include/nothing-here.inc, ",
+        ),
         ("0.100", "18446744073709.0", "`18446744073709.0` is not a time in seconds"),
         ("0.100", "10000000.0", "a script ends within a million seconds"),
         ("abort", "< . 1:4000000000/1 ack 1", "more than 100000 segments"),
@@ -96,3 +100,17 @@ def test_a_file_that_is_no_text_is_refused(cli, tmp_path):
     (tmp_path / "mine.script").write_bytes(b"\xff\xfe\x00")
     done = cli("script", "mine.script")
     assert done.returncode == 1 and "FAILED mine.script" in done.stdout
+    assert "error: byte 0 is not UTF-8; a script is text in UTF-8\n --> mine.script\n" in done.stdout
+
+
+@pytest.mark.parametrize("text", ["", "# a comment\n\n"])
+def test_an_empty_file_is_refused_by_its_name(played, text):
+    done = played(text)
+    assert done.returncode == 1
+    assert "error: the script is empty; it begins with a line `rule`\n --> mine.script\n" in done.stdout
+
+
+def test_a_folder_without_scripts_is_refused(cli, tmp_path):
+    (tmp_path / "notes").mkdir()
+    done = cli("script", "notes")
+    assert done.returncode == 2 and "notes: the folder has no file that ends in .script" in done.stderr

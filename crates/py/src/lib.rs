@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use super::probe_host::probe_host;
     #[pymodule_export]
-    use super::registry::{laws, profiles, schema};
+    use super::registry::{law_remedy, laws, profiles, schema};
     #[pymodule_export]
     use super::replay::replay_packets;
     #[pymodule_export]

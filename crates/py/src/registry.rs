@@ -26,6 +26,12 @@ pub fn laws(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(families)
 }
 
+/// The remedy for a name that none of the laws `valid` has; None if there is none in particular.
+#[pyfunction]
+pub fn law_remedy(name: &str, valid: Vec<String>) -> Option<String> {
+    ecnlab_scenario::law_remedy(name, &valid)
+}
+
 fn facts<'py>(py: Python<'py>, law: &Law) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     facts.set_item("label", law.label)?;

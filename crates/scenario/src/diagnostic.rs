@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use crate::absent;
 use crate::path::Path;
 use crate::source::Place;
-use crate::synonyms;
+use crate::synonyms::{self, plain};
 use crate::text::visible;
 
 /// Maximum number of characters shown of a line; of a longer line those around the location.
@@ -119,14 +120,13 @@ impl std::error::Error for Diagnostics {}
 
 /// Returns a remedy for the unknown word `word`: the most similar of `valid`, or all of them if none is similar.
 pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> String {
-    if let Some(meant) = synonyms::meant(word, valid).filter(|_| plural == "keys" || plural == "values") {
-        return meant;
-    }
-    if let Some(first) = valid.iter().find(|name| later_version(word, name.as_ref())) {
-        return format!("there is `{}`, version 1 only", first.as_ref());
-    }
-    if let Some(near) = nearest(word, valid) {
-        return format!("did you mean `{near}`?");
+    let named = match plural {
+        "values" => law_remedy(word, valid),
+        "keys" => synonyms::meant(word, valid).or_else(|| did_you_mean(word, valid)),
+        _ => did_you_mean(word, valid),
+    };
+    if let Some(remedy) = named {
+        return remedy;
     }
     if valid.is_empty() {
         return format!("there are no {plural}");
@@ -135,17 +135,19 @@ pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> S
     format!("valid {plural}: {}", list.join(", "))
 }
 
-/// Whether `word` is `name` and the number of a version after the first, as `bbr3` or `BBRv3`.
-fn later_version(word: &str, name: &str) -> bool {
-    let (word, name) = (word.to_lowercase(), name.to_lowercase());
-    let version = word.strip_prefix(&name).map(|rest| rest.trim_start_matches(['-', '_', 'v']));
-    version.is_some_and(|version| matches!(version.as_bytes(), [b'2'..=b'9']))
+/// Returns a remedy for `word`, which is none of the names `valid` of laws: its synonym, the reason why ecnlab does not have it,
+/// or the most similar name. `None` if there is none of these.
+pub fn law_remedy<S: AsRef<str>>(word: &str, valid: &[S]) -> Option<String> {
+    synonyms::meant(word, valid).or_else(|| absent::remedy(word, valid)).or_else(|| did_you_mean(word, valid))
+}
+
+fn did_you_mean<S: AsRef<str>>(word: &str, valid: &[S]) -> Option<String> {
+    nearest(word, valid).map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Returns the word of `valid` that `word` most likely stands for.
 fn nearest<'a, S: AsRef<str>>(word: &str, valid: &'a [S]) -> Option<&'a str> {
     // Matches `minth` and `Min-Th` with `min_th`: separators are the most common mistake.
-    let plain = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "");
     let target = plain(word);
     let distance = |s: &str| strsim::damerau_levenshtein(&target, &plain(s));
     let best = valid.iter().map(AsRef::as_ref).min_by_key(|s| distance(s))?;
@@ -163,9 +165,11 @@ mod tests {
         let keys = ["min_th", "max_th", "weight"];
         assert_eq!(suggest("minth", &keys, "keys"), "did you mean `min_th`?");
         assert_eq!(suggest("wieght", &keys, "keys"), "did you mean `weight`?");
-        for later in ["bbr3", "bbr2", "BBRv3", "bbr-v2"] {
-            assert_eq!(suggest(later, &["bbr", "cubic"], "values"), "there is `bbr`, version 1 only");
+        for later in ["bbr3", "bbr2", "BBRv3", "bbr-v2", "tcp_bbr3"] {
+            let remedy = "ecnlab has version 1 of BBR only, as Linux has: write `bbr`";
+            assert_eq!(suggest(later, &["bbr", "cubic"], "values"), remedy);
         }
+        assert_eq!(suggest("bbr2", &["bbr", "cubic"], "queues"), "did you mean `bbr`?");
         assert_eq!(suggest("bbr1", &["bbr", "cubic"], "values"), "did you mean `bbr`?");
         assert_eq!(suggest("c", &["a", "b"], "nodes"), "valid nodes: a, b");
         assert_eq!(suggest("colour", &keys, "keys"), "valid keys: min_th, max_th, weight");

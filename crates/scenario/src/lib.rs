@@ -23,6 +23,7 @@
 //! | outputs of a scenario | `plan`, `capture`, `volume`, `experiment` |
 //! | schema and documentation | `registry`, `schema`, `stored`, `reference` |
 
+mod absent;
 mod aggregation;
 mod boxes;
 mod capture;
@@ -63,7 +64,7 @@ mod volume;
 mod wire;
 
 pub use capture::CapturePlan;
-pub use diagnostic::{Diagnostic, Diagnostics};
+pub use diagnostic::{Diagnostic, Diagnostics, law_remedy};
 pub use experiment::{Experiment, Run, parse_experiment, parse_experiment_with};
 pub use file::FORMAT;
 pub use plan::{Drawn, DrawnChanges, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};

@@ -54,6 +54,8 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("type", "kind", ""),
     ("fifo", "droptail", ""),
     ("pfifo", "droptail", ""),
+    ("bfifo", "droptail", ""),
+    ("tail", "droptail", ""),
     ("taildrop", "droptail", ""),
     // Sections and keys of the file.
     ("host", "node", ""),
@@ -69,11 +71,16 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
 /// The feedback schemes between which a switch does not choose.
 const ECN_KINDS: &str = "one echo per round trip (RFC 3168); \"accecn\" counts marks (RFC 9768), \"off\" is no ECN";
 
+/// Returns `word` in lower case without separators.
+pub(crate) fn plain(word: &str) -> String {
+    word.to_lowercase().replace(['_', '-', ' '], "")
+}
+
 /// Returns the remedy for `word` if it is a synonym of one of the `valid` words.
 pub(crate) fn meant<S: AsRef<str>>(word: &str, valid: &[S]) -> Option<String> {
-    let plain = word.to_lowercase().replace(['_', '-', ' '], "");
+    let word = plain(word);
     let is_valid = |meant: &str| valid.iter().any(|one| one.as_ref() == meant);
-    let (_, meant, about) = SYNONYMS.iter().find(|(guessed, meant, _)| *guessed == plain && is_valid(meant))?;
+    let (_, meant, about) = SYNONYMS.iter().find(|(guessed, meant, _)| *guessed == word && is_valid(meant))?;
     let about = if about.is_empty() { String::new() } else { format!(" {about}") };
     Some(format!("did you mean `{meant}`?{about}"))
 }

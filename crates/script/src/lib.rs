@@ -98,7 +98,7 @@ pub enum Action {
 pub struct Place {
     /// The file.
     pub path: PathBuf,
-    /// From 1.
+    /// From 1; 0 for the whole file.
     pub number: usize,
     /// Without its comment.
     pub text: String,
@@ -132,6 +132,9 @@ impl fmt::Display for Failure {
         let Place { path, number, text } = &self.place;
         let margin = " ".repeat(number.to_string().len());
         writeln!(f, "error: {}", self.message)?;
+        if *number == 0 {
+            return writeln!(f, "{margin}--> {}", path.display());
+        }
         writeln!(f, "{margin}--> {}:{number}", path.display())?;
         writeln!(f, "{margin} |\n{number} | {text}\n{margin} |")?;
         for note in &self.notes {

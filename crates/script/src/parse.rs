@@ -15,7 +15,11 @@ const LATEST: Time = Time::from_ps(1_000_000_000_000_000_000);
 /// Reads one file below `roots[0]` into one case per variant. Included files are in the folder `include` of a root,
 /// the first that has it.
 pub fn read(roots: &[&Path], path: &Path) -> Result<Vec<Case>, Failure> {
-    let lines = load(path).map_err(|e| Failure::new(&Place { path: path.into(), ..Place::default() }, e))?;
+    let file = Place { path: path.into(), ..Place::default() };
+    let lines = load(path).map_err(|e| Failure::new(&file, e))?;
+    if lines.is_empty() {
+        return Err(Failure::new(&file, "the script is empty; it begins with a line `rule`"));
+    }
     let name = roots.first().and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
     cases(roots, &name.with_extension("").display().to_string(), &lines)
 }
@@ -39,8 +43,10 @@ fn without_comment(line: &str) -> &str {
 }
 
 fn load(path: &Path) -> Result<Vec<Place>, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    Ok(number_lines(path, &text))
+    let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
+    let text = str::from_utf8(&bytes)
+        .map_err(|e| format!("byte {} is not UTF-8; a script is text in UTF-8", e.valid_up_to()))?;
+    Ok(number_lines(path, text))
 }
 
 /// Names of an `each` line with one choice of their values.
@@ -154,8 +160,10 @@ impl<'a> Reader<'a> {
         }
         let paths = self.roots.iter().map(|root| root.join("include").join(name).with_extension("inc"));
         let paths: Vec<PathBuf> = paths.collect();
-        let path = paths.iter().find(|path| path.is_file()).or(paths.first());
-        let path = path.ok_or_else(|| Failure::new(place, "there is no folder of included files"))?;
+        let path = paths.iter().find(|path| path.is_file()).ok_or_else(|| {
+            let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            Failure::new(place, format!("no file is included by this name: none of {}", paths.join(", ")))
+        })?;
         let lines = load(path).map_err(|e| Failure::new(place, format!("{}: {e}", path.display())))?;
         if let Some(line) = lines.iter().find(|line| line.text.starts_with("include ")) {
             return Err(Failure::new(line, "an included file includes no other"));

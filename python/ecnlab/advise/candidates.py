@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ecnlab.advise.line import Line
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.guesses import guess
+from ecnlab.base.guesses import guess_law
 
 SHARE: Final = 0.95
 """Rate of the shapers as a share of the line's."""
@@ -48,7 +48,7 @@ def candidates(text: str | None) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in CANDIDATES:
-            hint = guess(name, CANDIDATES)
+            hint = guess_law(name, CANDIDATES)
             raise EcnlabError(f"--queues: no candidate is called {name!r}{hint}; there are {', '.join(CANDIDATES)}")
     chosen = tuple(name for name in CANDIDATES if name == NONE or name in names)
     if len(chosen) < 2:

@@ -10,7 +10,7 @@ import click
 from ecnlab import _core
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.guesses import guess
+from ecnlab.base.guesses import guess_law
 from ecnlab.base.types import FileKind
 from ecnlab.cli import console
 from ecnlab.cli.options import as_json, examples
@@ -46,7 +46,7 @@ def _show_law(known: Mapping[str, Mapping[str, Any]], name: str, *, as_json: boo
     found = {family: members[name] for family, members in known.items() if name in members}
     if not found:
         names = (law for members in known.values() for law in members)
-        raise EcnlabError(f"no law is called {name!r}{guess(name, names)}: `ecnlab laws` lists them")
+        raise EcnlabError(f"no law is called {name!r}{guess_law(name, names)}; `ecnlab laws` lists all laws")
     page = package_data.folder("docs/laws") / f"{name}.md"
     if as_json:
         console.write_json(found)

@@ -69,6 +69,8 @@ def _chosen(given: tuple[str, ...], own: Path) -> Iterator[tuple[Path, list[Path
             yield own, [there.with_suffix(SUFFIX)]
         elif files := _found(there):
             yield own, files
+        elif here.is_dir():
+            raise EcnlabError(f"{one}: the folder has no file that ends in {SUFFIX}")
         else:
             raise EcnlabError(
                 f"{one}: no script has this name, and no file; `ecnlab script --list` lists the scripts of ecnlab"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,6 @@ import polars as pl
 
 from ecnlab._core import Experiment, Scenario
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.guesses import guess
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder
@@ -30,6 +30,9 @@ from ecnlab.scenario.files import read_experiment, with_captures
 
 ROWS: Final = "rows"
 """Folder in that of a reproduction with the runs of single rows."""
+
+NEAR: Final = 8
+"""Number of near ids in the answer to an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +99,11 @@ def _entry(published: Published, row: str, folder: Path) -> Printed:
         if listed["id"] == row:
             by = f"it is shown by {', '.join(listed['by'])}" if listed["by"] else listed["note"]
             raise EcnlabError(f"{row} of {published.paper} has no number or claim that a run measures: {by}")
-    near = (
-        guess(row, entries) or f"; there are {', '.join(list(entries)[:8])} and others in {folder / 'published.toml'}"
+    beside = [entry.id for entry in entries.values() if entry.row == row.partition(".")[0]]
+    near = ", ".join(get_close_matches(row, beside or entries, NEAR, 0.0))
+    raise EcnlabError(
+        f"{published.paper} has no printed number or claim {row!r}; the nearest are {near}; all are in {folder / 'published.toml'}"
     )
-    raise EcnlabError(f"{published.paper} has no printed number or claim {row!r}{near}")
 
 
 def _stored_run(target: Path, step: str, run: Mapping[str, Any]) -> dict[str, Any] | None:

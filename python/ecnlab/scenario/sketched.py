@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.guesses import guess
+from ecnlab.base.guesses import guess_law
 from ecnlab.base.quantities import RATES, TIMES, quantity
 from ecnlab.scenario.sketched_slow import raised
 
@@ -105,7 +105,7 @@ def known_queue(option: str, name: str) -> None:
 
 def _known(option: str, name: str, valid: list[str]) -> None:
     if name not in valid:
-        raise EcnlabError(f"{option}: there is no {name!r}{guess(name, valid)}; valid names: {', '.join(valid)}")
+        raise EcnlabError(f"{option}: there is no {name!r}{guess_law(name, valid)}; valid names: {', '.join(valid)}")
 
 
 def _quantity(option: str, text: str, units: dict[str, int], example: str) -> str:

@@ -5,7 +5,6 @@ It is a built-in law, a table of a scenario, or a Python class.
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, Final
 
 from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess_law
 from ecnlab.base.user_files import refuse_special
 from ecnlab.scenario import sketched
 from ecnlab.scenario.files import read_scenario, read_text
@@ -113,9 +113,8 @@ def built_in(name: str, kind: Kind = "aqm") -> Subject:
     words = FAMILIES[kind][2]
     known = names(kind)
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        remedy = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-        raise EcnlabError(f"there is no {words} {name!r}; {remedy} A file ends in .toml, or is FILE.py:CLASS")
+        remedy = guess_law(name, known) or f"; there are {', '.join(known)}"
+        raise EcnlabError(f"there is no {words} {name!r}{remedy}; a file ends in .toml, or is FILE.py:CLASS")
     return _queue(name) if kind == "aqm" else _sender(name)
 
 

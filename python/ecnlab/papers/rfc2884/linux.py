@@ -39,7 +39,7 @@ def on_linux(given: Material) -> str:
     return (
         f"The same testbed on Linux {kernel['kernel']}, its TCP and its RED, in virtual time. The simulator is asked twice: with "
         "Linux 2.0, as in the rest of this page, and with the TCP of Linux 7, as the kernel has it. Between these two "
-        "are 25 years of TCP. docs/fidelity.md documents where the simulator with Linux 7 differs from the kernel, and why."
+        "are 25 years of TCP. `ecnlab docs fidelity` states where the simulator with Linux 7 differs from the kernel, and why."
     )
 
 

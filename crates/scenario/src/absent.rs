@@ -1,0 +1,68 @@
+//! Laws that users know from elsewhere and that ecnlab lacks or names otherwise, each with the remedy.
+
+use crate::synonyms::plain;
+
+/// Names as [`plain`] returns them, a law that is valid wherever they could stand, and the remedy.
+const ABSENT: &[(&[&str], &str, &str)] = &[
+    (&["bbr2", "bbrv2", "bbr3", "bbrv3"], "bbr", "ecnlab has version 1 of BBR only, as Linux has: write `bbr`"),
+    (
+        &[
+            "bic", "cdg", "copa", "htcp", "hybla", "illinois", "lp", "nv", "pcc", "scream", "veno", "vivace",
+            "westwood", "yeah",
+        ],
+        "cubic",
+        "ecnlab does not have this window law; a law of your own is a class of Python: `ecnlab docs userlaws`",
+    ),
+    (&["ared", "adaptivered"], "red", "write `red`, whose table `adaptive` is Adaptive RED"),
+    (&["wred"], "gred", "write `gred`, which has Linux's WRED as `average = \"all\"`"),
+];
+
+/// Prefixes of the modules of Linux: `tcp_cubic`, `sch_codel`.
+const MODULES: [&str; 2] = ["tcp", "sch"];
+
+/// Returns the remedy for `word`, the name of a law that is not one of the `valid` values; `None` if there is none.
+pub(crate) fn remedy<S: AsRef<str>>(word: &str, valid: &[S]) -> Option<String> {
+    let word = plain(word);
+    let Some(name) = MODULES.iter().find_map(|prefix| word.strip_prefix(prefix)) else { return listed(&word, valid) };
+    let law = valid.iter().map(AsRef::as_ref).find(|law| plain(law) == name);
+    law.map(|law| format!("did you mean `{law}`?")).or_else(|| listed(name, valid))
+}
+
+/// The remedy of the table for a name in plain form.
+fn listed<S: AsRef<str>>(name: &str, valid: &[S]) -> Option<String> {
+    let is_valid = |law: &str| valid.iter().any(|one| one.as_ref() == law);
+    let row = ABSENT.iter().find(|(absent, beside, _)| absent.contains(&name) && is_valid(beside));
+    row.map(|(.., remedy)| (*remedy).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::registry::laws;
+
+    #[test]
+    fn absent_names_are_found_and_no_law_has_them() {
+        let there: Vec<&str> = laws().iter().map(|law| law.name).collect();
+        for (names, beside, said) in ABSENT {
+            assert!(there.contains(beside), "{beside}");
+            for name in *names {
+                assert!(there.iter().all(|law| plain(law) != *name), "{name}");
+                assert_eq!(plain(name), *name, "{name} is never found");
+                assert_eq!(remedy(name, &there).as_deref(), Some(*said));
+                assert_eq!(remedy(&format!("TCP_{name}"), &there).as_deref(), Some(*said));
+                assert_eq!(remedy(name, &["host"]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn modules_of_linux_have_the_names_of_their_laws() {
+        let valid = ["bbr", "cubic", "fq_codel"];
+        assert_eq!(remedy("tcp_bbr", &valid).unwrap(), "did you mean `bbr`?");
+        assert_eq!(remedy("sch_fq_codel", &valid).unwrap(), "did you mean `fq_codel`?");
+        assert_eq!(remedy("sch_cake", &valid), None);
+        assert_eq!(remedy("tcp", &valid), None);
+        assert_eq!(remedy("Cubic", &valid), None);
+    }
+}
