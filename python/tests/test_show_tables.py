@@ -112,4 +112,4 @@ def test_laws_prints_the_page_of_a_law(capsys, monkeypatch) -> None:
     code, _, err = called(capsys, monkeypatch, "laws", "bbr3")
     assert code == 2 and "version 1" in err
     code, _, err = called(capsys, monkeypatch, "laws", "fq_codle")
-    assert code == 2 and "did you mean 'fq_codel'" in err
+    assert code == 2 and "did you mean `fq_codel`" in err
