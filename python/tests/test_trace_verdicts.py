@@ -34,21 +34,26 @@ def test_no_verdict_on_a_capture_of_the_kernel_is_false(ends, marks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ends", "says"),
+    ("feedback", "congestion", "line"),
     [
+        ("rfc3168", "cubic", r"ECN: [\d,]+ marks at queues, [\d,]+ received with CE; reductions are not counted"),
         (
-            ("rfc3168", "rfc3168"),
-            r"ECN works: [\d,]+ marks at queues, [\d,]+ received with CE; reductions are not counted",
+            "rfc3168",
+            "bbr",
+            r"ECN PROBLEM: f: BBR ignores marks: [\d,]+ packets \(\d+ % of the data packets\) were received",
         ),
-        (("off", "off"), r"ECN WARNING: no flow uses ECN"),
+        ("off", "cubic", r"ECN WARNING: no flow uses ECN"),
     ],
 )
-def test_a_run_on_linux_reports_whether_marks_arrive(ends, says, tmp_path, cli):
+def test_a_run_on_linux_reports_whether_marks_arrive(feedback, congestion, line, tmp_path, cli):
     kernel_or_skip()
-    text = Route(*ends, "none", marks=True, number=1).text()
+    text = Route(feedback, feedback, "none", marks=True, number=1).text()
+    text = text.replace("[tcp.sender]\n", f'[tcp.sender]\ncongestion = "{congestion}"\n')
     (tmp_path / "path.toml").write_text(f'profile = "linux-7"\n{text}')
     done = cli("run", "path.toml", "--engine", "linux", "--out", "run")
-    assert re.search(says, " ".join(done.stdout.split())), done.stdout + done.stderr
+    assert re.search(line, " ".join(done.stdout.split())), done.stdout + done.stderr
+    assert "ECN works" not in done.stdout
+    assert cli("report", "run", "-o", "page.html").returncode == 0
 
 
 def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True, answer: bool = True) -> Hosts:

@@ -28,7 +28,7 @@ class GroupVerdict:
     """The verdict on one group, or with the name "" on the run."""
 
     group: str
-    severity: Literal["ok", "warning", "problem"]
+    severity: Literal["ok", "none", "warning", "problem"]
     says: str
     """What happened to the marks, with their number."""
 
@@ -39,7 +39,7 @@ class GroupVerdict:
         return f"{self.group}: {says}" if self.group else says
 
 
-WORDS: Final = {"ok": "ECN works", "warning": "ECN WARNING", "problem": "ECN PROBLEM"}
+WORDS: Final = {"ok": "ECN works", "none": "ECN", "warning": "ECN WARNING", "problem": "ECN PROBLEM"}
 """What a verdict begins with, by its severity."""
 
 
@@ -59,24 +59,27 @@ class Tables(Protocol):
 
 
 def of_run(run: Tables) -> list[GroupVerdict]:
-    """Return the verdicts on the groups of ``run``; of other engines, which do not count reductions, one on the run."""
+    """Return the verdicts on the groups of ``run``; of other engines, which do not count reductions, one on all others."""
     if not {"flows_run", "queues_run"} <= set(run.tables):
         return []
     flows, queues, spec = run.table("flows_run"), run.table("queues_run"), run.manifest["spec"]
-    if run.manifest["engine"] != PACKETS:
-        return [*_unused(spec, flows), *_of_counts(flows, queues)]
-    return [*_unused(spec, flows), *of_groups(flows, queues, _ignoring(spec))]
+    if run.manifest["engine"] == PACKETS:
+        return [*_unused(spec, flows), *of_groups(flows, queues, _ignoring(spec))]
+    ignoring = of_groups(flows, queues, _ignoring(spec), reductions=False)
+    return [*_unused(spec, flows), *ignoring, *_of_counts(flows, queues)]
 
 
 def _of_counts(flows: pl.DataFrame, queues: pl.DataFrame) -> list[GroupVerdict]:
-    """Return the verdict on a run without counts of reductions; none without marks or counts of them."""
-    marks, received = queues["marks"].sum(), flows["ce_received"].sum()
+    """Return whether marks arrive in a run without counts of reductions; nothing without marks or counts of them."""
+    marks, received = queues.filter(pl.col("group") == "all")["marks"].sum(), flows["ce_received"].sum()
     if marks >= FEW and not received:
         return [GroupVerdict("", "problem", f"{marks:,} marks at queues, and no packet was received with CE")]
     if not (marks and received):
         return []
     return [
-        GroupVerdict("", "ok", f"{marks:,} marks at queues, {received:,} received with CE; reductions are not counted")
+        GroupVerdict(
+            "", "none", f"{marks:,} marks at queues, {received:,} received with CE; reductions are not counted"
+        )
     ]
 
 
@@ -103,10 +106,12 @@ def _ignoring(spec: Mapping[str, Any]) -> dict[str, str]:
     return {group: min(names) for group, names in of.items() if names <= ignored}
 
 
-def of_groups(flows: pl.DataFrame, queues: pl.DataFrame, ignoring: Mapping[str, str]) -> list[GroupVerdict]:
+def of_groups(
+    flows: pl.DataFrame, queues: pl.DataFrame, ignoring: Mapping[str, str], *, reductions: bool = True
+) -> list[GroupVerdict]:
     """Return a verdict for each group of ``flows`` with ECN, where the counts of ``queues`` allow one.
 
-    ``ignoring`` has the window laws that ignore marks, by group.
+    ``ignoring`` has the window laws that ignore marks, by group. Without counts of ``reductions`` only these groups have one.
     """
     if not (set(flows.columns) >= FLOWS and set(queues.columns) >= QUEUES):
         return []
@@ -114,6 +119,8 @@ def of_groups(flows: pl.DataFrame, queues: pl.DataFrame, ignoring: Mapping[str, 
     found = []
     for row in sums.filter(pl.col("ecn_connections") > 0).iter_rows(named=True):
         law = ignoring.get(row["group"])
+        if not (law or reductions):
+            continue
         verdict = _ignored(row, law) if law else _judged(row, queues.filter(pl.col("group") == row["group"]))
         if verdict:
             found.append(GroupVerdict(row["group"], *verdict))

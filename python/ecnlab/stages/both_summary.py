@@ -55,7 +55,7 @@ def _finding(text: str) -> Finding:
 @stage("ecn", of="run", needs=("flows_run", "queues_run"))
 def _ecn(run: Run) -> list[Finding]:
     """State for each group whether its marks are received and answered."""
-    tones: dict[str, Tone] = {"ok": "yes", "warning": "partly", "problem": "no"}
+    tones: dict[str, Tone] = {"ok": "yes", "none": "open", "warning": "partly", "problem": "no"}
     return [
         Finding(
             WORDS[one.severity],
