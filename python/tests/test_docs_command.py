@@ -21,7 +21,7 @@ def test_the_pages_are_listed_and_printed(cli):
         assert text.startswith("# ") and "cbr" in text and "<!--" not in text
     done = cli("docs", "trafic")
     assert done.returncode == 2
-    assert "no page is called 'trafic'; did you mean 'traffic'?: `ecnlab docs` lists them" in done.stderr
+    assert "no page is called 'trafic'; did you mean 'traffic'?; `ecnlab docs` lists them" in done.stderr
 
 
 def test_pages_that_messages_name_exist(cli):
@@ -42,9 +42,9 @@ def test_texts_of_reports_and_copied_files_name_no_file_that_a_wheel_lacks():
     files = [*(ROOT / "examples").glob("*.toml"), *(PACKAGE / "vectors").rglob("*.toml")]
     texts = [file.read_text() for file in files]
     for kind in ("report", "metrics", "reasons"):
-        told = [tomllib.loads(file.read_text()) for file in (ROOT / "papers").glob(f"*/{kind}.toml")]
-        assert told
-        texts += [json.dumps(one) for one in told]
+        read = [tomllib.loads(file.read_text()) for file in (ROOT / "papers").glob(f"*/{kind}.toml")]
+        assert read
+        texts += [json.dumps(one) for one in read]
     assert not [found for text in texts for found in re.findall(r".*docs/[a-z/-]+\.md", text)]
 
 

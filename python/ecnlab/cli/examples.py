@@ -12,9 +12,9 @@ import click
 
 from ecnlab.base import package_data
 from ecnlab.cli import console
-from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, as_json
 from ecnlab.cli.options import examples as shown_below
+from ecnlab.folder.outputs import write_new
 from ecnlab.runs.examples import LESSONS, files_of, sources
 
 QUESTIONS: Final = Path(__file__).parent / "assets" / "questions.toml"
@@ -96,6 +96,8 @@ def copy(name: str, out: Path) -> None:
     Existing files with another content are not replaced.
     """
     contents = {out / file: source.read_bytes() for file, source in sources(name).items()}
-    write_new(contents, "folder")
+    write_new(contents, "choose another folder with --out")
+    for path in contents:
+        console.say(str(path))
     found = {example.name: example for example in [*catalogue(), *lessons()]}
     console.complain(f"next: {found[name].command(out)}")

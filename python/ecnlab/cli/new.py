@@ -16,9 +16,8 @@ from ecnlab._core import SpecError
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
-from ecnlab.cli.new_files import write_new
 from ecnlab.cli.options import File, Replicates, examples
-from ecnlab.folder.outputs import TOML, refuse_output
+from ecnlab.folder.outputs import TOML, refuse_output, write_new
 from ecnlab.scenario.files import checked
 from ecnlab.scenario.sketched import SKETCHES, Sketch, sketch, sketched, text
 from ecnlab.scenario.sketched_sweep import experiment, queues
@@ -92,7 +91,10 @@ def new(out: Path | None, sweep: str | None, seeds: int, **given: str | None) ->
         files[Path(beside.name)] = experiment(chosen, path.name, compared, seeds).encode()
         _refuse_what_check_refuses(files, beside.name, rates)
         todo = ["ecnlab", "sweep", str(beside)]
-    write_new({path.parent / name: content for name, content in files.items()}, "file")
+    written = {path.parent / name: content for name, content in files.items()}
+    write_new(written, "choose another file with --out")
+    for file in written:
+        console.say(str(file))
     console.complain(f"next: {shlex.join(todo)}")
 
 

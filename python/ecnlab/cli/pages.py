@@ -36,7 +36,7 @@ def docs(name: str | None) -> None:
         return
     wanted = name.removeprefix("docs/").removesuffix(".md")
     if wanted not in pages:
-        raise EcnlabError(f"no page is called {name!r}{guess(wanted, pages)}: `ecnlab docs` lists them")
+        raise EcnlabError(f"no page is called {name!r}{guess(wanted, pages)}; `ecnlab docs` lists them")
     console.say(text(pages[wanted]))
 
 

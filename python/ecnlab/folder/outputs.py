@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,22 @@ _OF_HEAD: Final[dict[str, frozenset[str]]] = {
     CARD: frozenset({CARD, "badge.svg", "card.html"}),
 }
 """Files of a result, by the file that identifies its folder; the files that this one lists belong to it, too."""
+
+
+def write_new(files: Mapping[Path, bytes], remedy: str) -> None:
+    """Write ``files``, contents by path, which the user can edit afterwards. A file with the same content stays as it is.
+
+    Raises EcnlabError with the ``remedy`` before the first is written if one exists with another content; as
+    `refuse_output` does, and OSError.
+    """
+    missing = {path: content for path, content in files.items() if not path.is_file()}
+    for path, content in files.items():
+        refuse_output(path, [path.suffix])
+        if path not in missing and (path.stat().st_size != len(content) or path.read_bytes() != content):
+            raise EcnlabError(f"{path} exists with another content: {remedy}")
+    for path, content in missing.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_named(path, content, [path.suffix])
 
 
 def write_named(path: Path, data: bytes, endings: Collection[str], *, own: Path | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from ecnlab.base import package_data
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import guess
-from ecnlab.folder.outputs import refuse_output, write_named
+from ecnlab.folder.outputs import write_new
 from ecnlab.runs.scenario_files import TRACES
 
 LAW: Final = re.compile(r'python\s*=\s*"([^":]+\.py):')
@@ -50,7 +50,7 @@ def files_of(name: str) -> list[str]:
     there = [file.stem for file in folder.glob("*.toml")]
     if name not in there:
         raise EcnlabError(
-            f"no example is called {name!r}{guess(name, [*there, *LESSONS])}: `ecnlab examples` lists them"
+            f"no example is called {name!r}{guess(name, [*there, *LESSONS])}; `ecnlab examples` lists them"
         )
     text = (folder / f"{name}.toml").read_text(encoding="utf-8")
     files = [f"{name}.toml"]
@@ -67,12 +67,5 @@ def copy_example(name: str, folder: str | os.PathLike[str] = ".") -> Path:
     file is there with another content; OSError.
     """
     contents = {Path(folder) / file: source.read_bytes() for file, source in sources(name).items()}
-    missing = {path: content for path, content in contents.items() if not path.is_file()}
-    for path, content in contents.items():
-        if path not in missing and path.read_bytes() != content:
-            raise EcnlabError(f"{path} exists with another content: choose another folder")
-    for path, content in missing.items():
-        refuse_output(path, [path.suffix])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_named(path, content, [path.suffix])
+    write_new(contents, "choose another folder")
     return next(iter(contents))
