@@ -33,7 +33,7 @@ limit = "9 packets"
 """
 
 
-def said(done) -> str:
+def printed(done) -> str:
     """All that the command printed, in one line."""
     assert done.returncode == 2 or (done.args[-1].endswith(".toml") and done.returncode == 1), done
     return " ".join((done.stdout + done.stderr).split())
@@ -43,7 +43,7 @@ def said(done) -> str:
 @pytest.mark.parametrize("name", ["bbr3", "bbr2", "bbrv3", "BBR-v2", "tcp_bbr3"])
 def test_only_version_1_of_bbr_is_there(cli, tmp_path, name, command):
     (tmp_path / "one.toml").write_text(SCENARIO.format(name=name))
-    text = said(cli(*(word.format(name=name) for word in COMMANDS[command])))
+    text = printed(cli(*(word.format(name=name) for word in COMMANDS[command])))
     assert "ecnlab has version 1 of BBR only, as Linux has: write `bbr`" in text
     assert "did you mean" not in text
 
@@ -61,13 +61,15 @@ def test_only_version_1_of_bbr_is_there(cli, tmp_path, name, command):
 )
 def test_other_names_have_their_remedy(cli, tmp_path, name, remedy, command):
     (tmp_path / "one.toml").write_text(SCENARIO.format(name=name))
-    assert remedy in said(cli(*(word.format(name=name) for word in COMMANDS[command])))
+    assert remedy in printed(cli(*(word.format(name=name) for word in COMMANDS[command])))
 
 
 def test_a_queue_with_a_number_is_no_version_of_a_law(cli, tmp_path):
     (tmp_path / "one.toml").write_text(LINK.format(queue="pie2", discipline="pie2"))
-    text = said(cli("check", "one.toml"))
+    text = printed(cli("check", "one.toml"))
     assert "version 1" not in text
     (tmp_path / "two.toml").write_text(LINK.format(queue="pie", discipline="sch_codel"))
-    assert "cannot be `sch_codel`; did you mean `codel`?" in said(cli("check", "two.toml"))
-    assert "; write `red`, whose table `adaptive` is Adaptive RED" in said(cli("score", "aqm", "ared", "--out", "card"))
+    assert "cannot be `sch_codel`; did you mean `codel`?" in printed(cli("check", "two.toml"))
+    assert "; write `red`, whose table `adaptive` is Adaptive RED" in printed(
+        cli("score", "aqm", "ared", "--out", "card")
+    )

@@ -113,11 +113,11 @@ def test_means_of_quantiles_in_sweeps_state_the_samples_of_a_run(cli, tmp_path) 
     assert cli("sweep", "tails.toml", "--out", "out", "--workers", 1).returncode == 0
     rows = {line.split()[0]: line for line in cli("show", "out").stdout.splitlines() if line.startswith(tuple("tmpa"))}
     counts = ecnlab.load(tmp_path / "out").table("queues").collect().filter(link="wire", group="all")["departed"]
-    told = (
+    remark = (
         f"of {counts.min()} samples" if counts.min() == counts.max() else f"of {counts.min()} to {counts.max()} samples"
     )
-    assert told in rows["tail"] and told in rows["apart"]
+    assert remark in rows["tail"] and remark in rows["apart"]
     assert "samples" not in rows["middle"] and re.search(r"of \d+ (to \d+ )?samples", rows["pages"])
     page = tmp_path / "sweep.html"
     cli("report", "out", "-o", str(page))
-    assert told in html.unescape(page.read_text())
+    assert remark in html.unescape(page.read_text())

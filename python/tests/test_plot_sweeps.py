@@ -105,7 +105,7 @@ def texts(file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("options", "rows", "said"),
+    ("options", "rows", "message"),
     [
         (["effect", "--metric", "mean_rtt"], 2, "no values of mean rtt: moon"),
         (["effect", "--metric", "mean_rtt", "--by", "arm"], 2, "no values of mean rtt: moon"),
@@ -118,13 +118,13 @@ def texts(file: Path) -> list[str]:
         ),
     ],
 )
-def test_an_arm_without_values_is_named_in_figure_data_and_terminal(folder, tmp_path, options, rows, said) -> None:
+def test_an_arm_without_values_is_named_in_figure_data_and_terminal(folder, tmp_path, options, rows, message) -> None:
     drawn, data = tmp_path / "x.svg", tmp_path / "x.csv"
     for file in (drawn, data):
         answer = plot(folder / "arms", *options, "-o", str(file))
         assert answer.exit_code == 0, answer.output
-        assert f"{file}: {said}" in answer.stderr
-    assert said in " ".join(texts(drawn))
+        assert f"{file}: {message}" in answer.stderr
+    assert message in " ".join(texts(drawn))
     lacking = pl.read_csv(data).filter(pl.col("note") == "no values")
     assert lacking.height == rows
     assert all("moon" in ", ".join(map(str, row)) for row in lacking.rows())
@@ -251,7 +251,7 @@ def test_tables_of_a_part_have_only_its_runs(folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sweep", "where", "said"),
+    ("sweep", "where", "message"),
     [
         (
             "senders",
@@ -268,10 +268,10 @@ def test_tables_of_a_part_have_only_its_runs(folder) -> None:
         ("senders", "sender", "'sender' chooses no value: write an axis and a label of it, such as 'sender=BBR'"),
     ],
 )
-def test_an_unknown_axis_or_label_is_refused_with_those_there_are(folder, tmp_path, sweep, where, said) -> None:
+def test_an_unknown_axis_or_label_is_refused_with_those_there_are(folder, tmp_path, sweep, where, message) -> None:
     answer = plot(folder / sweep, "effect", "--where", where, "-o", str(tmp_path / "x.svg"))
     assert answer.exit_code != 0
-    assert said in " ".join(f"{answer.output} {answer.exception}".split())
+    assert message in " ".join(f"{answer.output} {answer.exception}".split())
 
 
 @pytest.mark.parametrize("size", ["180x110mm", "88x110mm"])
@@ -337,7 +337,7 @@ def test_panels_of_arms_have_no_arm_in_the_names_of_series_and_an_empty_one_is_n
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["effect", "--panel", "x"], "no axis is called 'x'; there are buffer, link_rate, sender"),
         (["effect", "--panel", "buffer", "--by", "buffer"], "'buffer' is both the axis and that of panels"),
@@ -345,10 +345,10 @@ def test_panels_of_arms_have_no_arm_in_the_names_of_series_and_an_empty_one_is_n
         (["effect", "--metric", "x", "--metric", "goodput"], "no metric is called 'x'"),
     ],
 )
-def test_panels_that_there_are_not_are_refused(folder, tmp_path, options, said) -> None:
+def test_panels_that_there_are_not_are_refused(folder, tmp_path, options, message) -> None:
     answer = plot(folder / "senders", *options, "-o", str(tmp_path / "x.svg"))
     assert answer.exit_code != 0
-    assert said in str(answer.exception)
+    assert message in str(answer.exception)
 
 
 def test_labels_rename_panels_categories_and_labels_of_axes(folder, tmp_path) -> None:

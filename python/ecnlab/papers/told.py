@@ -196,20 +196,20 @@ class Report:
             folded=told.get("folded", True),
         )
 
-    def _wide(self, told: Told) -> Table:
+    def _wide(self, entry: Told) -> Table:
         """Return one row per place and one column per metric."""
-        where, keys, names = told.get("where", {}), told["keys"], told.get("names", {})
-        columns = [{"metric": one} if isinstance(one, str) else one for one in told["columns"]]
+        where, keys, names = entry.get("where", {}), entry["keys"], entry.get("names", {})
+        columns = [{"metric": one} if isinstance(one, str) else one for one in entry["columns"]]
         titles = [column.get("name", self.given.metric(column["metric"]).name) for column in columns]
         rows = [
             [
                 *(Cell(names.get(label, self.given.grid.named(label))) for label in place),
                 *(self._cell(column, {**where, **dict(zip(keys, place, strict=True))}) for column in columns),
             ]
-            for place in self._places(told, columns)
+            for place in self._places(entry, columns)
         ]
-        heads = [told.get("heads", {}).get(key, key) for key in keys]
-        return Table(told["caption"], [*heads, *titles], rows, folded=told.get("folded", False))
+        heads = [entry.get("heads", {}).get(key, key) for key in keys]
+        return Table(entry["caption"], [*heads, *titles], rows, folded=entry.get("folded", False))
 
     def _cell(self, column: Told, place: Told) -> Cell:
         return self.given.cell(column["metric"], **{**place, **column.get("where", {})})

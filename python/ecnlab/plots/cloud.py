@@ -70,8 +70,8 @@ def cloud(series: Mapping[str, Points], what: str, absent: str, *, delay: str, s
     """Return the figure; ``what`` describes a point, ``delay`` the kind of delay. See `Figure.absent`."""
     few = [name for name, points in series.items() if 0 < len(points) < LEAST]
     lacking = f"; no ellipse of fewer than {LEAST} points" if few else ""
-    said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}"
-    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=said, absent=absent)
+    note = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}"
+    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=note, absent=absent)
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ class Figure:
     def data(self) -> pl.DataFrame:
         """Return the plotted data: a row per point or event, with units in the names of the columns.
 
-        Rows of events have no y. If arms or points of axes have no values, the column ``note`` says so in their rows.
+        Rows of events have no y. If arms or points of axes have no values, the column ``note`` of their rows has "no values".
         """
         lacking = pl.when(pl.col(self.y).is_null()).then(pl.lit(NO_VALUES)).alias("note")
         rows = self.rows.with_columns(lacking) if self.absent else self.rows
