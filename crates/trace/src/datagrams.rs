@@ -185,7 +185,8 @@ impl Flow {
             };
             self.mixed = self.rtp.is_none();
         }
-        let number = payload.split_first_chunk().filter(|(_, rest)| !rest.is_empty() && rest.iter().all(|&byte| byte == 0));
+        let number =
+            payload.split_first_chunk().filter(|(_, rest)| !rest.is_empty() && rest.iter().all(|&byte| byte == 0));
         let number = number.map(|(number, _)| u32::from_be_bytes(*number));
         self.own = match (number, self.own.take()) {
             (Some(number), Some(mut numbers)) => numbers.take(number.into(), 1 << 32).then_some(numbers),
