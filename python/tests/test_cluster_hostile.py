@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from conftest import ecnlab_command
 from dask_processes import Processes, until
+from proc import children, open_files
 
 import ecnlab
 from ecnlab.base.errors import RunError
@@ -220,9 +221,7 @@ def listening(process: int) -> list[str]:
     """The sockets on which ``process`` and its children accept connections: lines of ``/proc/net``."""
     inodes = set()
     for one in family(process):
-        for entry in Path(f"/proc/{one}/fd").iterdir():
-            if (link := str(entry.readlink())).startswith("socket:["):
-                inodes.add(link[8:-1])
+        inodes |= {link[8:-1] for link in open_files(one) if link.startswith("socket:[")}
     found = []
     for name, column, state in (("tcp", 9, "0A"), ("tcp6", 9, "0A"), ("unix", 6, "00010000")):
         for line in Path(f"/proc/{process}/net/{name}").read_text().splitlines()[1:]:
@@ -233,8 +232,7 @@ def listening(process: int) -> list[str]:
 
 
 def family(process: int) -> list[int]:
-    children = Path(f"/proc/{process}/task").glob("*/children")
-    return [process, *(one for file in children for child in file.read_text().split() for one in family(int(child)))]
+    return [process, *(one for child in children(process) for one in family(child))]
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from proc import has_ended
 
 from ecnlab.linux import build
 
@@ -24,8 +24,7 @@ wait
 
 def await_end(compiler: int) -> None:
     for _ in range(200):
-        state = Path(f"/proc/{compiler}/stat")
-        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+        if has_ended(compiler):
             return
         time.sleep(0.05)
     os.kill(compiler, signal.SIGKILL)

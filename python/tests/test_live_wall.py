@@ -19,6 +19,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import SCENARIO, Cli, ecnlab_command
+from proc import open_files
 
 import ecnlab
 from ecnlab.base.errors import EcnlabError, RunError, SpecError
@@ -321,8 +322,7 @@ def wait_for(what: Callable[[], bool]) -> None:
 
 def namespaces_of(pid: int) -> set[str]:
     """The networks in which a process of ours is or which it holds open."""
-    links = [Path(f"/proc/{pid}/ns/net"), *Path(f"/proc/{pid}/fd").iterdir()]
-    return {str(link.readlink()) for link in links if "net:" in str(link.readlink())}
+    return {link for link in (str(Path(f"/proc/{pid}/ns/net").readlink()), *open_files(pid)) if "net:" in link}
 
 
 def all_namespaces() -> set[str]:

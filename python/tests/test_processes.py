@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
+import proc
 import pytest
 from conftest import assert_same_bytes
 from test_userlaws import QUEUE, WINDOW
@@ -96,12 +96,7 @@ def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
 
 def workers_of(command: subprocess.Popen[str]) -> list[int]:
     """The workers that ``command`` has started and that have not ended, whichever of its threads has started them."""
-    found = []
-    for children in Path(f"/proc/{command.pid}/task").glob("*/children"):
-        with suppress(OSError):
-            for pid in children.read_text().split():
-                found += [int(pid)] if b"ecnlab.runs.workers" in Path(f"/proc/{pid}/cmdline").read_bytes() else []
-    return found
+    return [pid for pid in proc.children(command.pid) if b"ecnlab.runs.workers" in proc.command(pid)]
 
 
 def killed(command: subprocess.Popen[str], number: int) -> tuple[int, str]:
