@@ -45,12 +45,12 @@ test: testrust testpython ## the tests, Rust and Python, but the slow ones
 buildtests:
 	cargo test --workspace --no-run --quiet
 
-testrust:
-	cargo test --workspace --quiet
+testrust: ## the Rust tests; ARGS="-p ecnlab-aqm codel" for one crate and name
+	cargo test --quiet $(or $(ARGS),--workspace)
 
 # Tests start hundreds of processes: with stored bytecode each takes 0.1 s less.
-testpython: build
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs --numprocesses auto --dist loadfile
+testpython: build ## the Python tests; ARGS="python/tests/test_sweep.py -k resume" for one file and name
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
 slow: build ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
@@ -59,6 +59,9 @@ slow: build ## the tests that `make test` leaves out: whole papers, more pages, 
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v -m '' python/tests/test_paper_captures.py
+
+release-check: build ## the numbers that READMEs quote are of this commit: experiments, seeds, and the first run of each, on the kernel too
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs -m release --numprocesses auto --dist loadfile
 
 thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
@@ -78,6 +81,7 @@ lint: lintrust lintpython ## formatting, lints, types, and the stub against the 
 lintrust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 lintpython: build
 	$(BIN)/ruff check
