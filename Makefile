@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw digests lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,9 +72,9 @@ laws: build ## takes each law away and compiles: nothing may miss it or be left 
 newlaw: build ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
 	$(BIN)/python tests/tools/newlaw/newlaw.py $(ARGS)
 
-BASE ?= HEAD
-unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
-	$(BIN)/python tests/tools/unchanged/unchanged.py $(BASE) $(ARGS)
+digests: build ## store digests of results that are meant to change: REASON="RED counts idle time once"
+	@test -n '$(REASON)' || { echo 'State why results change: make digests REASON="RED counts idle time once"' >&2; exit 1; }
+	ECNLAB_DIGESTS_REASON='$(REASON)' $(BIN)/pytest --quiet python/tests/test_digests.py
 
 lint: lintrust lintpython ## formatting, lints, types, and the stub against the binary
 
