@@ -1,9 +1,4 @@
-"""Notebooks of the documentation: from Markdown pages to Jupyter's format, and executed for the site.
-
-A notebook is a page ``docs/notebooks/NAME.md``, so that changes are readable and the page is also a page of the site. Its
-blocks of the language ``python`` are code cells. A block of the language ``sh`` has commands of ecnlab, one a line; it is a
-code cell in which each line begins with ``!``. The rest is text. `make notebooks` writes ``NAME.ipynb`` beside each page,
-without outputs. `make docs` executes the pages and adds the outputs and pictures.
+"""Executes the notebooks of the documentation for the site: ``make_notebooks.py FOLDER`` writes the pages with their outputs and pictures.
 
 Cells are executed by ``exec``, one after the other, in the current folder. The value of a last expression is an output,
 as in Jupyter. Pictures are figures of ecnlab that are the last expression, and those of Matplotlib.
@@ -14,71 +9,21 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from notebook_format import FOLDER, Cell, cells
 
-FOLDER: Final = Path(__file__).resolve().parent / "notebooks"
-BLOCK: Final = re.compile(r"^```(python|sh)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 LOOK: Final = {"font.size": 9, "axes.titlesize": 9, "axes.titlelocation": "left", "figure.dpi": 150}
-
-
-@dataclass
-class Cell:
-    """A cell: ``kind`` is "markdown", "python" or "sh"."""
-
-    kind: str
-    text: str
-
-
-def cells(page: str) -> Iterator[Cell]:
-    """Yield the cells of ``page``; a heading begins a new cell of text."""
-    at = 0
-    for block in BLOCK.finditer(page):
-        yield from _texts(page[at : block.start()])
-        yield Cell(block[1], block[2].rstrip("\n"))
-        at = block.end()
-    yield from _texts(page[at:])
-
-
-def _texts(text: str) -> Iterator[Cell]:
-    """Yield the text between two blocks, without empty cells."""
-    for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE):
-        if part.strip():
-            yield Cell("markdown", part.strip("\n"))
-
-
-def notebook(page: str) -> str:
-    """Return ``page`` in Jupyter's format: JSON of nbformat 4.5, without outputs."""
-    made = [_cell(f"cell-{number}", cell) for number, cell in enumerate(cells(page))]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    return json.dumps({"cells": made, "metadata": about, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
-
-
-def _cell(name: str, cell: Cell) -> dict[str, Any]:
-    """Return ``cell`` as an object of nbformat."""
-    if cell.kind == "markdown":
-        return {"cell_type": "markdown", "id": name, "metadata": {}, "source": _lines(cell.text)}
-    text = cell.text if cell.kind == "python" else re.sub(r"^", "!", cell.text, flags=re.MULTILINE)
-    code = {"cell_type": "code", "execution_count": None, "id": name, "metadata": {}, "outputs": []}
-    return code | {"source": _lines(text)}
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of ``text`` with their ends, as nbformat has them."""
-    return text.splitlines(keepends=True)
 
 
 def command(words: list[str]) -> str:
@@ -141,16 +86,11 @@ def executed(page: str, name: str, pictures: Path) -> str:
 
 
 def main() -> None:
-    """Write the notebooks; with a folder, write the executed pages and their pictures into it instead."""
-    pages = sorted(FOLDER.glob("*.md"))
-    if len(sys.argv) == 1:
-        for page in pages:
-            page.with_suffix(".ipynb").write_text(notebook(page.read_text()))
-        return
+    """Write the executed pages and their pictures into a folder."""
     mpl.use("Agg")
     mpl.rcParams.update(LOOK)
     out = Path(sys.argv[1]).resolve()
-    for page in pages:
+    for page in sorted(FOLDER.glob("*.md")):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             os.environ["COLUMNS"] = "120"
             (out / page.name).write_text(executed(page.read_text(), page.stem, out))

@@ -347,7 +347,7 @@ def mahimahi(steps: Steps) -> str:
 README: Final = """# Traces of links that change
 
 Patterns of 60 s for `rate` and `delay` of a [link that changes](../../docs/changing-links.md). They are synthetic: they imitate a
-kind of link, with the parameters in the head of each file, and are not measurements. `python make.py` writes them and this page.
+kind of link, with the parameters in the head of each file, and are not measurements. `make build` writes them, by `make.py`.
 
 ```toml
 rate = { csv = "traces/lte-slow.csv", every = "60 s" }
@@ -370,7 +370,7 @@ def readme() -> str:
         values = [value for _, value in steps]
         unit = "ms" if trace.column == "delay_ms" else "Mbit/s"
         cells = [f"{thousandths(value)} {unit}" for value in (mean(steps), min(values), max(values))]
-        rows.append(f"| [{trace.name}.csv]({trace.name}.csv) | {trace.imitates} | {' | '.join(cells)} |\n")
+        rows.append(f"| `{trace.name}.csv` | {trace.imitates} | {' | '.join(cells)} |\n")
     return README + "".join(rows) + LAST.format(name=MAHIMAHI)
 
 

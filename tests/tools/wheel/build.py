@@ -26,8 +26,11 @@ OUT = ROOT / "build" / "wheels"
 FOLDERS = ("examples", "papers", "schema", "tests/data/scripts")
 """Folders of the root that become package data."""
 
-PAGES = ("docs/*.md", "docs/notebooks/lab*.ipynb", "docs/notebooks/grade.py")
+PAGES = ("docs/*.md", "docs/notebooks/grade.py")
 """Files of the documentation that become package data, as patterns of git."""
+
+GENERATED = ("examples/traces/*.csv", "examples/traces/*.mahimahi", "docs/notebooks/lab*.ipynb")
+"""Package data that `make build` writes and git does not have, as patterns of paths."""
 
 ZIG = ("--zig",)
 """zig links for other platforms, too."""
@@ -82,10 +85,10 @@ def main() -> None:
 
 @contextmanager
 def package_data() -> Iterator[None]:
-    """Copies `FOLDERS` and `PAGES` into the package, and removes them at the end."""
+    """Copies `data_files` into the package, and removes them at the end."""
     shutil.rmtree(DATA, ignore_errors=True)
     try:
-        for name in known(*FOLDERS, *PAGES):
+        for name in data_files():
             (DATA / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, DATA / name)
         yield
@@ -123,17 +126,23 @@ def maturin(*words: str) -> None:
 
 
 def known(*folders: str) -> list[str]:
-    """Files below ``folders`` that git knows: no results, no scratch files."""
+    """Files below ``folders`` that git has: no results, no scratch files."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
     return [name for name in filter(None, listed.split("\0")) if (ROOT / name).is_file()]
 
 
+def data_files() -> list[str]:
+    """Files of the root that become package data."""
+    generated = (file for pattern in GENERATED for file in sorted(ROOT.glob(pattern)))
+    return known(*FOLDERS, *PAGES) + [file.relative_to(ROOT).as_posix() for file in generated]
+
+
 def needed() -> set[str]:
     """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, and package data."""
     own = {Path(name).relative_to(PACKAGE).as_posix() for name in known(str(PACKAGE))}
-    return own | {f"data/{name}" for name in known(*FOLDERS, *PAGES)}
+    return own | {f"data/{name}" for name in data_files()}
 
 
 def missing(archive: Path) -> list[str]:
