@@ -14,15 +14,24 @@ RUST := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) Cargo.
 VENV := .venv/.installed
 CORE := .venv/.core
 ZIG := .venv/.zig
+# Examples and notebooks that programs write: one file stands for all.
+TRACES := examples/traces/lte-slow.csv
+NOTEBOOKS := docs/notebooks/lab.ipynb
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw digests lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-build: $(CORE) ## the virtual environment and the simulator, optimised
+build: $(CORE) $(TRACES) $(NOTEBOOKS) ## the virtual environment and the simulator, optimised
+
+$(TRACES): examples/traces/make.py
+	"$(PYTHON)" $<
+
+$(NOTEBOOKS): docs/notebook_format.py $(wildcard docs/notebooks/*.md)
+	"$(PYTHON)" $<
 
 $(VENV): requirements.txt
 	@test -n "$(PYTHON)" || { echo "ecnlab needs Python 3.11 or newer: none found in PATH" >&2; exit 1; }
@@ -42,10 +51,10 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
 test: testrust testpython ## the tests, Rust and Python, but the slow ones
 
-buildtests:
+buildtests: $(TRACES)
 	cargo test --workspace --no-run --quiet
 
-testrust: ## the Rust tests; ARGS="-p ecnlab-aqm codel" for one crate and name
+testrust: $(TRACES) ## the Rust tests; ARGS="-p ecnlab-aqm codel" for one crate and name
 	cargo test --quiet $(or $(ARGS),--workspace)
 
 # Tests start hundreds of processes: with stored bytecode each takes 0.1 s less.
@@ -65,9 +74,6 @@ release-check: build ## the numbers that READMEs quote are of this commit: exper
 
 thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
-
-laws: build ## takes each law away and compiles: nothing may miss it or be left for it alone
-	$(BIN)/python tests/tools/laws/without.py
 
 newlaw: build ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
 	$(BIN)/python tests/tools/newlaw/newlaw.py $(ARGS)
@@ -105,14 +111,8 @@ PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
 	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
 
-recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
+recompute: $(VENV) ## verdicts of results/rfc2884 again, from the runs' tables by other code: ten; ARGS="results/rfc2884 --all"
 	$(BIN)/python tests/tools/recompute/recompute.py $(ARGS)
-
-sentences: build ## sixty sentences of READMEs and reports, each with the source of its numbers; ARGS="--seed 7 --results results rfc2884"
-	$(BIN)/python tests/tools/sentences/sentences.py $(ARGS)
-
-otherseeds: build ## verdicts of the quick size with other base seeds, beside those of the full size: ARGS="--before 3 rfc2884"
-	$(BIN)/python tests/tools/otherseeds/otherseeds.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
@@ -175,8 +175,7 @@ docs: build $(DOCSENV) ## the documentation site with its executed gallery: buil
 	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
 	du -sh build/site
 
-notebooks: build ## docs/notebooks/*.ipynb from their pages, and every notebook executed by the tests
-	$(BIN)/python docs/make_notebooks.py
+notebooks: build ## every notebook of docs/notebooks, executed by the tests
 	$(BIN)/pytest --quiet python/tests/test_notebooks.py
 
 rustdoc: ## the Rust API as HTML, in target/doc

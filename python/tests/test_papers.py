@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import kernel_or_skip, mostly_slow
+from conftest import kernel_or_skip
 from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 
 from ecnlab import papers

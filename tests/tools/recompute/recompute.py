@@ -1,8 +1,8 @@
-"""Computes verdicts of a paper's report again from its stored tables, by other code, and compares.
+"""Computes verdicts of RFC 2884's report again from its stored tables, by other code, and compares.
 
-    make recompute                                    # ten of each paper in results/
-    make recompute ARGS="results --seed 7 --count 20 rfc2884"
-    make recompute ARGS="results --all"
+    make recompute                                    # ten of results/rfc2884
+    make recompute ARGS="results/rfc2884 --seed 7 --count 20"
+    make recompute ARGS="results/rfc2884 --all"
 
 Nothing of ecnlab is imported: polars reads the tables of the runs, scipy makes the intervals, and the rules of docs/papers.md are
 written a second time. What was printed, and each metric's kind, margin and bounds, are read from the paper's data files. Exits
@@ -27,7 +27,7 @@ from measures import RECIPES
 from rules import Point, outcome, point, seeds, size, together, trend, verdict
 from tables import Results
 
-PAPERS = Path(__file__).parents[3] / "papers"
+PAPER = Path(__file__).parents[3] / "papers" / "rfc2884"
 NEAR = 1e-6
 """Part of itself, and of its interval's width, by which a value may differ: sums in another order."""
 
@@ -36,19 +36,19 @@ LOADS = {"low": 2.0, "moderate": 5.0, "high": 10.0}
 
 
 class Paper:
-    """What a paper printed, and a results folder of it."""
+    """What the RFC printed, and a results folder of it."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.results = name, Results(folder)
+    def __init__(self, folder: Path) -> None:
+        self.results = Results(folder)
         self.stored: dict[str, Any] = json.loads((folder / "results.json").read_text())
-        self.printed = tomllib.loads((PAPERS / name / "published.toml").read_text())
-        self.metrics: dict[str, Any] = tomllib.loads((PAPERS / name / "metrics.toml").read_text())["metric"]
+        self.printed = tomllib.loads((PAPER / "published.toml").read_text())
+        self.metrics: dict[str, Any] = tomllib.loads((PAPER / "metrics.toml").read_text())["metric"]
         self.full: bool = self.stored.get("full", True)
         self._measured: dict[str, pl.DataFrame] = {}
 
     def entries(self) -> list[dict[str, Any]]:
         """All numbers and claims that there is a recipe for."""
-        return [entry for entry in self.all() if entry["metric"] in RECIPES[self.name]]
+        return [entry for entry in self.all() if entry["metric"] in RECIPES]
 
     def all(self) -> list[dict[str, Any]]:
         """All numbers and claims."""
@@ -62,7 +62,7 @@ class Paper:
         """The values of an entry's metric, one a seed, where it is measured."""
         name = entry["metric"]
         if name not in self._measured:
-            self._measured[name] = RECIPES[self.name][name](self.results)
+            self._measured[name] = RECIPES[name](self.results)
         frame = self._measured[name]
         for key, label in {**self.printed.get("where", {}), **entry["where"]}.items():
             labels = label if isinstance(label, list) else [label]
@@ -174,18 +174,18 @@ def _other(what: str, mine: str, theirs: str) -> Iterator[str]:
         yield f"{what} {mine!r}, the report has {theirs!r}"
 
 
-def recompute(name: str, folder: Path, count: int | None, seed: int) -> bool:
-    """Compute ``count`` randomly chosen verdicts again (all for None), say each, and return whether all are the same."""
-    paper = Paper(name, folder)
+def recompute(folder: Path, count: int | None, seed: int) -> bool:
+    """Compute ``count`` randomly chosen verdicts again (all for None), print each, and return whether all are the same."""
+    paper = Paper(folder)
     can, all_ = paper.entries(), paper.all()
-    drawn = can if count is None else random.Random(f"{seed} {name}").sample(can, min(count, len(can)))
-    print(f"{name}: {len(drawn)} of {len(all_)} verdicts; recipes for {len(can)} ({len(can) / len(all_):.0%})")
+    drawn = can if count is None else random.Random(seed).sample(can, min(count, len(can)))
+    print(f"{len(drawn)} of {len(all_)} verdicts; recipes for {len(can)} ({len(can) / len(all_):.0%})")
     good = True
     for entry in drawn:
         wrong = list(differences(paper, entry))
         row = paper.rows(entry)[0]
-        said = row.get("answer") or row["verdict"]
-        print(f"  {entry['id']:28} {said:15} {'the same' if not wrong else 'ANOTHER: ' + '; '.join(wrong)}")
+        result = row.get("answer") or row["verdict"]
+        print(f"  {entry['id']:28} {result:15} {'the same' if not wrong else 'ANOTHER: ' + '; '.join(wrong)}")
         good = good and not wrong
     return good
 
@@ -193,24 +193,16 @@ def recompute(name: str, folder: Path, count: int | None, seed: int) -> bool:
 def main(arguments: list[str]) -> int:
     """0 if all is the same, 1 if not, 2 if there is nothing to compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="?", default="results", type=Path, help="folder with a folder of each paper")
-    parser.add_argument("papers", nargs="*", help="papers, by default those that the folder has")
+    parser.add_argument("results", nargs="?", default="results/rfc2884", type=Path, help="folder of the reproduction")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the draw")
-    parser.add_argument("--count", type=int, default=10, help="verdicts of each paper")
+    parser.add_argument("--count", type=int, default=10, help="verdicts")
     parser.add_argument("--all", action="store_true", help="every verdict that there is a recipe for")
     given = parser.parse_args(arguments)
-    names = given.papers or [name for name in RECIPES if (given.results / name / "results.json").exists()]
-    missing = [name for name in names if not (given.results / name / "results.json").exists()]
-    if missing or not names:
-        print(
-            f"{given.results} has no results of {', '.join(missing) or 'any paper'}: `ecnlab reproduce` makes them",
-            file=sys.stderr,
-        )
+    if not (given.results / "results.json").exists():
+        print(f"{given.results} has no results: `ecnlab reproduce rfc2884` makes them", file=sys.stderr)
         return 2
     print(f"drawn with --seed {given.seed}" if not given.all else "all of them")
-    count = None if given.all else given.count
-    same = [recompute(name, given.results / name, count, given.seed) for name in names]
-    return 0 if all(same) else 1
+    return 0 if recompute(given.results, None if given.all else given.count, given.seed) else 1
 
 
 if __name__ == "__main__":
