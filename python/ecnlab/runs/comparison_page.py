@@ -11,12 +11,12 @@ from ecnlab.base.readable import cell
 from ecnlab.folder.congestion import group_means
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally
 from ecnlab.report.page import Block, Cell
+from ecnlab.report.words import heading
 from ecnlab.runs.comparison import Comparison, compare_results, names_of
 from ecnlab.runs.contrast import Contrast, Names
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep_result import Sweep
-from ecnlab.stages.words import heading
 
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.few_samples import remark
+from ecnlab.report.words import counted, share, value
 from ecnlab.scenario.links import busiest
-from ecnlab.stages.words import counted, share, value
 
 if TYPE_CHECKING:
     from ecnlab.base.stats import Bounds, Interval

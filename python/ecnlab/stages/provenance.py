@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.report import Table
+from ecnlab.report.words import NONE
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import NONE
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

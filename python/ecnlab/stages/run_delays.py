@@ -11,10 +11,10 @@ from ecnlab.folder import completion
 from ecnlab.folder.columns import QUANTILES as SOJOURN_QUANTILES
 from ecnlab.folder.few_samples import with_remarks
 from ecnlab.report import Chart, Line, Table
+from ecnlab.report.words import counted, table
 from ecnlab.scenario.links import busiest, congested
 from ecnlab.stages.registry import stage
 from ecnlab.stages.run_queues import of_links
-from ecnlab.stages.words import counted, table
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

@@ -13,9 +13,9 @@ from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
 from ecnlab.folder.series import BIN, Bins, along, bins_of, goodput, reported_marks
 from ecnlab.report import Chart, Line, Multiples, Rug, Table
+from ecnlab.report.words import counted, listed, meaning, recorded, table
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import counted, listed, meaning, recorded, table
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab import laws
 from ecnlab.base.quantities import written
 from ecnlab.report import Table, Topology
+from ecnlab.report.words import listed
 from ecnlab.scenario.links import busiest, queue_of
 from ecnlab.scenario.network import topology
 from ecnlab.scenario.words import queue_line
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import listed
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

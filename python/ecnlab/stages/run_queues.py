@@ -11,10 +11,10 @@ from ecnlab.folder.congestion import busiest_first
 from ecnlab.folder.few_samples import sojourns_of, with_remarks
 from ecnlab.folder.series import BIN, Bins, along, bins_of
 from ecnlab.report import Chart, Line, Rug, Table
+from ecnlab.report.words import meaning, recorded, table
 from ecnlab.scenario.links import congested, law_of
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import meaning, recorded, table
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

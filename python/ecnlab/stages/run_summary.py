@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.few_samples import remark
 from ecnlab.report import Finding
+from ecnlab.report.words import counted, share, value
 from ecnlab.scenario.links import busiest, law_of
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import counted, share, value
 
 if TYPE_CHECKING:
     from ecnlab.runs.run import Run

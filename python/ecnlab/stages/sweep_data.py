@@ -11,10 +11,10 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
 from ecnlab.base.spread import spread
 from ecnlab.base.stats import LEVEL, Bounds, Interval, mean_interval
+from ecnlab.report.words import NONE, value
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
 from ecnlab.scenario.metrics import unit_of
 from ecnlab.stages.paired import ARM, pairs
-from ecnlab.stages.words import NONE, value
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep

@@ -11,6 +11,7 @@ from ecnlab.base.stats import Interval, mean_interval
 from ecnlab.plots.units import drawn_unit, numbers
 from ecnlab.report import Axis, Figure, Group, Point, Series, Table
 from ecnlab.report.page import Cell
+from ecnlab.report.words import NONE, counted
 from ecnlab.scenario.metric_ranges import of_metric
 from ecnlab.stages import paired
 from ecnlab.stages.paired import ARM, Comparison
@@ -27,7 +28,6 @@ from ecnlab.stages.sweep_data import (
     without_values,
 )
 from ecnlab.stages.sweep_samples import remarks
-from ecnlab.stages.words import NONE, counted
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep

@@ -8,6 +8,7 @@ from ecnlab.base.stats import LEVEL
 from ecnlab.folder.congestion import group_means
 from ecnlab.plots.units import numbers
 from ecnlab.report import Finding, Table
+from ecnlab.report.words import counted, listed, recorded, share, table
 from ecnlab.stages.paired import ARM
 from ecnlab.stages.registry import stage
 from ecnlab.stages.run_flows import FLOWS
@@ -24,7 +25,6 @@ from ecnlab.stages.sweep_data import (
     signed,
     without_values,
 )
-from ecnlab.stages.words import counted, listed, recorded, share, table
 
 if TYPE_CHECKING:
     from ecnlab.runs.sweep_result import Sweep, Unfinished
