@@ -15,8 +15,9 @@ SOURCES = Path(ecnlab.__file__).parent
 DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
 
 ORDER = (
-    *("base", "models", "laws", "engines", "folder", "report", "scenario", "linux", "plots", "stages", "runs"),
-    *("prediction", "explain", "trace", "probing", "agreement", "scoring", "vectors", "papers", "advise", "cli"),
+    *("base", "models", "laws", "engines", "folder", "report", "scenario", "results", "linux"),
+    *("plots", "stages", "api", "runs", "prediction", "explain", "trace", "probing", "agreement", "scoring"),
+    *("vectors", "papers", "advise", "cli"),
 )
 """The packages of ecnlab: each imports only those before it."""
 
