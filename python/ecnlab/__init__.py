@@ -15,11 +15,12 @@ from ecnlab.base.errors import Cancelled, EcnlabError, FolderError, MetricError,
 from ecnlab.trace import Trace, trace  # not in `_MODULES`: `trace` is also the name of the package
 
 if TYPE_CHECKING:
+    from ecnlab.api.loading import load
+    from ecnlab.api.run import Run
+    from ecnlab.api.sweep import Sweep
     from ecnlab.runs.examples import copy_example
-    from ecnlab.runs.results import load
-    from ecnlab.runs.run import Run, run
+    from ecnlab.runs.run import run
     from ecnlab.runs.sweep import sweep
-    from ecnlab.runs.sweep_result import Sweep
     from ecnlab.scenario.built import experiment
     from ecnlab.scenario.files import check
 
@@ -47,18 +48,18 @@ __all__ = [
 ]
 
 _MODULES: Final = {
-    "Run": "ecnlab.runs.run",
-    "Sweep": "ecnlab.runs.sweep_result",
+    "Run": "ecnlab.api.run",
+    "Sweep": "ecnlab.api.sweep",
     "check": "ecnlab.scenario.files",
     "copy_example": "ecnlab.runs.examples",
     "experiment": "ecnlab.scenario.built",
-    "load": "ecnlab.runs.results",
+    "load": "ecnlab.api.loading",
     "run": "ecnlab.runs.run",
     "sweep": "ecnlab.runs.sweep",
 }
 """Modules that are imported when the name is first used."""
 
-_PACKAGES: Final = ("runs", "scenario")
+_PACKAGES: Final = ("api", "runs", "scenario")
 """Packages of these modules: ``ecnlab.scenario.read_scenario`` works after ``import ecnlab``."""
 
 if not TYPE_CHECKING:  # a type checker would accept any name

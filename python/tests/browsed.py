@@ -40,9 +40,9 @@ from ecnlab.report import (
     Tally,
     render,
 )
-from ecnlab.runs.comparison_page import comparison_page
 from ecnlab.scenario.files import read_scenario
 from ecnlab.stages.building import write
+from ecnlab.stages.comparison_page import comparison_page
 from ecnlab.trace.page import capture_page
 
 TIMES = [i / 2 for i in range(21)]

@@ -42,7 +42,7 @@ from playwright.sync_api import Locator, expect
 
 import ecnlab
 from ecnlab.report import render
-from ecnlab.runs.comparison_page import comparison_page
+from ecnlab.stages.comparison_page import comparison_page
 from ecnlab.trace import trace
 from ecnlab.trace.page import capture_page
 

@@ -12,7 +12,7 @@ from conftest import EXPERIMENT, SCENARIO
 
 import ecnlab
 from ecnlab.base import stats
-from ecnlab.runs.contrast import Contrast, answer
+from ecnlab.results.contrast import Contrast, answer
 
 REPLICATES = 4
 

@@ -13,6 +13,7 @@ from analysed import of_all, of_step
 from analysed import quantity as of_run
 from pages import assert_whole, material, stored
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.quantities import quantity
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
@@ -25,7 +26,6 @@ from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.report import render
 from ecnlab.runs.sweep import sweep
-from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment, read_scenario
 
 PAPER = Path(__file__).parents[2] / "papers" / "kwon-fahmy"

@@ -16,10 +16,10 @@ import ecnlab
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.folder.series import bins_of
 from ecnlab.report import Chart, Figure, Multiples, Table, Topology, render
+from ecnlab.report.words import share
 from ecnlab.scenario.files import read_scenario
 from ecnlab.scenario.links import queue_of
 from ecnlab.stages import building, page, registry, run_signals
-from ecnlab.stages.words import share
 
 MODEL = """
 format = 1

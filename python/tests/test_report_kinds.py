@@ -12,7 +12,7 @@ from ecnlab.agreement import means
 from ecnlab.cli import report as command
 from ecnlab.folder.verified import verify
 from ecnlab.report import Page, render
-from ecnlab.runs.comparison_page import comparison_page
+from ecnlab.stages.comparison_page import comparison_page
 
 SCENARIO = """
 format = 1

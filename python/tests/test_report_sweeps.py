@@ -14,7 +14,7 @@ from reported import cells, kbps, titled
 
 import ecnlab
 from ecnlab.report import Figure, Group, Table
-from ecnlab.runs.sweep_result import Unfinished
+from ecnlab.results.unfinished import Unfinished
 from ecnlab.stages import page
 
 

@@ -107,7 +107,10 @@ def test_a_command_loads_no_other_command(name: str, tmp_path: Path) -> None:
     assert {module for module in MODULES.values() if f"ecnlab.cli.{module}" in there} == {name}
 
 
-UNUSED = ("ecnlab.runs.cluster", "ecnlab.runs.results", "ecnlab.runs.sweep", "ecnlab.scenario.built")
+UNUSED = (
+    *("ecnlab.api.loading", "ecnlab.api.sweep", "ecnlab.results.sweep", "ecnlab.runs.cluster", "ecnlab.runs.sweep"),
+    "ecnlab.scenario.built",
+)
 """Prefixes of modules that a run does not need."""
 
 

@@ -14,7 +14,7 @@ import ecnlab
 from ecnlab.base.readable import cell, number
 from ecnlab.cli import console
 from ecnlab.folder.differences import differences
-from ecnlab.runs.comparison import _schemas
+from ecnlab.results.comparison import _schemas
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WIDTHS = range(60, 201, 20)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ecnlab.advise.decide import Values
 from ecnlab.advise.mix import App, Measure
 from ecnlab.advise.question import WAYS, Question
-from ecnlab.runs.sweep_result import Sweep
+from ecnlab.api.sweep import Sweep
 
 
 def measures(apps: Sequence[App]) -> tuple[Measure, ...]:

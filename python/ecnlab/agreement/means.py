@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ecnlab._core import Experiment
 from ecnlab.agreement.shapes import compared_shape, ranked_shape
+from ecnlab.api.sweep import Sweep, load_sweep
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.base.types import Engine
@@ -37,12 +38,11 @@ from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
+from ecnlab.report.words import counted
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.runs.sweep_result import Sweep, load_sweep
 from ecnlab.scenario.files import is_experiment, read_experiment, read_scenario, read_text
 from ecnlab.scenario.metric_ranges import of_difference, of_metric, of_ratio
-from ecnlab.stages.words import counted
 
 LEVEL: Final = 0.90
 """Two one-sided tests at 5 % are one interval of 90 %."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from ecnlab.agreement.packets import Fate, Trace
 from ecnlab.report import Chart, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
-from ecnlab.stages.words import counted
+from ecnlab.report.words import counted
 
 
 def packets_page(file: Path, traces: Sequence[Trace]) -> str:

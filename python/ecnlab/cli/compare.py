@@ -13,7 +13,7 @@ from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples, names_option
 
 if TYPE_CHECKING:
-    from ecnlab.runs.comparison import Comparison
+    from ecnlab.results.comparison import Comparison
 
 ROWS: Final = 20
 """Rows of the table of quantities."""
@@ -33,7 +33,7 @@ def compare(a: Path, b: Path, names: tuple[str, str] | None, as_json: bool) -> N
 
     Exit code 0 if the results are identical, 1 if they or their specifications differ. Wall time does not count.
     """
-    from ecnlab.runs.comparison import compare as compare_folders
+    from ecnlab.results.comparison import compare as compare_folders
 
     result = compare_folders(a, b, names)
     if as_json:

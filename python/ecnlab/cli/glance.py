@@ -16,8 +16,9 @@ from ecnlab.folder.ecn_verdict import WORDS, of_run
 from ecnlab.folder.few_samples import needed, sojourns_of, with_remarks
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
-    from ecnlab.runs.sweep_result import Sweep, Unfinished
+    from ecnlab.api.run import Run
+    from ecnlab.api.sweep import Sweep
+    from ecnlab.results.unfinished import Unfinished
 
 QUANTILES: Final = ["sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_p999_s"]
 
@@ -129,8 +130,8 @@ def show_sweep(result: Sweep, rows: int) -> None:
 
 def metrics_frame(result: Sweep) -> pl.DataFrame:
     """Return a row for each arm, point and metric: the mean with the half width of its interval, and the replicates ``n``."""
-    from ecnlab.stages.sweep_data import factors, spread_of, summary_in_order  # loads the stages
-    from ecnlab.stages.sweep_samples import remarks
+    from ecnlab.results.sweep_data import factors, spread_of, summary_in_order  # loads the stages
+    from ecnlab.results.sweep_samples import remarks
 
     summary = summary_in_order(result)
     keys = ["metric", "arm", *result.axes]
@@ -153,7 +154,7 @@ def metrics_title(result: Sweep) -> str:
 
 def absent(result: Sweep) -> list[str]:
     """Return a sentence for each metric that has no value with an arm or a level of an axis, or in no run."""
-    from ecnlab.stages.sweep_data import metrics, without_values
+    from ecnlab.results.sweep_data import metrics, without_values
 
     there = metrics(result)
     found = [f"{metric}: no value in any run" for metric in result.manifest["metrics"] if metric not in there]

@@ -14,7 +14,7 @@ from ecnlab.base.readable import units_of
 from ecnlab.base.spread import Scale, in_scale, scale_of
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.api.sweep import Sweep
 
 Rows = list[list[str]]
 
@@ -40,7 +40,7 @@ def of_sweep(sweep: Sweep) -> tuple[list[str], Rows]:
 
     A metric has one unit in all rows; it stands in the header. Columns of arms or axes with a single level are left out.
     """
-    from ecnlab.stages.sweep_data import column_of, factors, metrics, summary_in_order
+    from ecnlab.results.sweep_data import column_of, factors, metrics, summary_in_order
 
     keys = factors(sweep)
     summary = summary_in_order(sweep)

@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import click
 
+from ecnlab.api.loading import load
+from ecnlab.api.run import Run
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import console
 from ecnlab.cli.options import File, examples
 from ecnlab.plots import values
 from ecnlab.plots.figure import Figure, FigureWarning
-from ecnlab.runs.results import load
-from ecnlab.runs.run import Run
-from ecnlab.runs.sweep_result import Sweep
 
 Given = Mapping[str, Any]
 """Options of the command by name, without those left out."""

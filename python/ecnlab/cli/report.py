@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from ecnlab.api.loading import load
 from ecnlab.base.errors import FolderError
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
@@ -17,8 +18,7 @@ from ecnlab.folder.names import FILES
 from ecnlab.folder.outputs import PAGE as ENDINGS
 from ecnlab.folder.outputs import refuse_output, write_named
 from ecnlab.folder.verified import replace_file, stored_kind
-from ecnlab.runs.results import load
-from ecnlab.runs.sweep_result import load_unfinished
+from ecnlab.results.unfinished import load_unfinished
 
 PAGE: Final = "report.html"
 """Name of the page in the folder of the result."""
@@ -116,7 +116,7 @@ def _capture(file: Path, out: Path | None) -> Path:
 def _comparison(first: Path, second: Path, names: tuple[str, str] | None, out: Path | None) -> tuple[Path, bool]:
     """Write the page of a comparison, and print its answer; return its file and whether the results are equal."""
     from ecnlab.report import render
-    from ecnlab.runs.comparison_page import comparison_page
+    from ecnlab.stages.comparison_page import comparison_page
 
     target = out or Path(f"{first.name}-{second.name}.html")
     refuse_output(target, ENDINGS)

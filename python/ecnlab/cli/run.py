@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from ecnlab.api.run import Run
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO_EVIDENCE
@@ -14,7 +15,6 @@ from ecnlab.cli.console import late
 from ecnlab.cli.glance import brief, show_run
 from ecnlab.cli.options import File, as_json, clock_option, engine_option, examples, no_python
 from ecnlab.engines.protocol import seed_for, suffix, with_clock
-from ecnlab.runs.run import Run
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.scenario.advice import of_scenario
 from ecnlab.scenario.files import read_scenario, with_captures

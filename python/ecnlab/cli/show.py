@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from ecnlab.api.loading import load
+from ecnlab.api.run import Run
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
@@ -23,9 +26,8 @@ from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.cli.paper_tables import as_csv, as_latex, of_frame, of_sweep
 from ecnlab.cli.sketch import show_sketch
 from ecnlab.folder.names import REMEDY
-from ecnlab.runs.results import load, refuse_file
-from ecnlab.runs.run import Run
-from ecnlab.runs.sweep_result import Sweep, load_unfinished
+from ecnlab.results.loading import refuse_file
+from ecnlab.results.unfinished import load_unfinished
 
 
 @click.command()

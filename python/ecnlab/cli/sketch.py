@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from ecnlab.api.run import Run
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.readable import number
 from ecnlab.cli import console
 from ecnlab.folder.series import BIN, Bins, along, bins_of, gained, goodput
-from ecnlab.runs.run import Run
-from ecnlab.scenario.links import busiest, congested, queue_of
+from ecnlab.results.links import busiest, congested
+from ecnlab.scenario.links import queue_of
 from ecnlab.scenario.words import queue_line
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"

@@ -14,12 +14,13 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 
 from ecnlab._core import Scenario, trace_behaviour
+from ecnlab.api.run import Run
 from ecnlab.base.quantities import highest, quantity
 from ecnlab.base.types import Engine
 from ecnlab.engines.frames import frame
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.explain.measured import OF_FLOWS, OF_QUEUES, TIMEOUTS, Place
-from ecnlab.runs.run import Run, run
+from ecnlab.runs.run import run
 
 LONGEST_S: Final = 60.0
 """Maximum time captured after the warm-up, in seconds."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Printed, Published, Where
-from ecnlab.runs.sweep_part import ARM
+from ecnlab.results.sweep_part import ARM
 
 SHOWN: Final = 3
 """Number of run ids of a printed number that a report shows."""

@@ -36,7 +36,7 @@ from ecnlab.report import (
 )
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
-from ecnlab.stages.words import counted as number_of
+from ecnlab.report.words import counted as number_of
 
 VERDICTS: Final[dict[str, Tone]] = {
     "agrees": "yes",

@@ -21,7 +21,7 @@ from ecnlab.papers.written import confidence
 from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
-from ecnlab.stages.words import counted
+from ecnlab.report.words import counted
 
 AGREEMENT: Final = (
     "A number agrees if the measured mean lies within a margin of it and the interval is no wider than two margins. It "

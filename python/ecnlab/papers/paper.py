@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Metric, Published
 from ecnlab.report import Chart, Finding, Group, Maps, Multiples, Table
-from ecnlab.runs.sweep_result import Sweep
 
 
 class Tables(Protocol):

@@ -22,6 +22,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import ExperimentRun
+from ecnlab.api.sweep import load_sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
@@ -36,7 +37,6 @@ from ecnlab.papers.registry import find
 from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
 from ecnlab.papers.words import JUDGED
 from ecnlab.runs.engine_by_name import answerer_of
-from ecnlab.runs.sweep_result import load_sweep
 from ecnlab.scenario.files import read_experiment
 
 TEMPLATE: Final = "README.in.md"

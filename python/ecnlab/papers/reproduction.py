@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Experiment
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.base.types import Engine
@@ -45,7 +46,6 @@ from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment
 
 STORED: Final = "reproduction"

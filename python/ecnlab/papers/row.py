@@ -13,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Experiment, Scenario
+from ecnlab.api.sweep import load_sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
@@ -24,7 +25,6 @@ from ecnlab.papers.published import Number, Printed, Published, read_published, 
 from ecnlab.papers.registry import find
 from ecnlab.papers.written import as_printed, in_words, with_interval
 from ecnlab.runs.run import run as run_scenario
-from ecnlab.runs.sweep_result import load_sweep
 from ecnlab.runs.sweep_runs import run_keys
 from ecnlab.scenario.files import read_experiment, with_captures
 

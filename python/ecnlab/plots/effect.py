@@ -11,9 +11,10 @@ from ecnlab.plots.figure import Figure
 from ecnlab.plots.grids import METRIC, PANEL, VALUE
 from ecnlab.plots.keys import ARM
 from ecnlab.plots.look import HEIGHT, MOST_LINES, MOST_PANELS, panel_height
+from ecnlab.results import paired
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 DRAWN: Final = (METRIC, VALUE, PANEL, "series", "x", "low", "high", "n")
 """Columns of a figure's data whose names do not depend on axes and metrics."""
@@ -26,7 +27,7 @@ RATIOS: Final = "geometric means and 95 % intervals of the ratios between runs w
 
 
 def figure(
-    sweep: Sweep, metric: str, by: str | None, against: str | None, *, panels: bool, ratio: bool = False
+    sweep: SweepResult, metric: str, by: str | None, against: str | None, *, panels: bool, ratio: bool = False
 ) -> Figure:
     """Return the figure; see `SweepPlots.effect`."""
     by = _axis(sweep, metric, by)
@@ -54,7 +55,7 @@ def figure(
     return replace(_drawn(sweep, rows, metric, by, against, ratio=ratio), absent=absent)
 
 
-def _panels(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
+def _panels(sweep: SweepResult, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
     """Return ``rows`` with a panel for each point of the other axes, and a series for each arm in it.
 
     Without arms or other axes, each line has a panel of its own.
@@ -69,7 +70,7 @@ def _panels(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str) -> pl.DataFr
     return rows
 
 
-def _axis(sweep: Sweep, metric: str, by: str | None) -> str:
+def _axis(sweep: SweepResult, metric: str, by: str | None) -> str:
     """Return the axis of the figure, or "arm"."""
     axes, metrics = sweep.axes, sweep.manifest["metrics"]
     if metric not in metrics:
@@ -82,8 +83,8 @@ def _axis(sweep: Sweep, metric: str, by: str | None) -> str:
     return by or (*axes, *arms)[0]
 
 
-def _compared(sweep: Sweep, metric: str, against: str, *, ratio: bool) -> pl.DataFrame:
-    """Return the differences or ratios of the other arms to ``against``, in the columns of `Sweep.summary`."""
+def _compared(sweep: SweepResult, metric: str, against: str, *, ratio: bool) -> pl.DataFrame:
+    """Return the differences or ratios of the other arms to ``against``, in the columns of `SweepResult.summary`."""
     arms = sweep.runs[ARM].drop_nulls().unique(maintain_order=True).to_list()
     if against not in arms:
         there = f"there are {', '.join(arms)}" if arms else "the experiment has none; give it an [arm.NAME] for each"
@@ -91,14 +92,14 @@ def _compared(sweep: Sweep, metric: str, against: str, *, ratio: bool) -> pl.Dat
     if len(arms) == 1:
         raise _refused(sweep, f"{against!r} is the only arm", "give the experiment another [arm.NAME]")
     if not ratio:
-        return sweep.differences(metric, against)
+        return paired.difference_rows(sweep, metric, against)
     try:
-        return sweep.ratios(metric, against).rename({"ratio": "mean", "pairs": "n"})
+        return paired.ratio_rows(sweep, metric, against).rename({"ratio": "mean", "pairs": "n"})
     except ValueError as error:
         raise _refused(sweep, str(error), "leave out --ratio (ratio=True)") from error
 
 
-def _drawn(sweep: Sweep, rows: pl.DataFrame, metric: str, by: str, against: str | None, *, ratio: bool) -> Figure:
+def _drawn(sweep: SweepResult, rows: pl.DataFrame, metric: str, by: str, against: str | None, *, ratio: bool) -> Figure:
     label = keys.free(by, [*DRAWN, *sweep.axes]) if by in DRAWN else by
     column = keys.axis_column(by) if by in DRAWN else by
     labels = rows[column].unique(maintain_order=True).to_list()
@@ -130,5 +131,5 @@ def _title(metric: str, by: str, against: str | None, *, ratio: bool) -> str:
     return f"{metric} by {by}" if by == ARM else f"Effect of {by} on {metric}"
 
 
-def _refused(sweep: Sweep, missing: str, remedy: str) -> Exception:
+def _refused(sweep: SweepResult, missing: str, remedy: str) -> Exception:
     return keys.refused(sweep, "effect", missing, remedy)

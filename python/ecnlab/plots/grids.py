@@ -13,7 +13,7 @@ from ecnlab.plots.keys import ARM, readable, refused
 from ecnlab.plots.look import MOST_PANELS, grid_size, panel_height
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 PANEL: Final = "panel"
 METRIC: Final = "metric"
@@ -21,7 +21,7 @@ VALUE: Final = "value"
 """Columns of the data: the panel, the row, and the y of figures with several metrics."""
 
 
-def by_label(sweep: Sweep, kind: str, axis: str, draw: Callable[[Sweep], Figure]) -> Figure:
+def by_label(sweep: SweepResult, kind: str, axis: str, draw: Callable[[SweepResult], Figure]) -> Figure:
     """Return a figure with a panel for each label of ``axis``, or for each arm, with shared scales.
 
     ``draw`` makes the figure of one panel from the part of the sweep. Panels without data are named in `Figure.absent`.
@@ -63,7 +63,7 @@ def by_metric(figures: Mapping[str, Figure], title: str) -> Figure:
     )  # fmt: skip
 
 
-def _labels(sweep: Sweep, kind: str, axis: str) -> Sequence[str]:
+def _labels(sweep: SweepResult, kind: str, axis: str) -> Sequence[str]:
     there = [one for one in dict.fromkeys((ARM, *sweep.axes)) if sweep.runs[one].drop_nulls().len()]
     there = [one for one in there if one not in sweep.fixed]
     if axis not in there:

@@ -11,7 +11,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.look import MOST_LINES
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 
 ARM: Final = "arm"
@@ -21,7 +21,7 @@ MOST_NAMED: Final = 12
 
 
 def names(
-    sweep: Sweep, rows: pl.DataFrame, alone: str, without: Collection[str] = (), also: Sequence[str] = (),
+    sweep: SweepResult, rows: pl.DataFrame, alone: str, without: Collection[str] = (), also: Sequence[str] = (),
     *, axes_named: bool = False,
 ) -> list[str]:  # fmt: skip
     """Return a name for each of ``rows``: its arm, its axes but ``without`` and the columns ``also``.
@@ -42,7 +42,7 @@ def names(
     return [found[key] for key in rows[keys].iter_rows()]
 
 
-def missing(sweep: Sweep, rows: pl.DataFrame, without: str | None = None) -> pl.DataFrame:
+def missing(sweep: SweepResult, rows: pl.DataFrame, without: str | None = None) -> pl.DataFrame:
     """Return the arms and labels of the points of ``sweep``, except of the arm ``without``, that ``rows`` does not have."""
     columns = list(dict.fromkeys((ARM, *sweep.axes)))
     points = _points(sweep, without)
@@ -53,7 +53,7 @@ def missing(sweep: Sweep, rows: pl.DataFrame, without: str | None = None) -> pl.
     return points.join(found, on=columns, how="anti", nulls_equal=True, maintain_order="left")
 
 
-def absent(sweep: Sweep, points: pl.DataFrame, what: str, without: str | None = None) -> str:
+def absent(sweep: SweepResult, points: pl.DataFrame, what: str, without: str | None = None) -> str:
     """Return "no WHAT: " with names of ``points``: arms and labels of axes if all their points are among them.
 
     It is "" if there are no points.
@@ -71,13 +71,13 @@ def absent(sweep: Sweep, points: pl.DataFrame, what: str, without: str | None = 
     return f"no {what}: {', '.join(found[:MOST_NAMED])}{more}"
 
 
-def _points(sweep: Sweep, without: str | None) -> pl.DataFrame:
+def _points(sweep: SweepResult, without: str | None) -> pl.DataFrame:
     """Return each arm and point of the axes once, except the arm ``without``."""
     points = sweep.runs.select(pl.col(*dict.fromkeys((ARM, *sweep.axes))).cast(pl.String)).unique(maintain_order=True)
     return points.filter(pl.col(ARM).ne_missing(pl.lit(without))) if without else points
 
 
-def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequence[str] = ()) -> pl.DataFrame:
+def named(sweep: SweepResult, rows: pl.DataFrame, alone: str, kind: str, also: Sequence[str] = ()) -> pl.DataFrame:
     """Return ``rows`` with the column ``series`` of `names`. Raises EcnlabError if there are too many."""
     found = names(sweep, rows, alone, also=also)
     if (number := len(set(found))) > MOST_LINES:
@@ -86,7 +86,7 @@ def named(sweep: Sweep, rows: pl.DataFrame, alone: str, kind: str, also: Sequenc
     return rows.with_columns(pl.Series("series", found, dtype=pl.String))
 
 
-def refused(sweep: Sweep, kind: str, missing: str, remedy: str) -> EcnlabError:
+def refused(sweep: SweepResult, kind: str, missing: str, remedy: str) -> EcnlabError:
     """Return the error of a figure that ``sweep`` does not have."""
     return EcnlabError(f"{sweep.folder}: no figure `{kind}`: {missing}; {remedy}")
 
@@ -96,7 +96,7 @@ def readable(name: str) -> str:
     return re.sub(r"_(?=[^_]{2})", " ", name)
 
 
-def part_of(sweep: Sweep) -> str:
+def part_of(sweep: SweepResult) -> str:
     """Return the labels that select a part of a sweep, as "sender = BBR, rate = 1 Mbps or 2 Mbps"; "" for a whole one."""
     return ", ".join(f"{readable(axis)} = {' or '.join(labels)}" for axis, labels in sweep.chosen.items())
 

@@ -16,7 +16,7 @@ from ecnlab.plots.figure import TIME, Figure, with_only_name
 from ecnlab.plots.look import MOST_LINES, MOST_PANELS, panel_height
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 AVERAGE: Final = "average_packets"
 """The column of laws that keep an average of the queue."""
@@ -48,7 +48,7 @@ By: TypeAlias = Literal["group", "class"]
 class RunPlots:
     """The figures of a run. Each raises EcnlabError, with the remedy, if the run has not recorded its data."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunResult) -> None:
         self._run = run
 
     def queue(self, link: str | None = None) -> Figure:

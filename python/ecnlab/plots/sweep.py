@@ -17,13 +17,13 @@ from ecnlab.plots.run import NO_TRANSACTION
 from ecnlab.scenario.metrics import unit_of
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 
 class SweepPlots:
     """The figures of a sweep. Each raises EcnlabError, with the remedy, if the sweep does not have its data."""
 
-    def __init__(self, sweep: Sweep) -> None:
+    def __init__(self, sweep: SweepResult) -> None:
         self._sweep = sweep
 
     def effect(
@@ -48,7 +48,7 @@ class SweepPlots:
             )
 
         def of_metric(one: str) -> Figure:
-            def draw(sweep: Sweep) -> Figure:
+            def draw(sweep: SweepResult) -> Figure:
                 return effect.figure(sweep, one, by, against, panels=panels, ratio=ratio)
 
             return grids.by_label(self._sweep, "effect", panel, draw) if panel else draw(self._sweep)

@@ -10,10 +10,11 @@ import os
 from collections.abc import Mapping
 
 from ecnlab._core import Scenario
+from ecnlab.api.run import Run
 from ecnlab.engines.model.table import prediction
 from ecnlab.engines.protocol import MODEL
 from ecnlab.laws.model_coverage import NotCoveredError
-from ecnlab.runs.run import Run, run
+from ecnlab.runs.run import run
 
 __all__ = ["NotCoveredError", "predict", "prediction"]
 

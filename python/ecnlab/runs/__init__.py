@@ -1,1 +1,1 @@
-"""Runs and sweeps: done by an engine, stored in a folder, loaded from it."""
+"""How runs and sweeps are done: by an engine, in processes of this machine or on a cluster, into a folder."""

@@ -11,7 +11,6 @@ from ecnlab._core import ExperimentRun, Scenario
 from ecnlab.folder import digests
 from ecnlab.folder.names import CAPTURES
 from ecnlab.folder.replaced import whole_folder
-from ecnlab.folder.verified import Files
 from ecnlab.scenario.files import with_captures
 
 
@@ -49,12 +48,3 @@ class Taps:
                 yield scratch
         else:
             yield None
-
-
-def found(files: Files) -> dict[str, tuple[Path, ...]]:
-    """The capture files among those of a sweep, by the id of the run. Raises FolderError for a damaged one."""
-    runs: dict[str, tuple[Path, ...]] = {}
-    for name in sorted(name for name in files.digests if name.startswith(f"{CAPTURES}/")):
-        run = name.split("/")[1]
-        runs[run] = (*runs.get(run, ()), files.path(name))
-    return runs

@@ -11,10 +11,10 @@ from time import perf_counter
 from typing import Any, Final
 
 from ecnlab._core import Experiment
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress, cores
-from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment
 
 PILOT: Final = 8

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from ecnlab._core import Experiment
+from ecnlab.api.sweep import Sweep
 from ecnlab.base import address_space
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.lazy_imports import np
@@ -33,7 +34,6 @@ from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.local_pool import LocalPool
 from ecnlab.runs.sweep_doing import Executor, Progress, Todo, cores, do_runs, workers_that_fit
 from ecnlab.runs.sweep_merge import merge
-from ecnlab.runs.sweep_result import Sweep
 from ecnlab.runs.sweep_runs import one_of_each, run_ids
 from ecnlab.runs.workers import begin
 from ecnlab.scenario import metrics

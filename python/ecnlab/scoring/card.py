@@ -16,13 +16,13 @@ from ecnlab.folder.names import CARD
 from ecnlab.folder.outputs import write_named
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.verified import refuse_other_kind
+from ecnlab.report.words import counted
 from ecnlab.scoring.building import COUNTS, SUBJECTS, experiment_file
 from ecnlab.scoring.card_shape import insist_on_card
 from ecnlab.scoring.engines import SIMULATOR, on_kernel
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
 from ecnlab.scoring.sheet import REFERENCE, SUBJECT, Kind, Scenario, Sheet, Size
 from ecnlab.scoring.subject import Subject
-from ecnlab.stages.words import counted
 
 FORMAT: Final = 1
 KINDS: Final[Mapping[Kind, str]] = {"aqm": "score aqm", "cc": "score cc", "l4s": "score l4s"}

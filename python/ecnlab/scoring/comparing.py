@@ -11,11 +11,11 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.report import Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
+from ecnlab.report.words import counted, listed
 from ecnlab.scoring import engines
 from ecnlab.scoring.card import Card, read, word
 from ecnlab.scoring.judging import LEAST
 from ecnlab.scoring.page import BOUNDS, TONES, at, ends, limit, times
-from ecnlab.stages.words import counted, listed
 
 FILE: Final = "compare.html"
 

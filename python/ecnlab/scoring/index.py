@@ -12,11 +12,11 @@ from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.folder.verified import refuse_other_kind, write_files
 from ecnlab.report import Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
+from ecnlab.report.words import counted
 from ecnlab.scoring.card import Card, kind_of, word
 from ecnlab.scoring.judging import VERDICTS
 from ecnlab.scoring.page import FILE as CARD
 from ecnlab.scoring.page import TONES
-from ecnlab.stages.words import counted
 
 FILE: Final = "index.html"
 

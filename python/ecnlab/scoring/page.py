@@ -16,11 +16,11 @@ from ecnlab.plots.cloud import LEAST, ellipse
 from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
+from ecnlab.report.words import counted
 from ecnlab.scoring import engines
 from ecnlab.scoring.card import KINDS, PLANE, Card, arms, kind_of, word
 from ecnlab.scoring.running import runs_folder
 from ecnlab.scoring.sheet import Kind
-from ecnlab.stages.words import counted
 
 FILE: Final = "card.html"
 

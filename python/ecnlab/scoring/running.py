@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab._core import Experiment
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import PACKETS, refuse_on_cluster, refuse_unless_random
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scoring import building, card, engines, judging
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits

@@ -13,17 +13,18 @@ from ecnlab.report.tone import Tone
 from ecnlab.stages.registry import stage
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
-    from ecnlab.runs.sweep_result import Sweep, Unfinished
+    from ecnlab.results.run import RunResult
+    from ecnlab.results.sweep import SweepResult
+    from ecnlab.results.unfinished import Unfinished
 
 
 @stage("fallback", of="run", needs=("flows",))
-def _fallback_of_run(run: Run) -> Finding | None:
+def _fallback_of_run(run: RunResult) -> Finding | None:
     return fallback(run.table("flows"))
 
 
 @stage("fallback", of="sweep", needs=("flows",))
-def _fallback_of_sweep(sweep: Sweep) -> Finding | None:
+def _fallback_of_sweep(sweep: SweepResult) -> Finding | None:
     return fallback(sweep.table("flows").collect())
 
 
@@ -41,7 +42,7 @@ def fallback(flows: pl.DataFrame) -> Finding | None:
 
 
 @stage("refused", of="run", needs=("flows",))
-def _refused(run: Run) -> list[Finding]:
+def _refused(run: RunResult) -> list[Finding]:
     """State where an end has no ECN, or other feedback than its peer."""
     return [_finding(text) for text in refused(run.table("flows"), run.manifest["spec"])]
 
@@ -53,7 +54,7 @@ def _finding(text: str) -> Finding:
 
 
 @stage("ecn", of="run", needs=("flows_run", "queues_run"))
-def _ecn(run: Run) -> list[Finding]:
+def _ecn(run: RunResult) -> list[Finding]:
     """State for each group whether its marks are received and answered."""
     tones: dict[str, Tone] = {"ok": "yes", "none": "open", "warning": "partly", "problem": "no"}
     return [
@@ -69,7 +70,7 @@ def _ecn(run: Run) -> list[Finding]:
 
 @stage("substituted", of="run")
 @stage("substituted", of="sweep")
-def substituted(result: Run | Sweep) -> list[Finding]:
+def substituted(result: RunResult | SweepResult) -> list[Finding]:
     """List each value of the scenario that the engine replaced by its own."""
     return [_one(entry) for entry in result.manifest.get("instead", [])]
 

@@ -8,27 +8,31 @@ from typing import TYPE_CHECKING
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots import cloud
+from ecnlab.plots.run import RunPlots
+from ecnlab.plots.sweep import SweepPlots
 from ecnlab.report import Cloud, Scatter
 from ecnlab.stages.registry import stage
 
 if TYPE_CHECKING:
     from ecnlab.plots.figure import Figure
-    from ecnlab.runs.run import Run
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.run import RunResult
+    from ecnlab.results.sweep import SweepResult
 
 
 @stage("goodput-over-delay", of="run", needs=("flows",))
-def of_run(run: Run) -> Scatter | None:
+def of_run(run: RunResult) -> Scatter | None:
     """Goodput of each flow over its queueing delay, an ellipse for each group; None for a single flow."""
     if run.table("flows").height < 2:
         return None
-    return _scatter(run.plot.goodput_over_delay, "A dot for each flow, the marker at the medians of its group")
+    return _scatter(RunPlots(run).goodput_over_delay, "A dot for each flow, the marker at the medians of its group")
 
 
 @stage("goodput-over-delay", of="sweep")
-def of_sweep(sweep: Sweep) -> Scatter | None:
+def of_sweep(sweep: SweepResult) -> Scatter | None:
     """Goodput over delay of each run, an ellipse for each arm and point; None without metrics of both or three replicates."""
-    return _scatter(sweep.plot.goodput_over_delay, "A dot for each run, the marker at the medians of its arm and point")
+    return _scatter(
+        SweepPlots(sweep).goodput_over_delay, "A dot for each run, the marker at the medians of its arm and point"
+    )
 
 
 def _scatter(figure: Callable[[], Figure], what: str) -> Scatter | None:

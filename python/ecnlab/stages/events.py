@@ -9,7 +9,7 @@ from ecnlab.folder.series import Bins
 from ecnlab.report import Rug
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 EVENTS: Final = {
     "mark": ("points with marks", 1),
@@ -19,7 +19,7 @@ EVENTS: Final = {
 """Name and colour of a rug by the start of the event's name."""
 
 
-def rugs(run: Run, column: str, names: list[str], bins: Bins) -> dict[str, list[Rug]]:
+def rugs(run: RunResult, column: str, names: list[str], bins: Bins) -> dict[str, list[Rug]]:
     """Return the marks and drops of each of ``names`` in a ``column`` of `packets`: "link" or "flow".
 
     There is at most one stroke a bin, at the first event in it. Without the table there is none.

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.report import Table
+from ecnlab.report.words import NONE
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import NONE
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
-    from ecnlab.runs.sweep_result import Sweep, Unfinished
+    from ecnlab.results.run import RunResult
+    from ecnlab.results.sweep import SweepResult
+    from ecnlab.results.unfinished import Unfinished
 
 MOST_SPECS: Final = 1
 """Specifications of a sweep that the page has in full."""
@@ -22,7 +23,7 @@ MOST_SPECS: Final = 1
 @stage("made-by", of="run")
 @stage("made-by", of="sweep")
 @stage("made-by", of="unfinished")
-def made_by(result: Run | Sweep | Unfinished) -> Table:
+def made_by(result: RunResult | SweepResult | Unfinished) -> Table:
     """Title, engine, seed, version, commit, hash, kernel, and the command that repeats the result."""
     return Table("Origin", ("item", "value"), [list(row) for row in facts(result.manifest)])
 
@@ -46,12 +47,12 @@ def facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 @stage("departures", of="run")
-def _departures_of_run(run: Run) -> Table | None:
+def _departures_of_run(run: RunResult) -> Table | None:
     return departures(run.manifest["departures"])
 
 
 @stage("departures", of="sweep")
-def _departures_of_sweep(sweep: Sweep) -> Table | None:
+def _departures_of_sweep(sweep: SweepResult) -> Table | None:
     found: list[dict[str, Any]] = []
     for spec in sweep.specs.values():
         found += [entry for entry in spec["departures"] if entry not in found]
@@ -74,12 +75,12 @@ def departures(entries: list[dict[str, Any]]) -> Table | None:
 
 
 @stage("specification", of="run")
-def _specification_of_run(run: Run) -> Table:
+def _specification_of_run(run: RunResult) -> Table:
     return specification("The scenario: every key with its value", run.manifest["spec"])
 
 
 @stage("specification", of="sweep")
-def _specification_of_sweep(sweep: Sweep) -> Table | None:
+def _specification_of_sweep(sweep: SweepResult) -> Table | None:
     specs = sweep.specs
     if not specs:
         return None
@@ -94,7 +95,7 @@ def specification(caption: str, spec: Mapping[str, Any]) -> Table:
 
 @stage("definitions", of="sweep")
 @stage("definitions", of="unfinished")
-def definitions(result: Sweep | Unfinished) -> list[Table]:
+def definitions(result: SweepResult | Unfinished) -> list[Table]:
     """The axes with their labels, where there are runs, and the definitions of the metrics."""
     metrics = [[name, _plain(metric)] for name, metric in result.manifest["metrics"].items()]
     found = [Table("Definitions of the metrics", ("metric", "definition"), metrics, folded=True)]

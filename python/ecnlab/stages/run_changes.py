@@ -9,19 +9,20 @@ from ecnlab._core import SpecError
 from ecnlab.base.quantities import quantity
 from ecnlab.base.types import DrawnChanges
 from ecnlab.report import Chart, Line, Rug
+from ecnlab.results.links import MOST, busiest
 from ecnlab.scenario.changes import changing, drawn_changes
-from ecnlab.scenario.links import MOST, REVERSE, busiest
+from ecnlab.scenario.links import REVERSE
 from ecnlab.stages.registry import stage
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 SECOND: Final = 10**12
 """Picoseconds of a second."""
 
 
 @stage("changes-over-time", of="run")
-def changes_over_time(run: Run) -> list[Chart | str]:
+def changes_over_time(run: RunResult) -> list[Chart | str]:
     """The rate and the delay of the busiest links that change, and the starts of outages with losses."""
     spec = run.manifest["spec"]
     if run.manifest["seed"] is None or not changing(spec):
@@ -36,7 +37,7 @@ def changes_over_time(run: Run) -> list[Chart | str]:
     return [chart for name in _shown(run, found) for chart in _charts(name, found[name], end)]
 
 
-def _shown(run: Run, found: Mapping[str, DrawnChanges]) -> list[str]:
+def _shown(run: RunResult, found: Mapping[str, DrawnChanges]) -> list[str]:
     """Return the first links of ``found``, busiest first; a reverse direction only if its changes differ."""
     own = [name for name, one in found.items() if one != found.get(name.removesuffix(REVERSE)) or REVERSE not in name]
     links = busiest(run)

@@ -11,13 +11,13 @@ from ecnlab.folder import completion
 from ecnlab.folder.columns import QUANTILES as SOJOURN_QUANTILES
 from ecnlab.folder.few_samples import with_remarks
 from ecnlab.report import Chart, Line, Table
-from ecnlab.scenario.links import busiest, congested
+from ecnlab.report.words import counted, table
+from ecnlab.results.links import busiest, congested
 from ecnlab.stages.registry import stage
 from ecnlab.stages.run_queues import of_links
-from ecnlab.stages.words import counted, table
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 SOJOURNS: Final = ("link", "group", "departed", "sojourn_mean_s", *SOJOURN_QUANTILES, "sojourn_max_s")
 
@@ -31,13 +31,13 @@ SHARE: Final = "share"
 
 
 @stage("sojourn-quantiles", of="run", needs=("sojourns",))
-def sojourn_quantiles(run: Run) -> Table:
+def sojourn_quantiles(run: RunResult) -> Table:
     """Mean and quantiles of the queueing delay of each flow group."""
     return of_links(run, "sojourns", "Queueing delay of each group of flows", SOJOURNS)
 
 
 @stage("sojourn-distribution", of="run", needs=("sojourn_bins",))
-def sojourn_distribution(run: Run) -> list[Chart]:
+def sojourn_distribution(run: RunResult) -> list[Chart]:
     """The distribution of queueing delays at each congested link whose queue keeps them, for each flow group."""
     bins = run.table("sojourn_bins").filter(pl.col("class") == "all")
     there = [name for name in busiest(run)["link"] if (bins["link"] == name).any()]
@@ -73,14 +73,14 @@ def _thinned(values: pl.Series) -> pl.Series:
 
 
 @stage("completion-times", of="run", needs=("transactions",))
-def completion_times(run: Run) -> list[Chart | Table]:
+def completion_times(run: RunResult) -> list[Chart | Table]:
     """Quantiles and distribution of the completion times of transactions, for each group."""
     done = run.scan("transactions").filter(pl.col("measured")).select("group", "latency_s").collect()
     return _times(done, "latency_s", "Completion times of transactions")
 
 
 @stage("object-times", of="run", needs=("objects",))
-def object_times(run: Run) -> list[Chart | Table]:
+def object_times(run: RunResult) -> list[Chart | Table]:
     """Quantiles and distribution of the delays of web objects, for each group."""
     done = run.table("objects").filter(pl.col("measured")).drop_nulls("delay_s").select("group", "delay_s")
     return _times(done, "delay_s", "Delays of transferred web objects")

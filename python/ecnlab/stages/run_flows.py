@@ -13,12 +13,12 @@ from ecnlab.folder.congestion import group_means
 from ecnlab.folder.ecn_fallback import shown
 from ecnlab.folder.series import BIN, Bins, along, bins_of, goodput, reported_marks
 from ecnlab.report import Chart, Line, Multiples, Rug, Table
+from ecnlab.report.words import counted, listed, meaning, recorded, table
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import counted, listed, meaning, recorded, table
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 FLOWS: Final = (
     *("name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "fast_recoveries", "ecn_reductions"),
@@ -36,7 +36,7 @@ SHARES: Final = ("alpha", "prague_alpha")
 
 
 @stage("goodput-over-time", of="run", needs=("flow_series", "flows"))
-def goodput_over_time(run: Run) -> Chart:
+def goodput_over_time(run: RunResult) -> Chart:
     """Goodput of each flow group in Mb/s: payload delivered in order in each bin."""
     bins = bins_of(run.manifest["spec"])
     found = goodput(run.scan("flow_series"), run.table("flows"), bins)
@@ -53,7 +53,7 @@ def goodput_over_time(run: Run) -> Chart:
 
 
 @stage("windows", of="run", needs=("flow_series", "flows"))
-def windows(run: Run) -> Multiples | None:
+def windows(run: RunResult) -> Multiples | None:
     """Congestion windows of the first flows over time, with their marks and drops where packet events were recorded."""
     bins = bins_of(run.manifest["spec"])
     first = _first(run)
@@ -65,7 +65,7 @@ def windows(run: Run) -> Multiples | None:
     return Multiples("Congestion windows", f"{_which(run, drawn)}{after}{bins.said}{dense}", drawn) if drawn else None
 
 
-def _begin(run: Run, flows: list[str]) -> float:
+def _begin(run: RunResult, flows: list[str]) -> float:
     """Return the end of the warm-up in s; 0 if one of ``flows`` with samples has none from there on."""
     warmup = quantity(str(run.manifest["spec"]["warmup"]))
     of = run.scan("flow_series").filter(pl.col("flow").is_in(flows), pl.col("cwnd_bytes").is_not_null())
@@ -80,7 +80,7 @@ def _from(events: list[Rug], begin: float) -> list[Rug]:
 
 
 @stage("marked-share", of="run", needs=("flow_series", "flows"))
-def marked_share(run: Run) -> list[Multiples]:
+def marked_share(run: RunResult) -> list[Multiples]:
     """The estimates of the marked share (alpha) of the first flows, of window laws that keep one."""
     bins = bins_of(run.manifest["spec"])
     types = run.manifest["tables"]["flow_series"]["types"]
@@ -93,7 +93,7 @@ def marked_share(run: Run) -> list[Multiples]:
 
 
 @stage("marks-per-rtt", of="run", needs=("flow_series", "flows"))
-def marks_per_rtt(run: Run) -> Multiples | None:
+def marks_per_rtt(run: RunResult) -> Multiples | None:
     """Marks that ACKs reported per round trip, of the first flows whose feedback counts marks; none without a mark."""
     if "bytes_marked" not in run.manifest["tables"]["flow_series"]["types"]:  # a folder of an older version
         return None
@@ -109,17 +109,23 @@ def marks_per_rtt(run: Run) -> Multiples | None:
     return Multiples("Marks per round trip", caption, drawn)
 
 
-def _first(run: Run) -> list[str]:
+def _first(run: RunResult) -> list[str]:
     return run.table("flows")["name"].head(MOST_FLOWS).to_list()
 
 
-def _which(run: Run, drawn: list[Chart]) -> str:
+def _which(run: RunResult, drawn: list[Chart]) -> str:
     there = run.table("flows").height
     return "Every flow." if len(drawn) == there else f"{len(drawn)} of {counted(there, 'flow')}."
 
 
 def _small(
-    run: Run, column: pl.Expr, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]], begin: float = 0.0
+    run: RunResult,
+    column: pl.Expr,
+    name: str,
+    unit: str,
+    bins: Bins,
+    events: Mapping[str, list[Rug]],
+    begin: float = 0.0,
 ) -> list[Chart]:
     """A small chart of a ``column`` of `flow_series`, from ``begin`` on, for each of the first flows that have it."""
     of_flow = pl.col("flow").is_in(_first(run))
@@ -128,7 +134,7 @@ def _small(
 
 
 def _charts(
-    run: Run, found: pl.DataFrame, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]]
+    run: RunResult, found: pl.DataFrame, name: str, unit: str, bins: Bins, events: Mapping[str, list[Rug]]
 ) -> list[Chart]:
     """A small chart of the column ``mean`` of ``found`` for each of the first flows in it; ``found`` has bins of flows."""
     charts = []
@@ -141,21 +147,21 @@ def _charts(
 
 
 @stage("groups", of="run", needs=("flows",))
-def groups(run: Run) -> Table:
+def groups(run: RunResult) -> Table:
     """Number and means of the flows of each group."""
     means = group_means(run.table("flows"), FLOWS)
     return table("Groups of flows: means over their flows", recorded(means, means.columns))
 
 
 @stage("flows", of="run", needs=("flows",))
-def flows(run: Run) -> Table:
+def flows(run: RunResult) -> Table:
     """Every flow; folded."""
     rows = run.table("flows")
     return table(f"{counted(rows.height, 'flow')}, one a row", recorded(shown(rows), FLOWS), folded=True)
 
 
 @stage("prediction", of="run", needs=("prediction",))
-def prediction(run: Run) -> Table:
+def prediction(run: RunResult) -> Table:
     """The closed forms' prediction, one row for each flow table of the scenario."""
     rows = run.table("prediction")
     return table("Prediction of the closed forms, for one flow of each row", recorded(rows, list(PREDICTION)))

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab import laws
 from ecnlab.base.quantities import written
 from ecnlab.report import Table, Topology
-from ecnlab.scenario.links import busiest, queue_of
+from ecnlab.report.words import listed
+from ecnlab.results.links import busiest
+from ecnlab.scenario.links import queue_of
 from ecnlab.scenario.network import topology
 from ecnlab.scenario.words import queue_line
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import listed
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 HEAD: Final = ("discipline", "class")
 """Keys of a queue that the tree itself shows."""
@@ -25,19 +26,19 @@ COLUMNS: Final = ("queue", "links", "discipline and main parameters", "derived",
 
 
 @stage("topology", of="run")
-def _topology(run: Run) -> Topology:
+def _topology(run: RunResult) -> Topology:
     spec = run.manifest["spec"]
     return topology(spec, "Network", "As the scenario has it. Drawn thick: the slowest link.")
 
 
 @stage("queue-trees", of="run")
-def queue_trees(run: Run) -> Table:
+def queue_trees(run: RunResult) -> Table:
     """Each queue with its classes: discipline, main parameters, values that the law derives, and all settings."""
     rows = [row for links, queue, derived in _queues(run) for row in _tree(listed(links, 4), queue, derived)]
     return Table("Queues, with inner queues below the queue they are in", COLUMNS, rows)
 
 
-def _queues(run: Run) -> list[tuple[list[str], Mapping[str, Any], Mapping[str, Any]]]:
+def _queues(run: RunResult) -> list[tuple[list[str], Mapping[str, Any], Mapping[str, Any]]]:
     """Return each queue of the scenario, those of the busiest links first, once for links with the same derived values, with the names of these links."""
     spec, derived = run.manifest["spec"], run.manifest.get("in_force", {})
     found: dict[str, tuple[list[str], Mapping[str, Any], Mapping[str, Any]]] = {}

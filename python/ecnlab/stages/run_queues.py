@@ -11,13 +11,14 @@ from ecnlab.folder.congestion import busiest_first
 from ecnlab.folder.few_samples import sojourns_of, with_remarks
 from ecnlab.folder.series import BIN, Bins, along, bins_of
 from ecnlab.report import Chart, Line, Rug, Table
-from ecnlab.scenario.links import congested, law_of
+from ecnlab.report.words import meaning, recorded, table
+from ecnlab.results.links import congested
+from ecnlab.scenario.links import law_of
 from ecnlab.stages.events import rugs
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import meaning, recorded, table
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 AVERAGE: Final = "average_packets"
 """The column of laws that keep an average of the queue."""
@@ -40,7 +41,7 @@ MOST_CLASSES: Final = 6
 
 
 @stage("queue-over-time", of="run", needs=("queue_series",))
-def queue_over_time(run: Run) -> list[Chart]:
+def queue_over_time(run: RunResult) -> list[Chart]:
     """The queue length of each congested link in packets, with the law's average queue where it keeps one."""
     bins = bins_of(run.manifest["spec"])
     names = congested(run)
@@ -71,7 +72,7 @@ def _queue_chart(link: str, law: str, rows: pl.DataFrame, bins: Bins, events: li
 
 
 @stage("classes-over-time", of="run", needs=("class_series",))
-def classes_over_time(run: Run) -> list[Chart]:
+def classes_over_time(run: RunResult) -> list[Chart]:
     """The queue length of each class of the congested links."""
     bins = bins_of(run.manifest["spec"])
     names = congested(run)
@@ -85,7 +86,7 @@ def classes_over_time(run: Run) -> list[Chart]:
 
 
 @stage("law-over-time", of="run", needs=("queue_series",))
-def law_over_time(run: Run) -> list[Chart]:
+def law_over_time(run: RunResult) -> list[Chart]:
     """Probabilities that the laws of the congested links keep, such as PIE's drop probability."""
     bins = bins_of(run.manifest["spec"])
     types = run.manifest["tables"]["queue_series"]["types"]
@@ -117,7 +118,7 @@ def _lines(title: str, caption: str, rows: pl.DataFrame, by: str, unit: str, bin
 
 
 @stage("links", of="run", needs=("links",))
-def links(run: Run) -> list[Table]:
+def links(run: RunResult) -> list[Table]:
     """The busiest links; folded, all of them."""
     first = of_links(run, "links", "Links, in the measurement window", LINKS, most=OPEN)
     if run.table("links").height <= OPEN:
@@ -126,7 +127,7 @@ def links(run: Run) -> list[Table]:
 
 
 @stage("queues", of="run", needs=("queues",))
-def queues(run: Run) -> Table:
+def queues(run: RunResult) -> Table:
     """Packets at each queue, marks, and drops by cause; folded."""
     return of_links(
         run, "queues", "Queues: packets, marks, and drops by cause, for each group of flows", QUEUES, folded=True
@@ -134,13 +135,13 @@ def queues(run: Run) -> Table:
 
 
 @stage("classes", of="run", needs=("classes",))
-def classes(run: Run) -> Table:
+def classes(run: RunResult) -> Table:
     """Packets and delays of each class; folded."""
     return of_links(run, "classes", "Classes: packets, marks, drops and delays", CLASSES, folded=True)
 
 
 def of_links(
-    run: Run, name: str, caption: str, columns: Sequence[str], *, folded: bool = False, most: int = ROWS
+    run: RunResult, name: str, caption: str, columns: Sequence[str], *, folded: bool = False, most: int = ROWS
 ) -> Table:
     """Return the table ``name`` with congested links first, with those of ``columns`` that have values."""
     rows = run.table(name)

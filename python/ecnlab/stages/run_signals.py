@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.series import BIN, along, bins_of, gained
 from ecnlab.report import Chart, Line
-from ecnlab.scenario.links import congested
+from ecnlab.results.links import congested
 from ecnlab.stages.registry import stage
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 DELAYS: Final = {"sojourn_p99_s": "99th percentile", "sojourn_mean_s": "mean", "sojourn_p50_s": "median"}
 """Columns of delays with their names: of the packets that left the queue within the sample."""
@@ -26,7 +26,7 @@ SIGNALS: Final = {
 
 
 @stage("sojourn-over-time", of="run", needs=("queue_series",))
-def sojourn_over_time(run: Run) -> list[Chart]:
+def sojourn_over_time(run: RunResult) -> list[Chart]:
     """The queueing delay of the packets that left each congested link's queue, in ms."""
     bins, columns = bins_of(run.manifest["spec"]), [name for name in DELAYS if _has(run, name)]
     found = bins.over(_rows(run), ["link"], *(pl.col(name).fill_nan(None).mean() * 1e3 for name in columns))
@@ -47,7 +47,7 @@ def sojourn_over_time(run: Run) -> list[Chart]:
 
 
 @stage("signals-over-time", of="run", needs=("queue_series",))
-def signals_over_time(run: Run) -> list[Chart]:
+def signals_over_time(run: RunResult) -> list[Chart]:
     """Marks and drops by cause at each congested link, in packets of each bin."""
     bins, columns = bins_of(run.manifest["spec"]), [name for name in SIGNALS if _has(run, name)]
     totals = bins.over(_rows(run), ["link"], *(pl.col(name).max().cast(pl.Int64) for name in columns))
@@ -65,9 +65,9 @@ def signals_over_time(run: Run) -> list[Chart]:
     return charts
 
 
-def _has(run: Run, column: str) -> bool:
+def _has(run: RunResult, column: str) -> bool:
     return column in run.manifest["tables"]["queue_series"]["types"]
 
 
-def _rows(run: Run) -> pl.LazyFrame:
+def _rows(run: RunResult) -> pl.LazyFrame:
     return run.scan("queue_series").filter(pl.col("link").is_in(congested(run)))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.few_samples import remark
 from ecnlab.report import Finding
-from ecnlab.scenario.links import busiest, law_of
+from ecnlab.report.words import counted, share, value
+from ecnlab.results.links import busiest
+from ecnlab.scenario.links import law_of
 from ecnlab.stages.registry import stage
-from ecnlab.stages.words import counted, share, value
 
 if TYPE_CHECKING:
-    from ecnlab.runs.run import Run
+    from ecnlab.results.run import RunResult
 
 LATE: Final = (
     "Packets were later than the limits of `ecnlab docs linux` (real time), so the numbers are not valid evidence."
@@ -20,7 +21,7 @@ LATE: Final = (
 
 
 @stage("answer", of="run")
-def answer(run: Run) -> str | None:
+def answer(run: RunResult) -> str | None:
     """One sentence with the numbers that exist: signals and delay at the bottleneck, utilisation, goodput."""
     if "prediction" in run.tables:
         return _predicted(run.table("prediction"))
@@ -32,7 +33,7 @@ def answer(run: Run) -> str | None:
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else None
 
 
-def _queue(run: Run, row: dict[str, Any]) -> str:
+def _queue(run: RunResult, row: dict[str, Any]) -> str:
     """Signals, delay and utilisation at the busiest link, whose row of `links` and `queues` is ``row``."""
     sentence = f"{law_of(run.manifest['spec'], row['link'])} at {row['link']} {_signals(row)}"
     if row.get("sojourn_mean_s") is not None:
@@ -86,7 +87,7 @@ def _predicted(rows: pl.DataFrame) -> str:
 
 
 @stage("evidence", of="run")
-def evidence(run: Run) -> Finding | None:
+def evidence(run: RunResult) -> Finding | None:
     """State that a run in real time is no valid evidence, if it is not."""
     found = run.manifest.get("evidence")
     if not found or found["ok"]:

@@ -11,11 +11,10 @@ from ecnlab.base.stats import Interval, mean_interval
 from ecnlab.plots.units import drawn_unit, numbers
 from ecnlab.report import Axis, Figure, Group, Point, Series, Table
 from ecnlab.report.page import Cell
-from ecnlab.scenario.metric_ranges import of_metric
-from ecnlab.stages import paired
-from ecnlab.stages.paired import ARM, Comparison
-from ecnlab.stages.registry import stage
-from ecnlab.stages.sweep_data import (
+from ecnlab.report.words import NONE, counted
+from ecnlab.results import paired
+from ecnlab.results.paired import ARM, Comparison
+from ecnlab.results.sweep_data import (
     factors,
     levels,
     metrics,
@@ -26,11 +25,12 @@ from ecnlab.stages.sweep_data import (
     summary_in_order,
     without_values,
 )
-from ecnlab.stages.sweep_samples import remarks
-from ecnlab.stages.words import NONE, counted
+from ecnlab.results.sweep_samples import remarks
+from ecnlab.scenario.metric_ranges import of_metric
+from ecnlab.stages.registry import stage
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 FIRST: Final = 3
 """Number of metrics whose figures are not folded."""
@@ -48,25 +48,25 @@ MOST_ROWS: Final = 1000
 
 
 @stage("effects", of="sweep")
-def effects(sweep: Sweep) -> list[Group]:
+def effects(sweep: SweepResult) -> list[Group]:
     """For the first metrics a figure along each axis, with a series for each arm and point of the other axes."""
     return _effects(sweep, metrics(sweep)[:FIRST])
 
 
 @stage("other-effects", of="sweep")
-def other_effects(sweep: Sweep) -> list[Group]:
+def other_effects(sweep: SweepResult) -> list[Group]:
     """Figures of the other metrics: along the axes, and differences between arms."""
     names = metrics(sweep)[FIRST:]
     found = _difference_figures(sweep, names)
     return _effects(sweep, names) + ([Group(found)] if found else [])
 
 
-def _effects(sweep: Sweep, names: Sequence[str]) -> list[Group]:
+def _effects(sweep: SweepResult, names: Sequence[str]) -> list[Group]:
     axes = [name for name in factors(sweep) if name != ARM] or factors(sweep)
     return [Group([_effect(sweep, metric, by) for by in axes]) for metric in names] if axes else []
 
 
-def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
+def _effect(sweep: SweepResult, metric: str, by: str) -> Figure:
     rows = sweep.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
     others = [name for name in factors(sweep) if name != by]
     apart = others if rows.select(others).unique().height <= MOST_LINES else [name for name in others if name == ARM]
@@ -84,7 +84,7 @@ def _effect(sweep: Sweep, metric: str, by: str) -> Figure:
     return _figure(sweep, metric, by, found, caption, title=f"{metric} by {by}", zero=False)
 
 
-def _in_order(sweep: Sweep, rows: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+def _in_order(sweep: SweepResult, rows: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
     """Return ``rows`` with the arms in the order of the experiment, which is that of colours."""
     if ARM not in factors:
         return rows
@@ -100,7 +100,7 @@ def _name(factors: Sequence[str], key: Sequence[Any]) -> str:
 
 
 def _figure(
-    sweep: Sweep,
+    sweep: SweepResult,
     metric: str,
     by: str,
     found: Mapping[tuple[str, str], Interval],
@@ -145,7 +145,7 @@ def _point(x: float, one: Interval, factor: float) -> Point:
 
 
 @stage("differences", of="sweep")
-def differences(sweep: Sweep) -> list[Group | Table]:
+def differences(sweep: SweepResult) -> list[Group | Table]:
     """Paired differences of each arm to the first: figures of the first metrics along the first axis, and a table."""
     first, others = reference(sweep)
     rows = [
@@ -163,21 +163,21 @@ def differences(sweep: Sweep) -> list[Group | Table]:
     return [*([Group(figures)] if figures else []), table]
 
 
-def _difference_figures(sweep: Sweep, names: Sequence[str]) -> list[Figure]:
+def _difference_figures(sweep: SweepResult, names: Sequence[str]) -> list[Figure]:
     first, others = reference(sweep)
     if not others or not sweep.axes:
         return []
     return [one for metric in names if (one := _difference_figure(sweep, metric, first, others))]
 
 
-def _difference_row(sweep: Sweep, one: Comparison) -> list[Cell]:
+def _difference_row(sweep: SweepResult, one: Comparison) -> list[Cell]:
     """Return the table row of a difference."""
     change = Cell(signed(sweep, one.metric, one.interval.mean), True)
     ends = Cell(_ends(sweep, one.metric, one.interval), True)
     return [*_first_cells(sweep, one), change, ends, Cell(str(one.interval.n), True), _decided(one.interval, 0.0)]
 
 
-def _ratio_row(sweep: Sweep, one: Comparison) -> list[Cell]:
+def _ratio_row(sweep: SweepResult, one: Comparison) -> list[Cell]:
     """Return the table row of a ratio."""
     found = one.interval
     ends = f"{found.low:.4g} to {found.high:.4g}" if found.n > 1 else NONE
@@ -185,7 +185,7 @@ def _ratio_row(sweep: Sweep, one: Comparison) -> list[Cell]:
     return [*_first_cells(sweep, one), *cells, _decided(found, 1.0)]
 
 
-def _first_cells(sweep: Sweep, one: Comparison) -> list[Cell]:
+def _first_cells(sweep: SweepResult, one: Comparison) -> list[Cell]:
     """Return the cells of the metric, the arm, the point of the grid, and the means of the arm and of the reference."""
     means = [Cell(number(sweep, one.metric, mean), True) for mean in reversed(one.means)]
     return [
@@ -197,7 +197,7 @@ def _first_cells(sweep: Sweep, one: Comparison) -> list[Cell]:
 
 
 @stage("ratios", of="sweep")
-def ratios(sweep: Sweep) -> Table | None:
+def ratios(sweep: SweepResult) -> Table | None:
     """Paired ratios of each arm to the first, of the metrics that are positive in all runs; folded."""
     first, others = reference(sweep)
     rows = []
@@ -213,7 +213,7 @@ def ratios(sweep: Sweep) -> Table | None:
     return Table(caption, columns, rows[:MOST_ROWS], folded=True) if rows else None
 
 
-def _ends(sweep: Sweep, metric: str, one: Interval) -> str:
+def _ends(sweep: SweepResult, metric: str, one: Interval) -> str:
     return f"{number(sweep, metric, one.low)} to {number(sweep, metric, one.high)}" if one.n > 1 else NONE
 
 
@@ -224,7 +224,7 @@ def _decided(one: Interval, equal: float) -> Cell:
     return Cell("higher" if one.mean > equal else "lower", tone="plain")
 
 
-def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[str]) -> Figure | None:
+def _difference_figure(sweep: SweepResult, metric: str, first: str, others: Sequence[str]) -> Figure | None:
     """The differences along the first axis; none if there are too many series."""
     by = sweep.axes[0]
     found: dict[tuple[str, str], Interval] = {}
@@ -242,7 +242,7 @@ def _difference_figure(sweep: Sweep, metric: str, first: str, others: Sequence[s
 
 
 @stage("metrics", of="sweep")
-def metrics_table(sweep: Sweep) -> Table:
+def metrics_table(sweep: SweepResult) -> Table:
     """Mean and interval of every metric at every point; folded if long."""
     place = [name for name in (ARM, *sweep.axes) if name in factors(sweep)]
     few = remarks(sweep)
@@ -263,7 +263,7 @@ def metrics_table(sweep: Sweep) -> Table:
     return Table(_means(sweep), ("metric", *place, "mean", "n"), rows, folded=len(rows) > OPEN)
 
 
-def _means(sweep: Sweep) -> str:
+def _means(sweep: SweepResult) -> str:
     """Return how values over the replicates are to be read."""
     count = sweep.manifest["replicates"]
     if count < 2:

@@ -8,10 +8,9 @@ from ecnlab.base.stats import LEVEL
 from ecnlab.folder.congestion import group_means
 from ecnlab.plots.units import numbers
 from ecnlab.report import Finding, Table
-from ecnlab.stages.paired import ARM
-from ecnlab.stages.registry import stage
-from ecnlab.stages.run_flows import FLOWS
-from ecnlab.stages.sweep_data import (
+from ecnlab.report.words import counted, listed, recorded, share, table
+from ecnlab.results.paired import ARM
+from ecnlab.results.sweep_data import (
     Effect,
     effect,
     factors,
@@ -24,10 +23,12 @@ from ecnlab.stages.sweep_data import (
     signed,
     without_values,
 )
-from ecnlab.stages.words import counted, listed, recorded, share, table
+from ecnlab.stages.registry import stage
+from ecnlab.stages.run_flows import FLOWS
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep, Unfinished
+    from ecnlab.results.sweep import SweepResult
+    from ecnlab.results.unfinished import Unfinished
 
 MOST: Final = 24
 """Maximum number of findings on arms."""
@@ -37,7 +38,7 @@ MOST_POINTS: Final = 4
 
 
 @stage("answer", of="sweep")
-def answer(sweep: Sweep) -> str:
+def answer(sweep: SweepResult) -> str:
     """The number of runs, and the largest effect of an arm or axis: on the primary metric, or on the one that it moves most."""
     arms = f"{counted(len(levels(sweep, ARM)), 'arm')}, " if levels(sweep, ARM) else ""
     points = counted(sweep.runs.select(list(sweep.axes)).unique().height, "point") if sweep.axes else "1 point"
@@ -51,7 +52,7 @@ def answer(sweep: Sweep) -> str:
     return f"{said}. {_largest(sweep, most)}."
 
 
-def _largest(sweep: Sweep, one: Effect) -> str:
+def _largest(sweep: SweepResult, one: Effect) -> str:
     """Return a sentence about the greatest and the least mean of a metric."""
     means = dict(zip((one.first, one.second), one.means, strict=True))
     if one.factor == ARM or not numbers(levels(sweep, one.factor))[0]:
@@ -64,7 +65,7 @@ def _largest(sweep: Sweep, one: Effect) -> str:
     return f"{ends}: {change}{_over(sweep, one)}{_doubt(one)}"
 
 
-def _over(sweep: Sweep, one: Effect) -> str:
+def _over(sweep: SweepResult, one: Effect) -> str:
     """Return over which settings an effect is a mean, and that it has another sign at some."""
     if len(one.apart) < 2:
         return ""
@@ -78,7 +79,7 @@ def _doubt(one: Effect) -> str:
     return "" if one.decided or one.interval.n < 2 else "; undecided"
 
 
-def _points(sweep: Sweep, one: Effect) -> str:
+def _points(sweep: SweepResult, one: Effect) -> str:
     """Return the effects at single settings, from the least to the greatest."""
     ordered = sorted(one.apart, key=lambda point: point[1].mean)
     shown = ordered if len(ordered) <= MOST_POINTS else [*ordered[: MOST_POINTS // 2], *ordered[-MOST_POINTS // 2 :]]
@@ -88,7 +89,7 @@ def _points(sweep: Sweep, one: Effect) -> str:
 
 
 @stage("effects-of-arms", of="sweep")
-def effects_of_arms(sweep: Sweep) -> list[Finding]:
+def effects_of_arms(sweep: SweepResult) -> list[Finding]:
     """For each metric the paired difference of each arm to the reference, averaged over the grid.
 
     The findings are one family: with m of them each interval has the confidence 1 - 0.05/m (Bonferroni).
@@ -108,7 +109,7 @@ def _absent(metric: str, names: list[str]) -> Finding:
     return Finding("no value", "open", f"{metric}: no value with {listed(names)}", "Not in figures and differences.")
 
 
-def _finding(sweep: Sweep, one: Effect, among: int) -> Finding:
+def _finding(sweep: SweepResult, one: Effect, among: int) -> Finding:
     change = f"{signed(sweep, one.metric, one.interval.mean)}"
     relative = (
         f" ({share(one.interval.mean / one.means[0])} of the mean {number(sweep, one.metric, one.means[0])} of {one.first})"

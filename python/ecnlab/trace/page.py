@@ -11,7 +11,7 @@ from ecnlab.folder.few_samples import remark
 from ecnlab.report import Finding, Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
-from ecnlab.stages.words import heading
+from ecnlab.report.words import heading
 from ecnlab.trace import Trace
 from ecnlab.trace.graphs import Violation, graphs
 from ecnlab.trace.sums import facts, gap_note

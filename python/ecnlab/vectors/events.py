@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 
-from ecnlab.runs.run import Run, run
+from ecnlab.api.run import Run
+from ecnlab.runs.run import run
 from ecnlab.vectors.queue import fates
 from ecnlab.vectors.sender import SampledSeldomError, states
 from ecnlab.vectors.vector import SEED, Vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ecnlab.runs.run import Run
+from ecnlab.api.run import Run
 
 LINK: Final = "path"
 """The link from the sender to the receiver."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ecnlab.runs.run import Run
+from ecnlab.api.run import Run
 from ecnlab.vectors.packets import CODEPOINTS, ENDS, LINK, nanoseconds, records
 
 FATES = {"dequeue": "forwarded"} | {event: fate for event, fate in ENDS.items() if fate == "dropped"}

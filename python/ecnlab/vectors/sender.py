@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
+from ecnlab.api.run import Run
 from ecnlab.base.errors import EcnlabError
-from ecnlab.runs.run import Run
 from ecnlab.vectors.packets import CODEPOINTS, ENDS, LINK, arrives, nanoseconds, records
 from ecnlab.vectors.phases import Phases
 from ecnlab.vectors.vector import Vector

@@ -7,12 +7,12 @@ from typing import Final
 
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
 from ecnlab.report import Chart, Line
-from ecnlab.runs.sweep_result import Sweep
 
 PIPE: Final = "pipe"
 """The congested link: r1 to r2."""

@@ -8,13 +8,13 @@ from typing import Final
 
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.dualpi2eval.grid import AQMS, GRID
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.plots.run import sojourns
 from ecnlab.report import Chart, Line, Multiples, Rug
-from ecnlab.runs.sweep_result import Sweep
 
 LINK: Final = "bottleneck"
 GROUPS: Final = ("ecn", "cubic")

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.papers.ecn_today.grid import GRID, NEXT_TO_CUBIC, QUEUES, RATES, RTTS
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.written import confidence
 from ecnlab.report import Field, Map, Maps, Table
 from ecnlab.report.page import Cell
-from ecnlab.runs.sweep_result import Sweep
 
 EQUAL: Final = (0.4, 0.6)
 """Shares of two of four flows that count as equal: the rates differ by at most half."""

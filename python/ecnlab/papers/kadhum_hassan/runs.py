@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES
 from ecnlab.papers.kadhum_hassan.measure import LINK, SEGMENT_BYTES, WARMUP_S
@@ -16,7 +17,6 @@ from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.prediction import prediction
 from ecnlab.report import Chart, Line, Multiples
-from ecnlab.runs.sweep_result import Sweep
 
 EVERY: Final = 8
 """Interval of the drawn samples of all windows: every eighth sample, 0.24 s."""

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.judge import verdict
 from ecnlab.papers.kwon_fahmy import measure
@@ -20,7 +21,6 @@ from ecnlab.papers.samples import interval
 from ecnlab.papers.written import quantity
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
-from ecnlab.runs.sweep_result import Sweep
 
 COLUMNS: Final = tuple(FITTED)
 """The metrics of the printed tables, in the order of their columns."""

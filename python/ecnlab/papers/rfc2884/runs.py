@@ -7,13 +7,13 @@ from typing import Final
 
 import polars as pl
 
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.quantities import quantity
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.report import Chart, Finding, Multiples
-from ecnlab.runs.sweep_result import Sweep
 
 SEGMENT_BYTES: Final = 1460
 """Payload of a full segment on Ethernet."""

@@ -11,7 +11,7 @@ from ecnlab.base.stats import Interval, log_ratio, paired_difference
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 ARM: Final = "arm"
 
@@ -31,11 +31,11 @@ class Comparison:
     """Of the difference, second minus first, or of the ratio, second divided by first; ``n`` counts the pairs."""
 
 
-Comparisons = Callable[["Sweep", str, str, str], list[Comparison]]
+Comparisons = Callable[["SweepResult", str, str, str], list[Comparison]]
 """Compares a metric in a first and a second arm: `differences` or `ratios`."""
 
 
-def pairs(sweep: Sweep, metric: str, factor: str, first: str, second: str) -> pl.DataFrame:
+def pairs(sweep: SweepResult, metric: str, factor: str, first: str, second: str) -> pl.DataFrame:
     """Return the runs of a metric at ``second``, paired with those at ``first`` of the same replicate and other settings.
 
     ``factor`` is "arm" or an axis. Columns: the other arms and axes, ``replicate``, ``a`` (at first), ``b`` (at second);
@@ -50,7 +50,7 @@ def pairs(sweep: Sweep, metric: str, factor: str, first: str, second: str) -> pl
     return a.join(b, on=keys, how="inner", nulls_equal=True, maintain_order="left")
 
 
-def differences(sweep: Sweep, metric: str, first: str, second: str) -> list[Comparison]:
+def differences(sweep: SweepResult, metric: str, first: str, second: str) -> list[Comparison]:
     """Return the paired differences of two arms at each point of the grid, second minus first.
 
     The intervals are Student's t, clipped to the range of the difference.
@@ -64,7 +64,7 @@ def differences(sweep: Sweep, metric: str, first: str, second: str) -> list[Comp
     ]
 
 
-def ratios(sweep: Sweep, metric: str, first: str, second: str) -> list[Comparison]:
+def ratios(sweep: SweepResult, metric: str, first: str, second: str) -> list[Comparison]:
     """Return the paired ratios of two arms at each point of the grid, second divided by first.
 
     The mean is the geometric mean of the pairs' ratios, the interval Student's t of their logarithms. Raises ValueError
@@ -79,7 +79,7 @@ def ratios(sweep: Sweep, metric: str, first: str, second: str) -> list[Compariso
     ]
 
 
-def to_arm(sweep: Sweep, metric: str, against: str, compare: Comparisons) -> list[Comparison]:
+def _to_arm(sweep: SweepResult, metric: str, against: str, compare: Comparisons) -> list[Comparison]:
     """Compare each other arm with the arm ``against``. Raises ValueError if there is no such metric or arm."""
     if metric not in sweep.manifest["metrics"]:
         raise ValueError(f"no metric is called {metric!r}: there are {', '.join(sweep.manifest['metrics'])}")
@@ -89,7 +89,17 @@ def to_arm(sweep: Sweep, metric: str, against: str, compare: Comparisons) -> lis
     return [one for arm in arms if arm != against for one in compare(sweep, metric, against, arm)]
 
 
-def frame(sweep: Sweep, found: list[Comparison], mean: str, n: str) -> pl.DataFrame:
+def difference_rows(sweep: SweepResult, metric: str, against: str) -> pl.DataFrame:
+    """Return the differences of `_to_arm`: ``arm`` (the second), the axes, ``metric``, ``mean``, ``low``, ``high``, ``n``."""
+    return _frame(sweep, _to_arm(sweep, metric, against, differences), "mean", "n")
+
+
+def ratio_rows(sweep: SweepResult, metric: str, against: str) -> pl.DataFrame:
+    """Return the ratios of `_to_arm`: ``arm`` (the second), the axes, ``metric``, ``ratio``, ``low``, ``high``, ``pairs``."""
+    return _frame(sweep, _to_arm(sweep, metric, against, ratios), "ratio", "pairs")
+
+
+def _frame(sweep: SweepResult, found: list[Comparison], mean: str, n: str) -> pl.DataFrame:
     """Return a row a comparison: ``arm`` (the second), the axes, ``metric``, ``mean``, ``low``, ``high``, ``n``.
 
     The arguments ``mean`` and ``n`` name the two columns. The ends are null where there is one pair.
@@ -106,7 +116,7 @@ def frame(sweep: Sweep, found: list[Comparison], mean: str, n: str) -> pl.DataFr
     return pl.DataFrame(rows, schema=types, orient="row")
 
 
-def _points(sweep: Sweep, both: pl.DataFrame) -> Iterator[tuple[tuple[str | None, ...], pl.DataFrame]]:
+def _points(sweep: SweepResult, both: pl.DataFrame) -> Iterator[tuple[tuple[str | None, ...], pl.DataFrame]]:
     """Yield each point of the grid with its pairs."""
     if sweep.axes:
         for point, group in both.group_by(list(sweep.axes), maintain_order=True):
@@ -122,7 +132,7 @@ def _comparison(
     return Comparison(metric, first, second, point, (a, b), interval)
 
 
-def _check_positive(sweep: Sweep, metric: str, both: pl.DataFrame, arms: dict[str, str]) -> None:
+def _check_positive(sweep: SweepResult, metric: str, both: pl.DataFrame, arms: dict[str, str]) -> None:
     for side, arm in arms.items():
         wrong = both.filter(pl.col(side) <= 0)
         if wrong.height:

@@ -11,12 +11,12 @@ from ecnlab.base.readable import cell
 from ecnlab.folder.congestion import group_means
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally
 from ecnlab.report.page import Block, Cell
-from ecnlab.runs.comparison import Comparison, compare_results, names_of
-from ecnlab.runs.contrast import Contrast, Names
-from ecnlab.runs.results import load
-from ecnlab.runs.run import Run
-from ecnlab.runs.sweep_result import Sweep
-from ecnlab.stages.words import heading
+from ecnlab.report.words import heading
+from ecnlab.results.comparison import Comparison, compare_results, names_of
+from ecnlab.results.contrast import Contrast, Names
+from ecnlab.results.loading import load
+from ecnlab.results.run import RunResult
+from ecnlab.results.sweep import SweepResult
 
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")
@@ -44,7 +44,7 @@ def comparison_page(
     a, b = load(first), load(second)
     found = compare_results(a, b, names)
     sections = [_numbers(found)] if found.contrasts else []
-    if isinstance(a, Run) and isinstance(b, Run):
+    if isinstance(a, RunResult) and isinstance(b, RunResult):
         sections += _runs(a, b, names)
     sections += [_differences(found)] if found.tables or found.reasons else []
     page = Page(
@@ -70,7 +70,7 @@ def _facts(found: Comparison) -> list[tuple[str, str]]:
     ]
 
 
-def _tally(a: Run | Sweep, found: Comparison) -> list[Tally]:
+def _tally(a: RunResult | SweepResult, found: Comparison) -> list[Tally]:
     if not found.comparable:
         return []
     all_ = max(len(a.tables), len(found.tables))
@@ -108,7 +108,7 @@ def _verdict(one: Contrast) -> Cell:
     return Cell("higher" if one.interval.mean > 0 else "lower", tone="plain")
 
 
-def _runs(a: Run, b: Run, names: Names) -> list[Section]:
+def _runs(a: RunResult, b: RunResult, names: Names) -> list[Section]:
     blocks: list[Block] = []
     for name, key, columns in (("links", "link", LINKS), ("flows", "group", FLOWS)):
         if name in a.tables and name in b.tables:
@@ -120,7 +120,7 @@ def _runs(a: Run, b: Run, names: Names) -> list[Section]:
     return found + ([Section("queues", "Queues over time", "", charts)] if charts else [])
 
 
-def _means(run: Run, columns: Sequence[str]) -> pl.DataFrame:
+def _means(run: RunResult, columns: Sequence[str]) -> pl.DataFrame:
     return group_means(run.table("flows"), columns)
 
 
@@ -138,7 +138,7 @@ def _table(
     return Table(caption, (key, *names), rows, folded=len(rows) > MOST)
 
 
-def _queues(a: Run, b: Run, names: Names) -> list[Chart]:
+def _queues(a: RunResult, b: RunResult, names: Names) -> list[Chart]:
     """The queue of the link with the longest mean queue of the first, in both."""
     if any("queue_series" not in one.tables or "links" not in one.tables for one in (a, b)):
         return []
@@ -151,7 +151,7 @@ def _queues(a: Run, b: Run, names: Names) -> list[Chart]:
     return [Chart(f"Queue of {link}", "Samples of both.", both["time_s"].to_list(), lines, "packets")]
 
 
-def _series(run: Run, link: str) -> pl.DataFrame:
+def _series(run: RunResult, link: str) -> pl.DataFrame:
     rows = run.scan("queue_series").filter(pl.col("link") == link).select("time_s", pl.col("packets").cast(pl.Float64))
     found = rows.collect()
     return found.gather_every(-(-found.height // POINTS) or 1)

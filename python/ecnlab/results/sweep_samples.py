@@ -10,13 +10,13 @@ from ecnlab.folder.few_samples import needed
 from ecnlab.scenario.metrics import evaluate_wide
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 Key = tuple[str | None, ...]
 """Metric, arm, and the label on each axis."""
 
 
-def remarks(sweep: Sweep) -> dict[Key, str]:
+def remarks(sweep: SweepResult) -> dict[Key, str]:
     """Return " of N samples" for each metric, arm and point where a run has a quantile of too few samples.
 
     N is the smallest number to the largest of these runs. A metric that combines others has the remark of either.
@@ -42,7 +42,7 @@ def _picked(metrics: Mapping[str, Any], name: str) -> list[str]:
     return [part for one in operands for part in _picked(metrics, one)] if operands else [name]
 
 
-def _few(sweep: Sweep, name: str) -> pl.DataFrame | None:
+def _few(sweep: SweepResult, name: str) -> pl.DataFrame | None:
     """Return ``id`` and ``n`` of the runs with too few samples for the quantile in a metric; None if there are none."""
     metric = sweep.manifest["metrics"][name]
     least, counted = needed(metric.get("aggregate", "")), {**metric, "aggregate": "count"}
@@ -67,6 +67,6 @@ def _departed(metric: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _left(sweep: Sweep) -> Callable[[str], pl.LazyFrame]:
+def _left(sweep: SweepResult) -> Callable[[str], pl.LazyFrame]:
     """Return a reader of the rows with packets that left."""
     return lambda name: sweep.table(name).filter(pl.col("departed") > 0)

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.differences import differences
-from ecnlab.runs.contrast import Contrast, Names, answer, of_runs, of_sweeps, shared_primary
-from ecnlab.runs.results import load
-from ecnlab.runs.run import Run
-from ecnlab.runs.sweep_result import Sweep
+from ecnlab.results.contrast import Contrast, Names, answer, of_runs, of_sweeps, shared_primary
+from ecnlab.results.loading import load
+from ecnlab.results.run import RunResult
+from ecnlab.results.sweep import SweepResult
 
 MOST: Final = 12
 """Maximum number of differences of specifications of two sweeps."""
@@ -80,14 +80,14 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str], names: Names |
     return compare_results(load(a), load(b), names or names_of(a, b))
 
 
-def compare_results(first: Run | Sweep, second: Run | Sweep, names: Names) -> Comparison:
+def compare_results(first: RunResult | SweepResult, second: RunResult | SweepResult, names: Names) -> Comparison:
     """Compare two loaded results, as `compare` does."""
     makers = list(differences(_maker(first), _maker(second)))
-    if isinstance(first, Run) and isinstance(second, Run):
+    if isinstance(first, RunResult) and isinstance(second, RunResult):
         reasons = _run_reasons(first, second)
         tables = {} if reasons else _different(first, second, names)
         return Comparison(names, reasons, makers, tables, of_runs(first, second))
-    if isinstance(first, Sweep) and isinstance(second, Sweep):
+    if isinstance(first, SweepResult) and isinstance(second, SweepResult):
         reasons = _sweep_reasons(first, second, names)
         tables = {} if reasons else _different(first, second, names)
         contrasts = of_sweeps(first, second)
@@ -106,19 +106,19 @@ def names_of(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Names:
     return "first", "second"
 
 
-def _maker(result: Run | Sweep) -> dict[str, Any]:
+def _maker(result: RunResult | SweepResult) -> dict[str, Any]:
     made = result.manifest
     return {**made["ecnlab"], "engine": made["engine"], "linux": made.get("linux")}
 
 
-def _run_reasons(a: Run, b: Run) -> list[str]:
+def _run_reasons(a: RunResult, b: RunResult) -> list[str]:
     reasons = list(differences(a.manifest["spec"], b.manifest["spec"]))
     if a.manifest["seed"] != b.manifest["seed"]:
         reasons.append(f"seed: {a.manifest['seed']} against {b.manifest['seed']}")
     return reasons
 
 
-def _sweep_reasons(a: Sweep, b: Sweep, names: Names) -> list[str]:
+def _sweep_reasons(a: SweepResult, b: SweepResult, names: Names) -> list[str]:
     asked = ("seed", "replicates", "axes", "metrics")
     reasons = list(differences({k: a.manifest[k] for k in asked}, {k: b.manifest[k] for k in asked}))
     only_a, only_b = set(a.runs["id"]) - set(b.runs["id"]), set(b.runs["id"]) - set(a.runs["id"])
@@ -128,7 +128,7 @@ def _sweep_reasons(a: Sweep, b: Sweep, names: Names) -> list[str]:
     return reasons
 
 
-def _spec_reasons(a: Sweep, b: Sweep) -> list[str]:
+def _spec_reasons(a: SweepResult, b: SweepResult) -> list[str]:
     """Return the differences of specifications at the arms and points that both sweeps have, at most `MOST`."""
     keys = ["arm", *a.axes, "replicate"]
     if a.axes != b.axes:
@@ -142,14 +142,14 @@ def _spec_reasons(a: Sweep, b: Sweep) -> list[str]:
     return list(dict.fromkeys(found))[:MOST]
 
 
-def _frames(result: Run | Sweep) -> dict[str, pl.DataFrame]:
-    if isinstance(result, Run):
+def _frames(result: RunResult | SweepResult) -> dict[str, pl.DataFrame]:
+    if isinstance(result, RunResult):
         return {name: result.table(name) for name in result.tables}
     kept = {name: result.table(name).collect() for name in result.tables}
     return {"runs": result.runs, "metrics": result.metrics, **kept}
 
 
-def _different(a: Run | Sweep, b: Run | Sweep, names: Names) -> dict[str, str]:
+def _different(a: RunResult | SweepResult, b: RunResult | SweepResult, names: Names) -> dict[str, str]:
     """Return how each table differs, of those that do."""
     first, second = _frames(a), _frames(b)
     found = {name: f"only in {names[name not in first]}" for name in sorted(first.keys() ^ second.keys())}

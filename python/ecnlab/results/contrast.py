@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.few_samples import remark
-from ecnlab.scenario.links import busiest
-from ecnlab.stages.words import counted, share, value
+from ecnlab.report.words import counted, share, value
+from ecnlab.results.links import busiest
 
 if TYPE_CHECKING:
     from ecnlab.base.stats import Bounds, Interval
-    from ecnlab.runs.run import Run
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.run import RunResult
+    from ecnlab.results.sweep import SweepResult
 
 Names = tuple[str, str]
 """Names of the two sides of a comparison."""
@@ -175,7 +175,7 @@ def _none_shown(contrasts: list[Contrast], names: Names) -> str:
     )
 
 
-def of_runs(a: Run, b: Run) -> list[Contrast]:
+def of_runs(a: RunResult, b: RunResult) -> list[Contrast]:
     """Return total goodput, utilisation and delay at the busiest link of the first run, then marks and drops of all queues."""
     found = [_of_two("total goodput", "", "goodput_bps", [_total(one, "flows", "goodput_bps") for one in (a, b)])]
     links = busiest(a)
@@ -194,12 +194,12 @@ def _of_two(quantity: str, at: str, column: str, sides: Sequence[float | None]) 
     return Contrast(quantity, at, column, first, second)
 
 
-def _of_link(a: Run, b: Run, link: str, name: str, column: str) -> Contrast:
+def _of_link(a: RunResult, b: RunResult, link: str, name: str, column: str) -> Contrast:
     few = [remark(column, _departed(one, link)) for one in (a, b)]
     return replace(_of_two(name, link, column, [_at(one, link, column) for one in (a, b)]), few=(few[0], few[1]))
 
 
-def _departed(run: Run, link: str) -> int | None:
+def _departed(run: RunResult, link: str) -> int | None:
     """Return the number of packets that left the queue of ``link`` in the measurement window, if it is recorded."""
     if "queues" not in run.tables:
         return None
@@ -207,7 +207,7 @@ def _departed(run: Run, link: str) -> int | None:
     return None if rows.is_empty() else int(rows["departed"][0])
 
 
-def _total(run: Run, table: str, column: str) -> float | None:
+def _total(run: RunResult, table: str, column: str) -> float | None:
     """Return the sum of a column; of `queues` over the rows of all groups."""
     if table not in run.tables or run.table(table).is_empty():
         return None
@@ -216,20 +216,20 @@ def _total(run: Run, table: str, column: str) -> float | None:
     return float(rows[column].sum())
 
 
-def _at(run: Run, link: str, column: str) -> float | None:
+def _at(run: RunResult, link: str, column: str) -> float | None:
     """Return a column of `links` at ``link``, if both the link and the column are there."""
     rows = run.table("links") if "links" in run.tables else pl.DataFrame()
     found = rows.filter(pl.col("link") == link)[column] if column in rows.columns else pl.Series()
     return None if found.is_empty() else found[0]
 
 
-def of_sweeps(a: Sweep, b: Sweep) -> list[Contrast]:
+def of_sweeps(a: SweepResult, b: SweepResult) -> list[Contrast]:
     """Return each metric of both sweeps at each common arm and point, then marks and drops of a run.
 
     The intervals are one family: with m of them each has the confidence 1 - 0.05/m (Bonferroni), of the primary metric
     of both m is the number of its intervals.
     """
-    from ecnlab.stages.sweep_samples import remarks
+    from ecnlab.results.sweep_samples import remarks
 
     if a.axes != b.axes:
         return []
@@ -255,13 +255,13 @@ def of_sweeps(a: Sweep, b: Sweep) -> list[Contrast]:
     return sorted(found, key=lambda one: one.signal)
 
 
-def shared_primary(a: Sweep, b: Sweep) -> str | None:
+def shared_primary(a: SweepResult, b: SweepResult) -> str | None:
     """Return the metric that both experiments name as primary, if there is one."""
     first, second = (one.manifest.get("report", {}).get("primary") for one in (a, b))
     return first if first == second else None
 
 
-def _values(sweep: Sweep) -> pl.DataFrame:
+def _values(sweep: SweepResult) -> pl.DataFrame:
     """Return the metrics of a sweep, and the marks and drops of each run, with the seeds of the runs."""
     keys = ["arm", *sweep.axes, "replicate"]
     columns = ["signal", "metric", *keys, "seed", "value"]
@@ -278,9 +278,9 @@ def _values(sweep: Sweep) -> pl.DataFrame:
     return pl.concat(found).drop_nulls("value")
 
 
-def _labelled(a: Sweep, b: Sweep, metric: str, at: str, signal: bool) -> Contrast:
+def _labelled(a: SweepResult, b: SweepResult, metric: str, at: str, signal: bool) -> Contrast:
     """Return a contrast of the quantity without values."""
-    from ecnlab.stages.sweep_data import column_of, smallest
+    from ecnlab.results.sweep_data import column_of, smallest
 
     if signal:
         return Contrast(metric, at, metric, None, None, signal=True)
@@ -288,7 +288,7 @@ def _labelled(a: Sweep, b: Sweep, metric: str, at: str, signal: bool) -> Contras
     return Contrast(metric, at, column_of(a, metric), None, None, smallest=least)
 
 
-def _bounds(a: Sweep, b: Sweep, metric: str) -> Bounds:
+def _bounds(a: SweepResult, b: SweepResult, metric: str) -> Bounds:
     from ecnlab.base.stats import UNBOUNDED
     from ecnlab.scenario.metric_ranges import of_difference, of_metric
 

@@ -1,19 +1,17 @@
-"""The result of a sweep, loaded from its folder; and of one that is not complete."""
+"""The result of a sweep: its manifest, runs, metrics and tables in its folder."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.finished_runs import Parts
 from ecnlab.folder.manifest import read_manifest
-from ecnlab.folder.names import MADE, SPECS
+from ecnlab.folder.names import CAPTURES, MADE, SPECS
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.shapes import OneSpec, insist
@@ -21,15 +19,11 @@ from ecnlab.folder.spec_hash import insist_on_hash
 from ecnlab.folder.table_shapes import insist_on_ids
 from ecnlab.folder.tables import missing_table
 from ecnlab.folder.verified import Files, StoredTables
-from ecnlab.runs import captures
-from ecnlab.runs.sweep_part import ARM, insist_on_labels
-
-if TYPE_CHECKING:
-    from ecnlab.plots.sweep import SweepPlots
+from ecnlab.results.sweep_part import ARM, insist_on_labels
 
 
-class Sweep:
-    """The result of an experiment: its runs, their metrics and their tables."""
+class SweepResult:
+    """The manifest, runs, metrics, tables and captures of a sweep."""
 
     def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
         self.folder = folder
@@ -44,8 +38,21 @@ class Sweep:
             self._files, ["runs", "metrics", *names], "tables/", rows=rows, axes=manifest["axes"]
         )
 
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Return the sweep stored in ``folder``. Raises FolderError if it is not complete, or no sweep; OSError."""
+        path = Path(folder)
+        restore_folder(path / "tables")
+        manifest = read_manifest(path, "sweep")
+        if not manifest["complete"]:
+            raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
+        Files(path, manifest).path(f"tables/{MADE}")
+        return cls(path, manifest)
+
     def __repr__(self) -> str:
-        return f"Sweep({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
+        return (
+            f"{type(self).__name__}({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
+        )
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -125,51 +132,6 @@ class Sweep:
         types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
         return pl.DataFrame(rows, schema=types, orient="row")
 
-    def differences(self, metric: str, against: str) -> pl.DataFrame:
-        """Paired differences of ``metric``, each other arm minus the arm ``against``, over the replicates.
-
-        The columns are those of `summary`. Runs with equal axes and replicate are a pair: they have the same seed. Pairs
-        in which the metric is not defined are left out. ``low`` and ``high`` bound the 95 % interval (Student's t,
-        clipped to the range of the difference), null where there is one pair. Raises ValueError if there is no such
-        metric or arm.
-        Source: Jain (1991), section 13.4.1, paired observations.
-        """
-        from ecnlab.stages import paired
-
-        return paired.frame(self, paired.to_arm(self, metric, against, paired.differences), "mean", "n")
-
-    def ratios(self, metric: str, against: str) -> pl.DataFrame:
-        """Paired ratios of ``metric``, each other arm divided by the arm ``against``, over the replicates.
-
-        Runs are paired as in `differences`. The columns are ``arm``, the axes, ``metric``, ``ratio``, ``low``, ``high``
-        and ``pairs``. ``ratio`` is the geometric mean of the pairs' ratios; ``low`` and ``high`` bound its 95 % interval
-        (Student's t of the logarithms), null where there is one pair; ``pairs`` counts them. Raises ValueError if there
-        is no such metric or arm, or if a value is zero or negative.
-        Source: Jain (1991), sections 12.4 (geometric mean) and 13.4.1 (paired observations).
-        """
-        from ecnlab.stages import paired
-
-        return paired.frame(self, paired.to_arm(self, metric, against, paired.ratios), "ratio", "pairs")
-
-    @property
-    def plot(self) -> SweepPlots:
-        """Its figures: ``sweep.plot.effect("goodput", by="max_p")``, see ``docs/plots.md``."""
-        from ecnlab.plots.sweep import SweepPlots  # only needed for drawing
-
-        return SweepPlots(self)
-
-    def report(
-        self,
-        file: str | os.PathLike[str],
-        *,
-        stages: str | os.PathLike[str] | None = None,
-        layout: str | os.PathLike[str] | None = None,
-    ) -> Path:
-        """Write its page to ``file`` and return the path, see ``docs/reports.md``. Arguments and errors as `Run.report`."""
-        from ecnlab.stages import write  # only needed for pages
-
-        return write(self, file, stages=stages, layout=layout)
-
     @property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
@@ -181,8 +143,12 @@ class Sweep:
 
     @property
     def captures(self) -> dict[str, tuple[Path, ...]]:
-        """The capture files of each run that has any, by its ``id``; see ``docs/captures.md``."""
-        return captures.found(self._files)
+        """The capture files of each run that has any, by its ``id``; see ``docs/captures.md``. Raises FolderError for a damaged one."""
+        found: dict[str, tuple[Path, ...]] = {}
+        for name in sorted(name for name in self._files.digests if name.startswith(f"{CAPTURES}/")):
+            run = name.split("/")[1]
+            found[run] = (*found.get(run, ()), self._files.path(name))
+        return found
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -199,43 +165,3 @@ class Sweep:
             raise missing_table(name, dict.fromkeys(self.tables))
         rows = pl.scan_parquet(self._tables.path(name))
         return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
-
-
-def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
-    """The sweep stored in ``folder``. Raises FolderError if it is not complete, or no sweep; OSError."""
-    path = Path(folder)
-    restore_folder(path / "tables")
-    manifest = read_manifest(path, "sweep")
-    if not manifest["complete"]:
-        raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
-    Files(path, manifest).path(f"tables/{MADE}")
-    return Sweep(path, manifest)
-
-
-@dataclass(frozen=True)
-class Unfinished:
-    """A sweep that is not complete."""
-
-    manifest: dict[str, Any]
-    finished: int
-    """How many runs are finished."""
-    missing: int
-    flows: pl.DataFrame | None
-    """The flows of the finished runs that are not merged, with the run's ``id``; None if there are none."""
-
-
-def load_unfinished(folder: str | os.PathLike[str]) -> Unfinished | None:
-    """Return the finished runs of the sweep in ``folder``; None if it is complete, or a run.
-
-    Raises FolderError, OSError.
-    """
-    path = Path(folder)
-    manifest = read_manifest(path)
-    if manifest["kind"] != "sweep" or manifest["complete"]:
-        return None
-    parts = Parts(path, manifest["keep"], "")
-    parts.take_stock()
-    held = [f"{run:016x}" for run in parts.held()]
-    flows = [tables["flows"].collect() for _, tables in parts.batches(held) if "flows" in tables]
-    runs = len(read_json(path / SPECS)) * manifest["replicates"]
-    return Unfinished(manifest, len(held), runs - len(held), pl.concat(flows) if flows else None)

@@ -11,13 +11,13 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
 from ecnlab.base.spread import spread
 from ecnlab.base.stats import LEVEL, Bounds, Interval, mean_interval
+from ecnlab.report.words import NONE, value
+from ecnlab.results.paired import ARM, pairs
 from ecnlab.scenario.metric_ranges import of_difference, of_metric
 from ecnlab.scenario.metrics import unit_of
-from ecnlab.stages.paired import ARM, pairs
-from ecnlab.stages.words import NONE, value
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep_result import Sweep
+    from ecnlab.results.sweep import SweepResult
 
 ENDS: Final = {"bit/s": "_bps", "s": "_s", "bytes": "_bytes"}
 """Ends of column names that have a unit in text, by unit."""
@@ -63,58 +63,58 @@ class Effect:
         return change / scale if scale else math.inf if change else 0.0
 
 
-def metrics(sweep: Sweep) -> list[str]:
+def metrics(sweep: SweepResult) -> list[str]:
     """Return the metrics with a value in any run, in the order of the experiment."""
     there = set(sweep.metrics.drop_nulls("value")["metric"].unique())
     return [name for name in _order(sweep, "metrics", sweep.manifest["metrics"]) if name in there]
 
 
-def _order(sweep: Sweep, kind: str, names: Iterable[str]) -> list[str]:
+def _order(sweep: SweepResult, kind: str, names: Iterable[str]) -> list[str]:
     """Return ``names`` in the order of the experiment's file."""
     order = {name: place for place, name in enumerate(sweep.manifest.get("report", {}).get(kind, []))}
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
-def reference(sweep: Sweep) -> tuple[str, list[str]]:
+def reference(sweep: SweepResult) -> tuple[str, list[str]]:
     """Return the arm with which the others are compared, and the others; "" and none without arms."""
     arms = levels(sweep, ARM)
     first = sweep.manifest.get("report", {}).get("reference") or next(iter(arms), "")
     return first, [arm for arm in arms if arm != first]
 
 
-def smallest(sweep: Sweep, metric: str) -> float:
+def smallest(sweep: SweepResult, metric: str) -> float:
     """Return the smallest difference of a metric that matters; 0 if any does."""
     given = sweep.manifest.get("report", {}).get("smallest", {}).get(metric, 0.0)
     return quantity(given) if isinstance(given, str) else float(given)
 
 
-def unit(sweep: Sweep, metric: str) -> str:
+def unit(sweep: SweepResult, metric: str) -> str:
     """Return the unit of a metric; "" if it has none."""
     return unit_of(sweep.manifest["metrics"], metric)
 
 
-def column_of(sweep: Sweep, metric: str) -> str:
+def column_of(sweep: SweepResult, metric: str) -> str:
     """Return the end of the column names that have the unit of a metric."""
     return ENDS.get(unit(sweep, metric), "")
 
 
-def number(sweep: Sweep, metric: str, one: float) -> str:
+def number(sweep: SweepResult, metric: str, one: float) -> str:
     """Return a value of a metric with its unit."""
     return value(column_of(sweep, metric), one)
 
 
-def spread_of(sweep: Sweep, metric: str, mean: float | None, low: float | None, high: float | None) -> str:
+def spread_of(sweep: SweepResult, metric: str, mean: float | None, low: float | None, high: float | None) -> str:
     """Return a mean of a metric with its interval and unit; the digits follow the width of the interval."""
     return NONE if mean is None else spread(column_of(sweep, metric), mean, low, high)
 
 
-def signed(sweep: Sweep, metric: str, one: float) -> str:
+def signed(sweep: SweepResult, metric: str, one: float) -> str:
     """Return a difference of a metric with its sign and unit."""
     text = number(sweep, metric, one)
     return f"+{text}" if one > 0 else text
 
 
-def interval_words(sweep: Sweep, metric: str, found: Interval) -> str:
+def interval_words(sweep: SweepResult, metric: str, found: Interval) -> str:
     """Return "95 % interval LOW to HIGH", or that one replicate has none."""
     if found.n < 2:
         return "one replicate: no interval"
@@ -122,24 +122,26 @@ def interval_words(sweep: Sweep, metric: str, found: Interval) -> str:
     return f"{percent} interval {number(sweep, metric, found.low)} to {number(sweep, metric, found.high)}"
 
 
-def factors(sweep: Sweep) -> list[str]:
+def factors(sweep: SweepResult) -> list[str]:
     """Return the columns of arms and axes that have several levels: arms first."""
     return [name for name in (ARM, *sweep.axes) if len(levels(sweep, name)) > 1]
 
 
-def levels(sweep: Sweep, factor: str) -> list[str]:
+def levels(sweep: SweepResult, factor: str) -> list[str]:
     """Return the arms, or the labels of an axis, in the order of the experiment."""
     found = [str(one) for one in sweep.runs[factor].unique(maintain_order=True) if one is not None]
     return _order(sweep, "arms", found) if factor == ARM else found
 
 
-def bounds_of_difference(sweep: Sweep, metric: str) -> Bounds:
+def bounds_of_difference(sweep: SweepResult, metric: str) -> Bounds:
     """Return the range of a difference of two values of a metric."""
     found = of_metric(sweep.manifest["metrics"], metric)
     return of_difference(found, found)
 
 
-def effect(sweep: Sweep, metric: str, factor: str, first: str, second: str, level: float = LEVEL) -> Effect | None:
+def effect(
+    sweep: SweepResult, metric: str, factor: str, first: str, second: str, level: float = LEVEL
+) -> Effect | None:
     """Return the paired effect of ``second`` against ``first``; None if no runs have both."""
     both = pairs(sweep, metric, factor, first, second)
     if both.is_empty():
@@ -168,8 +170,8 @@ def effect(sweep: Sweep, metric: str, factor: str, first: str, second: str, leve
     )
 
 
-def summary_in_order(sweep: Sweep) -> pl.DataFrame:
-    """Return `Sweep.summary` by metric, point and arm, with metrics and arms in the order of the experiment."""
+def summary_in_order(sweep: SweepResult) -> pl.DataFrame:
+    """Return `SweepResult.summary` by metric, point and arm, with metrics and arms in the order of the experiment."""
     places = {
         name: pl.col(name).replace_strict({one: i for i, one in enumerate(order)}, default=len(order))
         for name, order in (
@@ -182,7 +184,7 @@ def summary_in_order(sweep: Sweep) -> pl.DataFrame:
     return sweep.summary().sort(*places.values(), maintain_order=True)
 
 
-def largest_effect(sweep: Sweep, metric: str, factor: str) -> Effect | None:
+def largest_effect(sweep: SweepResult, metric: str, factor: str) -> Effect | None:
     """Return the effect between the levels of ``factor`` with the least and the greatest mean, in the experiment's order."""
     rows = sweep.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
     means = rows.group_by(factor, maintain_order=True).agg(pl.col("value").mean()).drop_nulls(factor)
@@ -193,7 +195,7 @@ def largest_effect(sweep: Sweep, metric: str, factor: str) -> Effect | None:
     return effect(sweep, metric, factor, order[0], order[1]) if len(order) == 2 else None
 
 
-def without_values(sweep: Sweep, metric: str) -> list[str]:
+def without_values(sweep: SweepResult, metric: str) -> list[str]:
     """Return the arms, and the levels of axes, that have no value of a metric."""
     rows = sweep.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
     return [

@@ -1,4 +1,4 @@
-"""Result folders of either kind: load one."""
+"""Folders of either kind of result."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from pathlib import Path
 from ecnlab.base.errors import FolderError
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
-from ecnlab.runs.run import Run, load_run
-from ecnlab.runs.sweep_result import Sweep, load_sweep
+from ecnlab.results.run import RunResult
+from ecnlab.results.sweep import SweepResult
 from ecnlab.scenario.files import is_experiment, read_text
 
 
-def load(folder: str | os.PathLike[str]) -> Run | Sweep:
-    """Return the run or sweep stored in ``folder``.
-
-    Raises FolderError if it holds neither, another format, or an incomplete sweep; OSError.
-    """
+def load(folder: str | os.PathLike[str]) -> RunResult | SweepResult:
+    """Return the run or sweep stored in ``folder``. Raises as `kind_of`, and FolderError for an incomplete sweep."""
     path = Path(folder)
+    return RunResult.load(path) if kind_of(path) == "run" else SweepResult.load(path)
+
+
+def kind_of(path: Path) -> str:
+    """Return "run" or "sweep": the kind of the result in ``path``. Raises FolderError if it holds neither or another format; OSError."""
     refuse_file(path)
-    return load_run(path) if read_manifest(path)["kind"] == "run" else load_sweep(path)
+    kind: str = read_manifest(path)["kind"]
+    return kind
 
 
 def refuse_file(path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Results as users get them: `Run` and `Sweep` with their figures and reports, and `load`."""
