@@ -17,7 +17,7 @@ ZIG := .venv/.zig
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute otherseeds readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -103,9 +103,6 @@ reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/repor
 
 recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
 	$(BIN)/python tests/tools/recompute/recompute.py $(ARGS)
-
-sentences: build ## sixty sentences of READMEs and reports, each with the source of its numbers; ARGS="--seed 7 --results results rfc2884"
-	$(BIN)/python tests/tools/sentences/sentences.py $(ARGS)
 
 otherseeds: build ## verdicts of the quick size with other base seeds, beside those of the full size: ARGS="--before 3 rfc2884"
 	$(BIN)/python tests/tools/otherseeds/otherseeds.py $(ARGS)
