@@ -11,13 +11,13 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.behind import SHOWN, TABLE, command
+from ecnlab.papers.formatting import confidence
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_toml
+from ecnlab.papers.report_file import Report
 from ecnlab.papers.sizes import verdicts
-from ecnlab.papers.told import Report
-from ecnlab.papers.written import confidence
 from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
 from ecnlab.papers.analysis_shapes import checked
+from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import FULL, QUICK, Rules
 from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.reasons import read_reasons
-from ecnlab.papers.references import Evidence
 from ecnlab.papers.samples import at
 from ecnlab.papers.sizes import of_full
 from ecnlab.report import Finding
@@ -64,10 +64,15 @@ class Material:
         """The analysis in ``tables`` with the texts in the paper's ``folder``. Raises EcnlabError for a text that is wrong."""
         published = read_published(folder)
         points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
-        evidence = Evidence(published, grid, {"points": points, "numbers": numbers, "claims": claims})
-        reasons = read_reasons(folder / "reasons.toml", evidence)
         full = {} if tables.about["full"] else of_full(folder)
-        return cls(folder, published, grid, points, numbers, claims, tables, reasons, full)
+        bare = cls(folder, published, grid, points, numbers, claims, tables, full=full)
+        return replace(bare, reasons=read_reasons(folder / "reasons.toml", bare.evidence))
+
+    @property
+    def evidence(self) -> Evidence:
+        """The data for the references of the paper's texts."""
+        tables = {"points": self.points, "numbers": self.numbers, "claims": self.claims}
+        return Evidence(self.published, self.grid, tables)
 
     @property
     def rules(self) -> Rules:

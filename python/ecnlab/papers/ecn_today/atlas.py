@@ -9,9 +9,9 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.papers.ecn_today.grid import GRID, NEXT_TO_CUBIC, QUEUES, RATES, RTTS
+from ecnlab.papers.formatting import confidence
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.written import confidence
 from ecnlab.report import Field, Map, Maps, Table
 from ecnlab.report.page import Cell
 from ecnlab.runs.sweep_result import Sweep

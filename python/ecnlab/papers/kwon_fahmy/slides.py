@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ecnlab.papers import blocks, measures
+from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
@@ -17,7 +18,6 @@ from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Number
 from ecnlab.papers.samples import interval
-from ecnlab.papers.written import quantity
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 from ecnlab.runs.sweep_result import Sweep
