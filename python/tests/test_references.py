@@ -116,6 +116,7 @@ def test_a_reference_is_replaced_by_the_measured_value(evidence, text, filled) -
         ('point("gain")', "3 measured points, need 1"),
         ('point("gian", load="low")', "no metric is called 'gian'; did you mean 'gain'?"),
         ('point("gain", load="lowe")', "no label of load is called 'lowe'; did you mean 'low'?"),
+        ('extent("gain", load=["low", "highest"])', "no label of load is called 'highest'; did you mean 'high'?"),
         ('point("gain", load="low", maxp=0.5)', "nothing was measured there"),
         ('point("gain", laod="low")', "no key of the grid or option is called 'laod'; did you mean 'load'?"),
         ('point("gain", load="low").means', "no form is called 'means'; did you mean 'mean'?"),

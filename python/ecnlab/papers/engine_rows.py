@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from ecnlab.agreement.means import TONES as TONES
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.grid import Grid

@@ -11,7 +11,7 @@ import polars as pl
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.published import Metric, Published, Where
 from ecnlab.papers.samples import at
 
 NEAR: Final = 0.4
@@ -47,23 +47,24 @@ class Evidence:
         """Return the metric ``name``. Raises EcnlabError if there is none."""
         return known("metric", name, self.published.metrics)
 
-    def points(self, name: str, place: Mapping[str, str | list[str]]) -> list[Row]:
+    def points(self, name: str, place: Where) -> list[Row]:
         """Return the points of a metric at a place, as quoted rows. ``TABLE/METRIC`` names a table other than ``points``."""
         table, _, metric = name.rpartition("/")
         self.metric(metric)
         points = known("table", table or "points", self.tables)
+        _require_labels(points.filter(pl.col("metric") == metric), place)
         chosen = at(points, metric, {**self.published.where, **place})
         if chosen.is_empty():
-            self._require_labels(points.filter(pl.col("metric") == metric), place)
             raise EcnlabError("nothing was measured there")
         return self.rows(table or "points", chosen)
 
-    def _require_labels(self, points: pl.DataFrame, place: Mapping[str, str | list[str]]) -> None:
-        """Raise EcnlabError for the first label of ``place`` that no point has."""
-        for key, labels in place.items():
-            there = dict.fromkeys(points[key], None)
-            for label in [labels] if isinstance(labels, str) else labels:
-                known(f"label of {key}", label, there)
+
+def _require_labels(points: pl.DataFrame, place: Where) -> None:
+    """Raise EcnlabError for the first label of ``place`` that none of ``points`` has."""
+    for key, labels in place.items():
+        there = dict.fromkeys(points[key])
+        for label in [labels] if isinstance(labels, str) else labels:
+            known(f"label of {key}", label, there)
 
 
 def known(kind: str, name: str, there: Mapping[str, T]) -> T:

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab.agreement.means import TONES
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import engine_rows
 from ecnlab.papers.evidence import Evidence, Row, known, unknown
@@ -121,7 +122,7 @@ class References:
         """The comparisons of the simulator and the kernel at the place, or those with a verdict."""
         cells = self._cells(place)
         if verdict is not None:
-            known("verdict", verdict, engine_rows.TONES)
+            known("verdict", verdict, TONES)
             cells = cells.filter(verdict=verdict)
         return engine_rows.Cells(cells, self.evidence)
 
