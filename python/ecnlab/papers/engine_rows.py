@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ from ecnlab.papers.quoted import Forms
 from ecnlab.scenario.files import read_experiment, read_text
 
 if TYPE_CHECKING:
+    from ecnlab.papers.material import Analysis
     from ecnlab.papers.paper import Paper
 
 SIMULATOR: Final = "simulator"
@@ -47,15 +48,13 @@ def schema(grid: Grid) -> dict[str, type[pl.DataType]]:
     return text | dict.fromkeys(NUMBERS, pl.Float64) | {"n": pl.UInt32, "verdict": pl.String}
 
 
-def tables_of_kernel(
-    paper: Paper, published: Published, analysis: Path, read: Callable[[str], pl.DataFrame]
-) -> dict[str, pl.DataFrame]:
-    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing. ``read`` reads one."""
+def tables_of_kernel(paper: Paper, published: Published, analysis: Analysis) -> dict[str, pl.DataFrame]:
+    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing."""
     tables = {}
-    if (analysis / "linux.parquet").exists():
-        tables["linux"] = read("linux")
-    if paper.compare and (analysis / "linux_samples.parquet").exists():
-        cells = paper.compare(read("linux_samples"), published.metrics)
+    if "linux" in analysis:
+        tables["linux"] = analysis["linux"]
+    if paper.compare and "linux_samples" in analysis:
+        cells = paper.compare(analysis["linux_samples"], published.metrics)
         blank = [pl.lit("").alias(key) for key in paper.grid.keys if key not in cells.columns]
         tables[CELLS] = cells.with_columns(blank).select(list(schema(paper.grid)))
     return tables

@@ -173,7 +173,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     """
     about = read_results(results)
     analysis = Stored(results / "analysis", about, shapes(paper.grid, published))
-    of_kernel = engine_rows.tables_of_kernel(paper, published, analysis.folder, analysis.__getitem__)
+    of_kernel = engine_rows.tables_of_kernel(paper, published, analysis)
     if not about["full"]:
         return _with_kernel(paper, folder, published, results, of_kernel)
     tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
