@@ -56,7 +56,7 @@ TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[
 NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network)\b"
 """Words that may follow "the same" without stating a size."""
 
-SAID_ELSEWHERE: Final = (
+NOT_MEASURED: Final = (
     r"```.*?```",
     r"`[^`]*`",
     REFERENCE.pattern,
@@ -147,7 +147,7 @@ def typed(text: str) -> list[str]:
     for heading, part in _parts(text):
         if heading.startswith(("What was chosen", "Files", "Checklist")):
             continue
-        for passage in SAID_ELSEWHERE:
+        for passage in NOT_MEASURED:
             part = re.sub(passage, lambda m: re.sub(r"[^\n]", " ", m[0]), part, flags=re.DOTALL)
         words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in JUDGED) + rf")(?![\w-]|{NO_SIZE})"
         for pattern in (TYPED.pattern, words):

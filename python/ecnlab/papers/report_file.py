@@ -169,12 +169,12 @@ class Report:
             yield {**common, **curve, "where": {**where, **curve.get("where", {})}}
 
     def _printed(self, curve: Entry, key: str, scale: Mapping[str, float], style: int) -> list[Series]:
-        name, asked = f"printed, {curve['name']}", curve["printed"]
-        if not isinstance(asked, Mapping):
+        name, drawn = f"printed, {curve['name']}", curve["printed"]
+        if not isinstance(drawn, Mapping):
             here = at(self.given.numbers, curve["metric"], curve["where"])
-            return blocks.printed(here, key, scale, name, style) if asked else []
-        there = at(self.given.numbers, asked["metric"], curve["where"])
-        return [Series(name, [Point(scale[asked["at"]], value) for value in there["printed"]], style)]
+            return blocks.printed(here, key, scale, name, style) if drawn else []
+        there = at(self.given.numbers, drawn["metric"], curve["where"])
+        return [Series(name, [Point(scale[drawn["at"]], value) for value in there["printed"]], style)]
 
     def _changes(self, entry: Entry, key: str, scale: Mapping[str, float]) -> Iterator[Series]:
         for change in entry.get("changes", []):
