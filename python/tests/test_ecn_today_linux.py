@@ -18,7 +18,7 @@ from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import find
-from ecnlab.papers.told import Report
+from ecnlab.papers.report_file import Report
 from ecnlab.report import Section
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.scenario.files import read_experiment
@@ -210,8 +210,8 @@ def section(folder: Path, kernel: dict[str, str] | None) -> Section:
     """The page's section on the kernel, as report.toml has it; ``folder`` has the samples."""
     given_ = Material(FOLDER, PUBLISHED, GRID, pl.DataFrame(), tables=Stored(folder, {"linux": kernel}))
     whole = Report.read(FOLDER, PAPER, given_)
-    only = {"section": {"linux": whole.told["section"]["linux"]}}
-    (made,) = replace(whole, told=only).sections()
+    only = {"section": {"linux": whole.contents["section"]["linux"]}}
+    (made,) = replace(whole, contents=only).sections()
     return made
 
 

@@ -16,9 +16,10 @@ from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder import digests
 from ecnlab.papers import engine_rows, readme, registry
+from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
-from ecnlab.papers.references import Evidence, fill
+from ecnlab.papers.template import fill
 
 GRID = Grid(("queue", "path"), names={"red": "RED"})
 # metric, queue, path, simulator, kernel, low, high, neutral, n, verdict
@@ -36,6 +37,8 @@ RUN = {
     "experiments": {"a": {"replicates": 3, "runs": 600}, "b": {"replicates": 3, "runs": 72}},
 }
 
+FILE = Path("README.in.md")
+
 
 @pytest.fixture
 def evidence() -> Evidence:
@@ -47,42 +50,51 @@ def evidence() -> Evidence:
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("{engines}: {engines agrees}, {engines differs}, {engines open}", "6: 1, 1, 4"),
-        ("{engines share queue=red}; {engines delay queue=pie|red}", "0 / 2 / 0; 1 / 2 / 0"),
-        ("{engines queue=pie path=slow}", "2"),
-        ("{engines differs : list}", "share of it: pie, slow (0.500, 0.700)"),
-        ("{engines open : clear}", "2"),
-        ("{engines open : list}", "share of it: RED, fast (0.500, 0.530); delay, ms: pie, fast (10.0, 8.00)"),
-        ("{engines differs queue=red path=slow : list}", "none"),
-        ("{engines : size}, {engines : seeds}, {engines : version}, {engines : runs}", "quick, 3, 7.3.4, 1,344"),
+        ('{{ engines() }}: {{ engines("agrees") }}, {{ engines("differs") }}, {{ engines("open") }}', "6: 1, 1, 4"),
+        (
+            '{{ agreement("share", queue="red") }}; {{ agreement("delay", queue=["pie", "red"]) }}',
+            "0 / 2 / 0; 1 / 2 / 0",
+        ),
+        ('{{ engines(queue="pie", path="slow") }}', "2"),
+        ('{{ engines("differs").listed }}', "share of it: pie, slow (0.500, 0.700)"),
+        ('{{ engines("open").clear }}', "2"),
+        ('{{ engines("open").listed }}', "share of it: RED, fast (0.500, 0.530); delay, ms: pie, fast (10.0, 8.00)"),
+        ('{{ engines("differs", queue="red", path="slow").listed }}', "none"),
+        (
+            "{% set runs = kernel() %}{{ runs.size }}, {{ runs.seeds }}, {{ runs.version }}, {{ runs.runs }}",
+            "quick, 3, 7.3.4, 1,344",
+        ),
     ],
 )
 def test_a_reference_to_comparisons_counts_or_lists_them(evidence, text, filled) -> None:
-    assert fill(text, evidence) == filled
+    assert fill(text, evidence, FILE) == filled
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("{engines speed}", "takes a metric"),
-        ("{engines queue=codel}", "nothing was compared there"),
-        ("{engines : runz}", "no form 'runz'"),
-        ("{engines share : list}", "takes a metric"),
+        ('{{ agreement("sharp") }}', "no metric is called 'sharp'; did you mean 'share'"),
+        ('{{ engines(queue="codel") }}', "nothing was compared there"),
+        ("{{ kernel().runz }}", "no form is called 'runz'; did you mean 'runs'"),
+        ('{{ engines("differ") }}', "no verdict is called 'differ'; did you mean 'differs'"),
     ],
 )
-def test_a_wrong_reference_to_comparisons_is_an_error(evidence, text, told) -> None:
-    with pytest.raises(EcnlabError, match=told):
-        fill(text, evidence)
+def test_a_wrong_reference_to_comparisons_is_an_error(evidence, text, message) -> None:
+    with pytest.raises(EcnlabError, match=message):
+        fill(text, evidence, FILE)
 
 
 def test_without_rows_of_the_kernel_a_reference_to_them_is_an_error(evidence) -> None:
     with pytest.raises(EcnlabError, match="no run on the Linux kernel is quoted"):
-        fill("{engines}", replace(evidence, tables={}))
+        fill("{{ engines() }}", replace(evidence, tables={}), FILE)
 
 
 # --------------------------------------------------------------- quoted.json
 
-TEXT = "{goodput maxp=0.1 : n} and {engines} of {engines : size} {engines : seeds}, {linux/goodput variant=kernel maxp=0.1 : n}\n"
+TEXT = (
+    '{{ point("goodput", maxp=0.1).n }} and {{ engines() }} of {{ kernel().size }} {{ kernel().seeds }}, '
+    '{{ point("linux/goodput", variant="kernel", maxp=0.1).n }}\n'
+)
 
 
 def compared(samples: pl.DataFrame, _metrics: Mapping[str, Metric]) -> pl.DataFrame:
@@ -111,7 +123,7 @@ def quoted(scenario, tmp_path, monkeypatch) -> Path:
     monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=SMALL.steps, compare=compared))
     papers.reproduce("small", tmp_path / "quick")
     papers.reproduce("small", tmp_path / "full", full=True)
-    (small / "README.in.md").write_text("{goodput maxp=0.1 : n}\n")
+    (small / "README.in.md").write_text('{{ point("goodput", maxp=0.1).n }}\n')
     readme.make("small", tmp_path / "full")
     (small / "README.in.md").write_text(TEXT)
     return small

@@ -19,13 +19,13 @@ from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.papers import blocks, measures, readme, registry, sizes, unbuilt
+from ecnlab.papers.formatting import quantity
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Claim, Metric, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
-from ecnlab.papers.written import quantity
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)
@@ -423,7 +423,7 @@ README = """\
 
 ## What holds
 
-{goodput maxp=0.1 : mean} of a pipe, {"more" more=1e6 goodput} than half of it (printed {number S01.1 : printed}): {claim S01.much : answer}.
+{{ point("goodput", maxp=0.1).mean }} of a pipe, {{ word("more", "goodput", more=1e6) }} than half of it (printed {{ number("S01.1").printed }}): {{ claim("S01.much").answer }}.
 """
 
 
@@ -465,7 +465,9 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
 
 
 def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tmp_path) -> None:
-    (quoting / "README.in.md").write_text("{linux/goodput variant=kernel maxp=0.1 : n} and {goodput maxp=0.1 : n}\n")
+    (quoting / "README.in.md").write_text(
+        '{{ point("linux/goodput", variant="kernel", maxp=0.1).n }} and {{ point("goodput", maxp=0.1).n }}\n'
+    )
     analysis = tmp_path / "out" / "analysis"
     kernel = pl.read_parquet(analysis / "points.parquet").with_columns(variant=pl.lit("kernel"), n=pl.lit(9, pl.UInt32))
     add_tables(tmp_path / "out", linux=kernel)

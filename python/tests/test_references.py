@@ -1,18 +1,21 @@
-"""References in texts: each gives what was measured, and none holds where nothing was."""
+"""References in the texts of papers: their values, and the errors of wrong ones."""
 
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.papers.evidence import Evidence
+from ecnlab.papers.formatting import with_interval
 from ecnlab.papers.grid import MEANS, Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.readme import typed
-from ecnlab.papers.references import Evidence, fill
-from ecnlab.papers.written import with_interval
+from ecnlab.papers.template import fill, start_of
 
 GRID = Grid(("load", "maxp"), names={"high": "high load"})
 GAIN = Metric("gain", "", "gain", neutral=0.0, percent=True)
@@ -62,71 +65,98 @@ def evidence() -> Evidence:
     return Evidence(published, GRID, tables, about)
 
 
+FILE = Path("README.in.md")
+
+
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("{gain load=low maxp=0.1}", "18% (12% to 24%)"),
-        ("{gain load=high maxp=0.1 : mean} at {gain load=high maxp=0.1 : load}", "60% at high load"),
-        ("{gain load=high maxp=0.1 : mean +1}", "60.0%"),
-        ("{gain load=high maxp=0.5 : size}", "63% (60% to 66%)"),
-        ("{gain load=high maxp=0.5 : mean}", "−63%"),
-        ("{gain pick=max}", "60% (53% to 66%)"),
-        ("{gain pick=nearest to=0.2 : load}", "low"),
-        ("{linux/gain : mean}", "20%"),
-        ("{range gain maxp=0.1}", "18% to 60%"),
-        ("{count gain} places, {count gain more=0} of them above", "3 places, 2 of them above"),
-        ("{count gain more=0 less=0.3}", "1"),
-        ("{share load=high}", "100% (nothing varied)"),
-        ("{rate load=low}", "13.490 (13.487 to 13.493)"),
-        ("{rate load=high : interval}", "unbounded to unbounded"),
-        ("{number R1 : printed}, {number R1}", "50%, 60% (53% to 66%)"),
-        ("{claim C1 : answer}; {claim C1 place=low : interval}", "no (of 2 places 1 yes, 1 no); 12% to 24%"),
-        ("{tally numbers agrees} of {tally numbers}", "3 of 4"),
+        ('{{ point("gain", load="low", maxp=0.1) }}', "18% (12% to 24%)"),
+        ('{% set high = point("gain", load="high", maxp=0.1) %}{{ high.mean }} at {{ high.load }}', "60% at high load"),
+        ('{{ point("gain", load="high", maxp="0.1").digits(1).mean }}', "60.0%"),
+        ('{{ point("gain", load="high", maxp=0.5).magnitude }}', "63% (60% to 66%)"),
+        ('{{ point("gain", load="high", maxp=0.5).magnitude.bare.mean }}', "63"),
+        ('{{ point("gain", load="high", maxp=0.5).mean }}', "−63%"),
+        ('{{ point("gain", pick="max") }}', "60% (53% to 66%)"),
+        ('{{ point("gain", pick="nearest", to=0.2).load }}', "low"),
+        ('{{ point("linux/gain").mean }}', "20%"),
+        ('{{ extent("gain", maxp=0.1) }}, {{ extent("gain", maxp=0.1).bare }}', "18% to 60%, 18 to 60"),
+        ('{{ extent("gain", load=["low", "high"], maxp=0.1).digits(1) }}', "18.0% to 60.0%"),
+        ('{{ count("gain") }} places, {{ count("gain", more=0) }} above', "3 places, 2 above"),
+        ('{{ count("gain", more=0, less=0.3) }}', "1"),
+        ('{{ point("share", load="high") }}', "100% (nothing varied)"),
+        ('{{ point("rate", load="low") }}', "13.490 (13.487 to 13.493)"),
+        ('{{ point("rate", load="high").interval }}', "unbounded to unbounded"),
+        ('{{ number("R1").printed }}, {{ number("R1") }}', "50%, 60% (53% to 66%)"),
         (
-            "{tally numbers of=gain} of gains, {tally numbers agrees but=gain} of {tally numbers but=gain}",
-            "1 of gains, 2 of 3",
+            '{{ claim("C1").answer }}; {{ claim("C1", place="low").interval }}',
+            "no (of 2 places 1 yes, 1 no); 12% to 24%",
         ),
-        ("{runs} runs, {runs bulk : seeds} seeds", "20,571 runs, 30 seeds"),
-        ("{given 90%}", "90%"),
-        ('{"hardly any" hardly share load=low}', "hardly any"),
-        ('{"about three fifths" about=0.6 gain load=high maxp=0.1}', "about three fifths"),
-        ('{"alike" alike rate}, {"the same" same rate}', "alike, the same"),
-        ('{"more" apart gain}; {"the same" plain} seeds', "more; the same seeds"),
+        ('{{ tally("numbers", "agrees") }} of {{ tally("numbers") }}', "3 of 4"),
+        ('{{ tally("numbers", of="gain") }} of gains', "1 of gains"),
+        ('{{ tally("numbers", "agrees", but="gain") }} of {{ tally("numbers", but="gain") }}', "2 of 3"),
+        (
+            '{{ runs() }} runs, {{ runs("bulk") }} of them with {{ seeds("bulk") }} seeds',
+            "20,571 runs, 540 of them with 30 seeds",
+        ),
+        ('{{ given("90%") }} and { braces }\n', "90% and { braces }\n"),
+        ('{{ word("hardly any", "share", hardly=true, load="low") }}', "hardly any"),
+        ('{{ word("about three fifths", "gain", about=0.6, load="high", maxp=0.1) }}', "about three fifths"),
+        ('{{ word("alike", "rate", alike=true) }}, {{ word("the same", "rate", same=true) }}', "alike, the same"),
+        ('{{ word("more", "gain", apart=true) }}', "more"),
     ],
 )
-def test_a_reference_gives_what_was_measured(evidence, text, filled) -> None:
-    assert fill(text, evidence) == filled
+def test_a_reference_is_replaced_by_the_measured_value(evidence, text, filled) -> None:
+    assert fill(text, evidence, FILE) == filled
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("{gain}", "3 measured points, need 1"),
-        ("{gian load=low}", "no metric is called 'gian'"),
-        ("{gain load=none}", "nothing was measured there"),
-        ("{gain laod=low}", "'laod' is neither"),
-        ("{gain load=low : means}", "no form 'means'"),
-        ("{gain load=low : size}", "needs a value below zero"),
-        ("{other/gain}", "no table 'other'"),
-        ("{gain pick=best}", "none of min, max, nearest"),
-        ("{range gain load=low}", "two points"),
-        ("{number R9}", "no number 'R9'"),
-        ("{claim C1}", "name one"),
-        ("{tally numbers but=rate}", "no number has the metric 'rate'"),
-        ("{tally claims of=gain}", "`of` and `but`"),
-        ('{"hardly" hardly gain load=low}', "the rule 'hardly' of the word 'hardly' does not hold: 18%"),
-        ('{"alike" alike gain maxp=0.1}', "does not hold"),
-        ('{"alike" alike gain load=low}', "two points"),
-        ('{"the same" same gain maxp=0.1}', "does not hold"),
-        ('{"about half" about=0.5 gain load=high maxp=0.1}', "does not hold"),
-        ('{"more" more=0 gain}', "does not hold"),
-        ('{"alike" gain}', "needs one rule"),
+        ('point("gain")', "3 measured points, need 1"),
+        ('point("gian", load="low")', "no metric is called 'gian'; did you mean 'gain'?"),
+        ('point("gain", load="lowe")', "no label of load is called 'lowe'; did you mean 'low'?"),
+        ('extent("gain", load=["low", "highest"])', "no label of load is called 'highest'; did you mean 'high'?"),
+        ('point("gain", load="low", maxp=0.5)', "nothing was measured there"),
+        ('point("gain", laod="low")', "no key of the grid or option is called 'laod'; did you mean 'load'?"),
+        ('point("gain", load="low").means', "no form is called 'means'; did you mean 'mean'?"),
+        ('extent("gain", maxp=0.1).bar', "no form is called 'bar'; did you mean 'bare'?"),
+        ('point("gain", load="low").magnitude', "needs a value below zero"),
+        ('point("linus/gain")', "no table is called 'linus'; did you mean 'linux'?"),
+        ('point("gain", pick="best")', "none of min, max, nearest"),
+        ('extent("gain", load="low")', "two points"),
+        ('number("R2")', "no number is called 'R2'; did you mean 'R1'?"),
+        ('claim("C1")', "C1 has 2 tests: name one"),
+        ('claim("C1").mean', "C1 has 2 tests: name one"),
+        ('claim("C1", place="lows")', "no place of C1 is called 'lows'; did you mean 'low'?"),
+        ('tally("numbers", but="rate")', "no metric of a number is called 'rate'; there are gain"),
+        ('tally("claims", of="gain")', "`of` or `but`"),
+        ('seeds("bulky")', "no experiment is called 'bulky'; did you mean 'bulk'?"),
+        (
+            'word("hardly", "gain", hardly=true, load="low")',
+            "the rule 'hardly' of the word 'hardly' does not hold: 18%",
+        ),
+        ('word("alike", "gain", alike=true, maxp=0.1)', "does not hold"),
+        ('word("alike", "gain", alike=true, load="low")', "two points"),
+        ('word("the same", "gain", same=true, maxp=0.1)', "does not hold"),
+        ('word("about half", "gain", about=0.5, load="high", maxp=0.1)', "does not hold"),
+        ('word("more", "gain", more=0)', "does not hold"),
+        ('word("alike", "gain", alik=true)', "no key of the grid or option is called 'alik'; did you mean 'alike'?"),
+        ('word("alike", "gain")', "needs one rule"),
+        ('pont("gain")', "no function or fact is called 'pont'; did you mean 'point'?"),
+        ('point("gain"', "unexpected"),
+        ("point()", "missing 1 required positional argument: 'metric'"),
     ],
 )
-def test_a_reference_that_is_wrong_is_told_with_its_text(evidence, text, told) -> None:
-    with pytest.raises(EcnlabError, match=told) as error:
-        fill(f"So {text}.", evidence)
-    assert text in str(error.value)
+def test_the_error_of_a_wrong_reference_names_its_file_and_line(evidence, text, message) -> None:
+    with pytest.raises(EcnlabError, match=re.escape(message)) as error:
+        fill(f"So\n{{{{ runs() }}}} of\n{{{{ {text} }}}}.", evidence, FILE, start=10)
+    assert str(error.value).startswith("README.in.md:12: ")
+
+
+def test_the_start_of_a_text_is_its_line_in_the_toml_file() -> None:
+    source = 'format = 1\ntext = """\nA \\"word\\"\nand more"""\nlast = "one"\n'
+    assert [start_of(text, source) for text in ('A "word"\nand more', "one", "none")] == [3, 5, 1]
 
 
 def test_ends_that_differ_are_never_written_alike() -> None:
@@ -135,13 +165,13 @@ def test_ends_that_differ_are_never_written_alike() -> None:
 
 
 def test_what_has_been_quoted_is_noted_once(evidence) -> None:
-    fill("{gain load=low : mean} {gain load=low} {number R1 : printed}", evidence)
+    fill('{{ point("gain", load="low").mean }} {{ point("gain", load="low") }} {{ number("R1") }}', evidence, FILE)
     assert {name: len(rows) for name, rows in evidence.seen.items()} == {"points": 1, "numbers": 1}
 
 
 def test_typed_measurements_and_unruled_words_are_found() -> None:
     text = (
-        "# P\n\n## What holds\n\nIt gains {gain load=low}, 18% (12% to 24%; printed 42% and 0.62) `max_p 0.1`,\n"
+        '# P\n\n## What holds\n\nIt gains {{ point("gain", about=0.5) }}, 18% (12% to 24%; printed 42% and 0.62) `max_p 0.1`,\n'
         'hardly 0.5 of "about 3%" in section 5.1, ns-2.29, with the same seeds and 0.7. and max_p 0.1.\n\n## What was chosen\n\n0.02 is alike\n'
     )
     found = typed(text)

@@ -258,6 +258,12 @@ def test_series_differ_in_more_than_colour() -> None:
     assert len({(colour, marker) for _, colour, marker in many}) == 7
 
 
+def test_a_chart_without_listed_lines_has_no_legend() -> None:
+    chart = Chart("t", "c", [0.0, 1.0], [Line("a", [1.0, 2.0], listed=False)], "u")
+    html = render(Page("t", "k", "l", [], [], [Section("s", "S", "", [chart])], "f"))
+    assert '<ul class="legend">' not in html
+
+
 def test_an_interval_without_an_end_leaves_the_picture_and_not_the_scale() -> None:
     # The means span 0 to 1: the axis ends one span above, and 4% of its length.
     figure = a_figure(series=[Series("a", [Point(0.1, 1.0, 0.5, math.inf, 3)])], printed=[])

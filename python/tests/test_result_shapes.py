@@ -45,9 +45,7 @@ def results(tmp_path_factory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         paper = in_place_of_the_papers(folder, SCENARIO, patch)
         patch.setitem(registry.PAPERS, "small", replace(SMALL, draw=lambda _sweeps: DRAWN))
-        (paper / "README.in.md").write_text(
-            "{goodput maxp=0.1 : n}, {R S01.1 : verdict}\n".replace("{R S01.1 : verdict}", "")
-        )
+        (paper / "README.in.md").write_text('{{ point("goodput", maxp=0.1).n }}, \n')
         ecnlab.papers.reproduce("small", folder / "full", full=True)
         readme.make("small", folder / "full")
         ecnlab.papers.reproduce("small", folder / "paper")

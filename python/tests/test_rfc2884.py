@@ -16,12 +16,12 @@ from synthetic import PAPER, MadeUp, gain
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.papers import blocks, measures, readme, reasons, rfc2884
+from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Metric, Published, read_published
-from ecnlab.papers.references import Evidence
 from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest
@@ -553,15 +553,15 @@ FACT = (
 
 def test_a_reason_quotes_what_was_measured(tmp_path, published, averaged) -> None:
     found = reasons.read_reasons(
-        write_reasons(tmp_path, "Up to {best} at {best.min_th}.", FACT), evidence(published, averaged)
+        write_reasons(tmp_path, "Up to {{ best }} at {{ best.min_th }}.", FACT), evidence(published, averaged)
     )
     row = at(averaged, "search_gain", {"congestion": "high", "maxp": "0.1"}).sort("mean").row(-1, named=True)
     assert re.fullmatch(rf"Up to {row['mean']:.0%} \(\d+% to \d+%\) at {row['min_th']}\.", found["R27.1"])
 
 
 def test_a_reason_without_its_fact_is_an_error(tmp_path, published, averaged) -> None:
-    with pytest.raises(EcnlabError, match="no metric is called 'worst'"):
-        reasons.read_reasons(write_reasons(tmp_path, "Up to {worst}.", FACT), evidence(published, averaged))
+    with pytest.raises(EcnlabError, match="no function or fact is called 'worst'"):
+        reasons.read_reasons(write_reasons(tmp_path, "Up to {{ worst }}.", FACT), evidence(published, averaged))
 
 
 def test_a_reason_for_nothing_printed_is_an_error(tmp_path, published, averaged) -> None:

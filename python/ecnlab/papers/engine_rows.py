@@ -1,7 +1,7 @@
 """Comparisons of the simulator and the Linux kernel in a README: the rows that ``quoted.json`` has, and references to them.
 
 A row is a cell: metric, place, both means, the interval of their difference or ratio, ``neutral`` (the difference or ratio of
-engines that do not differ), number of seeds, verdict. ``docs/papers.md`` has the references.
+engines that do not differ), number of seeds, verdict. ``docs/papers.md`` documents the references.
 """
 
 from __future__ import annotations
@@ -9,22 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from ecnlab.agreement.means import TONES
-from ecnlab.base.errors import EcnlabError
+from ecnlab.papers.evidence import Evidence
+from ecnlab.papers.formatting import quantity
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Published
-from ecnlab.papers.written import quantity
+from ecnlab.papers.quoted import Forms
 from ecnlab.scenario.files import read_experiment, read_text
 
 if TYPE_CHECKING:
+    from ecnlab.papers.material import Analysis
     from ecnlab.papers.paper import Paper
-    from ecnlab.papers.references import Asked, Evidence
 
 SIMULATOR: Final = "simulator"
 KERNEL: Final = "kernel"
@@ -47,72 +48,72 @@ def schema(grid: Grid) -> dict[str, type[pl.DataType]]:
     return text | dict.fromkeys(NUMBERS, pl.Float64) | {"n": pl.UInt32, "verdict": pl.String}
 
 
-def tables_of_kernel(
-    paper: Paper, published: Published, analysis: Path, read: Callable[[str], pl.DataFrame]
-) -> dict[str, pl.DataFrame]:
-    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing. ``read`` reads one."""
+def tables_of_kernel(paper: Paper, published: Published, analysis: Analysis) -> dict[str, pl.DataFrame]:
+    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing."""
     tables = {}
-    if (analysis / "linux.parquet").exists():
-        tables["linux"] = read("linux")
-    if paper.compare and (analysis / "linux_samples.parquet").exists():
-        cells = paper.compare(read("linux_samples"), published.metrics)
+    if "linux" in analysis:
+        tables["linux"] = analysis["linux"]
+    if paper.compare and "linux_samples" in analysis:
+        cells = paper.compare(analysis["linux_samples"], published.metrics)
         blank = [pl.lit("").alias(key) for key in paper.grid.keys if key not in cells.columns]
         tables[CELLS] = cells.with_columns(blank).select(list(schema(paper.grid)))
     return tables
 
 
-def resolve(asked: Asked, cells: pl.DataFrame, evidence: Evidence) -> str:
-    """Return the text of a reference ``{engines ...}``, whose place has the comparisons ``cells``.
+@dataclass(frozen=True)
+class Cells(Forms):
+    """Comparisons of both engines. Printed, it is their number."""
 
-    Raises EcnlabError for words or a form that there are not.
-    """
-    run = evidence.about["kernel"]
-    match [*asked.words[1:]], asked.form:
-        case [], []:
-            return str(cells.height)
-        case [], [part]:
-            return _of_run(part, run)
-        case [verdict], [] if verdict in TONES:
-            return str(cells.filter(verdict=verdict).height)
-        case [verdict], ["list"] if verdict in TONES:
-            return _listed(_clear(cells.filter(verdict=verdict)), evidence)
-        case [verdict], ["clear"] if verdict in TONES:
-            return str(_clear(cells.filter(verdict=verdict)).height)
-        case [metric], [] if metric in evidence.published.metrics:
-            verdicts = cells.filter(metric=metric)["verdict"]
-            return " / ".join(str((verdicts == one).sum()) for one in ("agrees", "open", "differs"))
-    raise EcnlabError(f"`engines` takes a metric, one of {', '.join(TONES)}, or a form")
+    _rows: pl.DataFrame
+    _evidence: Evidence
 
+    @property
+    def clear(self) -> int:
+        """The number of those whose interval excludes engines that do not differ."""
+        return self._clear().height
 
-def _of_run(part: str, run: Row) -> str:
-    """A fact about the runs: ``size``, ``seeds``, ``version`` of the kernel, or the number of ``runs`` of both engines."""
-    experiments = run["experiments"].values()
-    match part:
-        case "size":
-            return "full" if run["full"] else "quick"
-        case "version":
-            return str(run["linux"]["kernel"])
-        case "seeds":
-            return " or ".join(str(n) for n in sorted({one["replicates"] for one in experiments}))
-        case "runs":
-            return f"{2 * sum(one['runs'] for one in experiments):,}"
-    raise EcnlabError(f"there is no form {part!r}")
+    @property
+    def listed(self) -> str:
+        """The clear ones in words with both means: simulator, kernel; "none" if there are none."""
+        return "; ".join(self._in_words(row) for row in self._clear().iter_rows(named=True)) or "none"
+
+    def __str__(self) -> str:
+        return str(self._rows.height)
+
+    def _clear(self) -> pl.DataFrame:
+        return self._rows.filter((pl.col("low") > pl.col("neutral")) | (pl.col("high") < pl.col("neutral")))
+
+    def _in_words(self, row: Row) -> str:
+        metric = self._evidence.metric(row["metric"])
+        ours, theirs = (quantity(row[who], metric) for who in (SIMULATOR, KERNEL))
+        return f"{metric.name}: {self._evidence.grid.place(row)} ({ours}, {theirs})"
 
 
-def _clear(cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells whose interval excludes engines that do not differ."""
-    return cells.filter((pl.col("low") > pl.col("neutral")) | (pl.col("high") < pl.col("neutral")))
+@dataclass(frozen=True)
+class KernelRuns(Forms):
+    """The runs on the Linux kernel, as `described` gives them."""
 
+    _run: Mapping[str, Any]
 
-def _listed(cells: pl.DataFrame, evidence: Evidence) -> str:
-    """The cells in words with both means: simulator, kernel; "none" if there are none."""
-    return "; ".join(_in_words(row, evidence) for row in cells.iter_rows(named=True)) or "none"
+    @property
+    def size(self) -> str:
+        """``full`` or ``quick``."""
+        return "full" if self._run["full"] else "quick"
 
+    @property
+    def version(self) -> str:
+        """The version of the kernel."""
+        return str(self._run["linux"]["kernel"])
 
-def _in_words(row: Row, evidence: Evidence) -> str:
-    metric = evidence.published.metrics[row["metric"]]
-    ours, theirs = (quantity(row[who], metric) for who in (SIMULATOR, KERNEL))
-    return f"{metric.name}: {evidence.grid.place(row)} ({ours}, {theirs})"
+    @property
+    def seeds(self) -> str:
+        """The number of seeds, of several sizes all."""
+        return " or ".join(str(n) for n in sorted({one["replicates"] for one in self._run["experiments"].values()}))
+
+    @property
+    def runs(self) -> str:
+        """The number of runs of both engines."""
+        return f"{2 * sum(one['runs'] for one in self._run['experiments'].values()):,}"
 
 
 def described(paper: Paper, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,13 +11,13 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.behind import SHOWN, TABLE, command
-from ecnlab.papers.material import Material, Stored
+from ecnlab.papers.formatting import confidence
+from ecnlab.papers.material import Analysis, Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_toml
+from ecnlab.papers.report_file import Report
 from ecnlab.papers.sizes import verdicts
-from ecnlab.papers.told import Report
-from ecnlab.papers.written import confidence
 from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
@@ -40,7 +40,7 @@ IN_QUICK: Final = (
 )
 
 
-def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
+def paper_page(folder: Path, tables: Analysis, paper: Paper) -> Page:
     """The report of the analysis in ``tables``, with the texts in the paper's ``folder``.
 
     Raises EcnlabError for a text that is wrong; OSError.
@@ -116,10 +116,10 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     return shown
 
 
-def _runs(tables: Stored) -> dict[str, list[Mapping[str, Any]]]:
+def _runs(tables: Analysis) -> dict[str, list[Mapping[str, Any]]]:
     """The runs behind each number and claim by its id; nothing for results of a version that did not store them."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    if (tables.folder / f"{TABLE}.parquet").is_file():
+    if TABLE in tables:
         for row in tables[TABLE].iter_rows(named=True):
             found.setdefault(row["id"], []).append(row)
     return found

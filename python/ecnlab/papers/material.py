@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -16,11 +16,11 @@ from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
 from ecnlab.papers.analysis_shapes import checked
+from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import FULL, QUICK, Rules
 from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.reasons import read_reasons
-from ecnlab.papers.references import Evidence
 from ecnlab.papers.samples import at
 from ecnlab.papers.sizes import of_full
 from ecnlab.report import Finding
@@ -29,13 +29,37 @@ from ecnlab.report.page import Cell
 Row = Mapping[str, Any]
 
 
+class Analysis(Protocol):
+    """The analysis tables of a reproduction by name."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """The facts about the reproduction, as in ``results.json``."""
+        ...
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def __getitem__(self, name: str) -> pl.DataFrame: ...
+
+
+class Computed(dict[str, pl.DataFrame]):
+    """An analysis in memory."""
+
+    def __init__(self, tables: Mapping[str, pl.DataFrame], about: Mapping[str, Any]) -> None:
+        super().__init__(tables)
+        self.about = about
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The analysis tables a page is made from, as `ecnlab.papers.reproduce` writes them."""
+    """An analysis in a folder, as `ecnlab.papers.reproduce` writes it; a table is read when it is used."""
 
     folder: Path
     about: Mapping[str, Any]
     shapes: Mapping[str, Shape] = field(default_factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return (self.folder / f"{name}.parquet").exists()
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         path = self.folder / f"{name}.parquet"
@@ -54,20 +78,25 @@ class Material:
     points: pl.DataFrame
     numbers: pl.DataFrame = field(default_factory=pl.DataFrame)
     claims: pl.DataFrame = field(default_factory=pl.DataFrame)
-    tables: Stored = field(default_factory=lambda: Stored(Path(), {}))
+    tables: Analysis = field(default_factory=lambda: Stored(Path(), {}))
     reasons: Mapping[str, str] = field(default_factory=dict)
     full: Mapping[str, str] = field(default_factory=dict)
     """In the quick size, by id the verdicts of the full one."""
 
     @classmethod
-    def read(cls, folder: Path, tables: Stored, grid: Grid) -> Material:
+    def read(cls, folder: Path, tables: Analysis, grid: Grid) -> Material:
         """The analysis in ``tables`` with the texts in the paper's ``folder``. Raises EcnlabError for a text that is wrong."""
         published = read_published(folder)
         points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
-        evidence = Evidence(published, grid, {"points": points, "numbers": numbers, "claims": claims})
-        reasons = read_reasons(folder / "reasons.toml", evidence)
         full = {} if tables.about["full"] else of_full(folder)
-        return cls(folder, published, grid, points, numbers, claims, tables, reasons, full)
+        bare = cls(folder, published, grid, points, numbers, claims, tables, full=full)
+        return replace(bare, reasons=read_reasons(folder / "reasons.toml", bare.evidence))
+
+    @property
+    def evidence(self) -> Evidence:
+        """The data for the references of the paper's texts."""
+        tables = {"points": self.points, "numbers": self.numbers, "claims": self.claims}
+        return Evidence(self.published, self.grid, tables)
 
     @property
     def rules(self) -> Rules:

@@ -16,6 +16,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,16 +29,17 @@ from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows, unbuilt
 from ecnlab.papers.analysis_shapes import FORMAT, read_quoted, read_results, shapes
+from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import MEANS
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
-from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.registry import find
+from ecnlab.papers.size_words import JUDGED
 from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
-from ecnlab.papers.words import JUDGED
+from ecnlab.papers.template import REFERENCE, fill
 from ecnlab.runs.engine_by_name import answerer_of
-from ecnlab.scenario.files import read_experiment
+from ecnlab.scenario.files import read_experiment, read_text
 
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
@@ -48,19 +50,16 @@ KEPT: Final = engine_rows.TABLES
 
 JUDGEMENTS: Final = ("numbers", "claims")
 
-UNBUILT: Final = re.compile(r"\{unbuilt ([^{}\s]+)\}")
-"""Where the text of a feature that ecnlab does not have is quoted (`ecnlab.papers.unbuilt`)."""
-
 TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
 """A percentage or a decimal: the format of a measured number."""
 
 NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network)\b"
 """Words that may follow "the same" without stating a size."""
 
-SAID_ELSEWHERE: Final = (
+NOT_MEASURED: Final = (
     r"```.*?```",
     r"`[^`]*`",
-    r"\{[^{}]*\}",
+    REFERENCE.pattern,
     r"\]\([^)]*\)",
     r"“[^”]*”",
     r'"[^"]*"',
@@ -84,26 +83,29 @@ def make(paper: str, results: Path | None = None) -> Path:
     return folder / README
 
 
-def template(folder: Path) -> str:
-    """The README with references, and with the texts of features that ecnlab does not have."""
-    text = (folder / TEMPLATE).read_text(encoding="utf-8")
-    return UNBUILT.sub(lambda match: unbuilt.text(folder.parent, match[1]), text)
-
-
 def render(folder: Path, evidence: Evidence) -> str:
-    """The text of the README. Raises EcnlabError naming the template and the reference that is wrong."""
+    """The text of the README. Raises EcnlabError naming the template, the line and the reference that is wrong."""
     path = folder / TEMPLATE
-    try:
-        return NOTICE + fill(template(folder), evidence)
-    except EcnlabError as error:
-        raise EcnlabError(f"{path}: {error}") from error
+    feature = partial(unbuilt.text, folder.parent)
+    return NOTICE + fill(read_text(path), evidence, path, names={"unbuilt": feature})
 
 
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
     """Return the data for the template's references: ``quoted.json``."""
     held = read_quoted(folder / QUOTED)
-    tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
-    return Evidence(published, paper.grid, tables, held["run"])
+    return _evidence(paper, published, held["tables"], held["run"])
+
+
+def _evidence(
+    paper: Paper,
+    published: Published,
+    quoted: Mapping[str, list[dict[str, Any]]],
+    run: Mapping[str, Any],
+    results: Mapping[str, pl.DataFrame] | None = None,
+) -> Evidence:
+    """Return the data of quoted rows; tables of the ``results`` take the place of quoted ones."""
+    tables = {name: _frame(name, rows, paper) for name, rows in quoted.items()}
+    return Evidence(published, paper.grid, tables | dict(results or {}), run)
 
 
 def stale(paper: Paper, folder: Path) -> list[str]:
@@ -145,7 +147,7 @@ def typed(text: str) -> list[str]:
     for heading, part in _parts(text):
         if heading.startswith(("What was chosen", "Files", "Checklist")):
             continue
-        for passage in SAID_ELSEWHERE:
+        for passage in NOT_MEASURED:
             part = re.sub(passage, lambda m: re.sub(r"[^\n]", " ", m[0]), part, flags=re.DOTALL)
         words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in JUDGED) + rf")(?![\w-]|{NO_SIZE})"
         for pattern in (TYPED.pattern, words):
@@ -171,7 +173,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     """
     about = read_results(results)
     analysis = Stored(results / "analysis", about, shapes(paper.grid, published))
-    of_kernel = engine_rows.tables_of_kernel(paper, published, analysis.folder, analysis.__getitem__)
+    of_kernel = engine_rows.tables_of_kernel(paper, published, analysis)
     if not about["full"]:
         return _with_kernel(paper, folder, published, results, of_kernel)
     tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
@@ -179,12 +181,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
     run |= _kernel(paper, folder, results, about, of_kernel)
-    evidence = Evidence(
-        published,
-        paper.grid,
-        tables | {name: _frame(name, rows["rows"], paper) for name, rows in kept.items()},
-        run,
-    )
+    evidence = _evidence(paper, published, {name: rows["rows"] for name, rows in kept.items()}, run, tables)
     render(folder, evidence)
     rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
     sizes = both_sizes(analysis["quick"], verdicts(tables["numbers"], tables["claims"]))
@@ -225,8 +222,7 @@ def _with_kernel(
     held["run"] |= _kernel(paper, folder, results, about, of_kernel) | {
         "kept": {name: {key: about[key] for key in ("ecnlab", "linux")} for name in of_kernel}
     }
-    tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
-    evidence = Evidence(published, paper.grid, tables | of_kernel, held["run"])
+    evidence = _evidence(paper, published, held["tables"], held["run"], of_kernel)
     render(folder, evidence)
     rows = {name: [_plain(row) for row in evidence.seen.get(name, {}).values()] for name in of_kernel}
     return _dump(held | {"tables": dict(sorted((held["tables"] | rows).items()))})

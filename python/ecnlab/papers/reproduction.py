@@ -35,7 +35,7 @@ from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.material import Stored
+from ecnlab.papers.material import Computed, Stored
 from ecnlab.papers.measuring import analyse, samples
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
@@ -99,7 +99,7 @@ def reproduce(
     names = _write(target, published, tables, about)
     write_files(target, STORED, names, remake)
     report = target / PAGE
-    html = render(paper_page(folder, _stored(target, found, folder, about), found))
+    html = render(paper_page(folder, Computed(tables, about), found))
     write_named(report, html.encode(), PAGES, own=target)
     write_files(target, STORED, [*names, report.name], remake)
     return report
@@ -113,7 +113,8 @@ def stored_page(out: str | os.PathLike[str]) -> str:
     target = Path(out)
     about = read_results(target)
     found, folder = find(_paper_of(target))
-    return render(paper_page(folder, _stored(target, found, folder, about), found))
+    stored = Stored(target / "analysis", about, shapes(found.grid, read_published(folder)))
+    return render(paper_page(folder, stored, found))
 
 
 def _paper_of(target: Path) -> str:
@@ -125,10 +126,6 @@ def _paper_of(target: Path) -> str:
         raise FolderError(
             f"{target / FILES} is damaged (`wall.remake` names no paper: {remake!r}): {REMEDY}"
         ) from error
-
-
-def _stored(target: Path, paper: Paper, folder: Path, about: Mapping[str, Any]) -> Stored:
-    return Stored(target / "analysis", about, shapes(paper.grid, read_published(folder)))
 
 
 def _remake(paper: str | os.PathLike[str], target: Path, *, full: bool, linux: bool) -> str:

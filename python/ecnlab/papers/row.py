@@ -18,12 +18,12 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder
+from ecnlab.papers.formatting import as_printed, in_words, with_interval
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Number, Printed, Published, read_published, read_toml
 from ecnlab.papers.registry import find
-from ecnlab.papers.written import as_printed, in_words, with_interval
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep_runs import run_keys
 from ecnlab.scenario.files import read_experiment, with_captures

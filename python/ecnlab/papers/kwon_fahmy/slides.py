@@ -10,6 +10,7 @@ import polars as pl
 
 from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
+from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
@@ -18,7 +19,6 @@ from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Number
 from ecnlab.papers.samples import interval
-from ecnlab.papers.written import quantity
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 

@@ -13,7 +13,7 @@ from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Paper, named
 from ecnlab.papers.published import Metric, Number, Published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.told import FILE, Report
+from ecnlab.papers.report_file import FILE, Report
 from ecnlab.report import Finding, Group, Section, Table
 
 GRID = Grid(("scheme", "load"), names={"new": "New"})
@@ -55,7 +55,7 @@ values = [1.0, 2.0]
 ticks = ["few", ""]
 [section.one]
 title = "One"
-text = "Of {height} points {gain scheme=new load=low : mean}."
+text = "Of {{ height() }} points {{ point('gain', scheme='new', load='low').mean }}."
 blocks = ["mine", "tables", "figures"]
 [[section.one.figure]]
 title = "Gain"
@@ -114,7 +114,7 @@ def test_curves_are_those_of_labels_and_of_the_list_and_printed_points_join_them
     assert figure.x.ticks == [(1.0, "few")]
 
 
-def test_blocks_stand_in_the_order_that_is_told_and_words_are_filled_in(tmp_path) -> None:
+def test_blocks_have_the_order_of_the_file_and_words_are_filled_in(tmp_path) -> None:
     section = only(tmp_path)
     assert [getattr(block, "caption", "") for block in section.blocks] == ["Of 3 points", "All", "Wide", ""]
     assert section.intro == "Of 3 points 0.100."
@@ -137,7 +137,7 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('axis = "load"', 'axis = "lode"', "one: no axis is called 'lode'; there are load"),
         ('metric = "loss"', 'metric = "los"', "one: no metric is called 'los'; there are gain, loss"),
@@ -152,15 +152,15 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
         ('number = "P01.1"', 'number = "P02.1"', "one: no number is called 'P02.1'"),
     ],
 )
-def test_a_name_that_is_not_there_is_told(tmp_path, old, new, said) -> None:
-    with pytest.raises(EcnlabError, match=said):
+def test_an_unknown_name_is_an_error(tmp_path, old, new, message) -> None:
+    with pytest.raises(EcnlabError, match=message):
         report(tmp_path, REPORT.replace(old, new))
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_what_a_papers_code_tells_is_asked_for(name) -> None:
+def test_report_toml_uses_all_findings_blocks_and_words_of_a_package(name) -> None:
     paper, folder = find(name)
     text = (folder / FILE).read_text()
     for kind in (paper.findings, paper.blocks):
         assert [own for own in kind if f'"{own}"' not in text] == []
-    assert [word for word in paper.words if f"{{{word}}}" not in text] == []
+    assert [word for word in paper.words if f"{{{{ {word}() }}}}" not in text] == []
