@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ecnlab._core import Experiment
 from ecnlab.agreement.shapes import compared_shape, ranked_shape
-from ecnlab.api.sweep import Sweep, load_sweep
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.base.types import Engine
@@ -135,7 +135,7 @@ def stored_page(out: str | os.PathLike[str]) -> str:
     """
     folder = Path(out)
     files = read_files(folder)
-    linux, simulator = load_sweep(folder / LINUX), load_sweep(folder / PACKETS)
+    linux, simulator = Sweep.load(folder / LINUX), Sweep.load(folder / PACKETS)
     path = files.path(AGREEMENT)
     rows = insist_on_shape(path, read_table(path), compared_shape(simulator.axes))
     if rows.is_empty():

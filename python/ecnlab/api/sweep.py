@@ -60,8 +60,3 @@ class Sweep(SweepResult):
         from ecnlab.stages import write  # only needed for pages
 
         return write(self, file, stages=stages, layout=layout)
-
-
-def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
-    """Return the sweep stored in ``folder``. Raises as `SweepResult.load`."""
-    return Sweep.load(folder)

@@ -23,7 +23,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import ExperimentRun
-from ecnlab.api.sweep import load_sweep
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
@@ -247,7 +247,7 @@ def _refuse_others(paper: Paper, folder: Path, results: Path, sizes: Iterable[tu
     """
     for step, seeds in sizes:
         runs = read_experiment(folder / f"{step.name}.toml").with_replicates(seeds).runs
-        done = load_sweep(results / "sweeps" / step.name)
+        done = Sweep.load(results / "sweeps" / step.name)
         remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
         if set(done.runs["id"]) != {run.id for run in runs}:
             raise EcnlabError(f"{results}: {step.name} is not today's experiment: {remedy}")

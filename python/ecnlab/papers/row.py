@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Experiment, Scenario
-from ecnlab.api.sweep import load_sweep
+from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
@@ -111,7 +111,7 @@ def _stored_run(target: Path, step: str, run: Mapping[str, Any]) -> dict[str, An
     sweep = target / "sweeps" / step
     if not ((target / RESULTS).is_file() and (sweep / MANIFEST).is_file()):
         return None
-    rows = load_sweep(sweep).runs
+    rows = Sweep.load(sweep).runs
     for key in (key for key in run if key not in NOT_AXES and key in rows.columns):
         rows = rows.filter(pl.col(key).eq_missing(pl.lit(run[key], pl.String)))
     rows = rows.filter(pl.col("replicate") == run["replicate"])
