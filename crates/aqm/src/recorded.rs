@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ecnlab_base::facts::{Column, union};
 
-use crate::contract::layout::Inner;
+use crate::machine::layout::Inner;
 use crate::registry::{ROWS, Row};
 use crate::{Config, Facts};
 

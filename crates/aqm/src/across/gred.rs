@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::machine::scheduler::Scheduler;
 use crate::red::{self, Above, Curve, Ewma, Spacer, Threshold};
 use crate::registry;

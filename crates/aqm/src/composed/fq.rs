@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::QUANTUM;
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Classifier, Compose, Inner, Layout};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout};
 use crate::machine::scheduler::{Rounds, Scheduler};
 use crate::{Common, Config, Impossible, registry};
 

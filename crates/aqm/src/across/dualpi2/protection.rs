@@ -5,7 +5,7 @@ use ecnlab_base::{Dur, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::layout::mixed;
+use crate::machine::layout::mixed;
 use crate::{Impossible, PacketView};
 
 /// The keys of `protection`, in the RFC's names. The defaults are those of RFC 9957 §4.1.
