@@ -58,8 +58,9 @@ def test_a_shaper_is_the_slow_link() -> None:
 
 
 def law_of(**overrides) -> red.ControlLaw:
-    spec = read_scenario(ONE_LINK).with_overrides(overrides).resolved
-    return control_law("red", spec["queue"]["red"], 592.0, 0.7e6, ecn=True)
+    scenario = read_scenario(ONE_LINK).with_overrides(overrides)
+    queue = scenario.resolved["queue"]["red"] | scenario.in_force(1)["bottleneck"]
+    return control_law("red", queue, 592.0, 0.7e6, ecn=True)
 
 
 def test_automatic_thresholds_in_bytes_are_packets_on_the_wire() -> None:

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ecnlab_base::facts::{Column, union};
 
-use crate::contract::layout::Inner;
+use crate::machine::layout::Inner;
 use crate::registry::{ROWS, Row};
 use crate::{Config, Facts};
 
@@ -46,7 +46,7 @@ impl Recorded {
 }
 
 impl Config {
-    /// Returns the names of the rows in the tables of classes, in `class_series` per time: [`ALL`] for the whole if
+    /// Returns the names of the rows in the tables of classes, in `class_series` per time: `all` for the whole if
     /// there are inner queues or quantiles are kept, and each named inner queue, such as `voice` and `rest/bulk`.
     pub fn class_names(&self) -> Vec<String> {
         self.has_row().then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()

@@ -1,4 +1,4 @@
-//! The registry of disciplines, from the rows in [`crate::laws`], [`crate::across`] and [`crate::composed`].
+//! The registry of disciplines, from the rows in `laws`, `across` and `composed`.
 
 use ecnlab_base::facts::same;
 use ecnlab_base::{Dur, Length, Rng, Time, UserLaw};

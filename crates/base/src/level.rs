@@ -11,7 +11,7 @@ pub trait Level: Copy + fmt::Display + PartialOrd {
     /// Names of its column in a CSV file, with the units that one has.
     const COLUMNS: &'static [(&'static str, f64)];
     /// Most units in a file.
-    const MOST: f64;
+    const MAX_UNITS: f64;
     /// What to write for a value that is out of range.
     const RANGE: &'static str;
     /// Its number of units: bits per second, or picoseconds.
@@ -23,7 +23,7 @@ pub trait Level: Copy + fmt::Display + PartialOrd {
 impl Level for Rate {
     const EXAMPLE: &'static str = "[[\"0 s\", \"50 Mbps\"], [\"10 s\", \"1 Mbps\"]]";
     const COLUMNS: &'static [(&'static str, f64)] = &[("rate_bps", 1.0), ("rate_kbps", 1e3), ("rate_mbps", 1e6)];
-    const MOST: f64 = 1e13;
+    const MAX_UNITS: f64 = 1e13;
     const RANGE: &'static str = "write rates from 0 to 10 Tbit/s";
     fn units(self) -> u64 {
         self.bps()
@@ -36,7 +36,7 @@ impl Level for Rate {
 impl Level for Dur {
     const EXAMPLE: &'static str = "[[\"0 s\", \"20 ms\"], [\"10 s\", \"35 ms\"]]";
     const COLUMNS: &'static [(&'static str, f64)] = &[("delay_ms", 1e9), ("delay_s", 1e12)];
-    const MOST: f64 = 86_400e12;
+    const MAX_UNITS: f64 = 86_400e12;
     const RANGE: &'static str = "write delays from 0 to 24 h";
     fn units(self) -> u64 {
         self.ps()

@@ -128,7 +128,7 @@ fn csv<T: Level>(text: &str) -> Result<Vec<(Time, u64)>, Wrong> {
         let &[Some(time), Some(value)] = numbers.as_slice() else {
             return wrong("is not a time and a value; write two numbers with a comma between them".to_owned());
         };
-        if !(0.0..=T::MOST).contains(&(value * per_value)) {
+        if !(0.0..=T::MAX_UNITS).contains(&(value * per_value)) {
             return wrong(format!("the value {value} is out of range; {}", T::RANGE));
         }
         if !(0.0..=LONGEST_PS).contains(&(time * per_time)) {

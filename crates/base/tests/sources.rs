@@ -1,7 +1,7 @@
 //! The modules of a crate, read from its sources: what each declares, imports and names.
 //!
-//! Macros are not expanded, and the bodies of `macro_rules!` are passed over: the rows of a registry import no law. Neither
-//! are modules and imports of tests read.
+//! Macros are not expanded; paths in the bodies of `macro_rules!` are read as they stand. Modules and imports of tests are
+//! passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -63,7 +63,6 @@ fn fill(module: usize, tokens: &[String], read: &dyn Fn(&Path) -> Option<String>
             "#" if tokens[i + 1..].starts_with(&["[", "cfg", "(", "test", ")", "]"].map(str::to_owned)) => {
                 i = end_of_item(tokens, i + 7);
             }
-            "macro_rules" => i = end_of_item(tokens, i),
             "use" => {
                 let end = i + tokens[i..].iter().position(|token| token == ";").unwrap_or(tokens.len() - i);
                 imports(&tokens[i + 1..end], &mut Vec::new(), is_public, &mut all[module].imports);

@@ -1,6 +1,6 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
-//! Near-future events are in a [wheel](wheel), the others in a heap. Where many are due within a microsecond, as in
+//! Near-future events are in a [wheel], the others in a heap. Where many are due within a microsecond, as in
 //! fast networks, the events of that bucket of the wheel are sorted when it is reached. The earliest of the first events
 //! of wheel, sorted bucket and heap is next.
 

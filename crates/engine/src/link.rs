@@ -1,7 +1,7 @@
 //! A link: a queue, a transmitter, and the packets on the wire.
 //!
 //! A work-conserving transmitter of fixed rate needs no event of its own: the departures before a packet determine when
-//! it leaves the queue. [`Link::advance`] replays every departure up to a given time, at its exact time. A link
+//! it leaves the queue. [`Link::replay`] replays every departure up to a given time, at its exact time. A link
 //! therefore has one pending event, the arrival of the first packet on the wire at the far end, for every queue
 //! discipline: one FIFO or several queues, whose laws see each departure at its exact time and no later arrival.
 
@@ -231,12 +231,12 @@ impl Link {
         self.slow.tunnel.as_deref().map(Tunnel::number)
     }
 
-    /// [`Tunnel::encapsulate`] if the link belongs to a tunnel; otherwise `packet` is unchanged.
+    /// Encapsulates `packet` if the link belongs to a tunnel. Returns the codepoint of the inner header.
     pub fn encapsulate(&mut self, packet: &mut Packet) -> Ecn {
         self.slow.tunnel.as_mut().map_or(packet.ecn(), |tunnel| tunnel.encapsulate(packet))
     }
 
-    /// [`Tunnel::decapsulate`] if the link belongs to a tunnel; otherwise `packet` is unchanged.
+    /// `Tunnel::decapsulate` if the link belongs to a tunnel; otherwise `packet` is unchanged.
     pub fn decapsulate(&mut self, packet: &mut Packet, inner: Ecn) -> bool {
         self.slow.tunnel.as_mut().is_none_or(|tunnel| tunnel.decapsulate(packet, inner))
     }

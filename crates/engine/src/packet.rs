@@ -4,14 +4,14 @@ use ecnlab_aqm::Item;
 use ecnlab_wire::{Datagram, Dscp, Ecn, Quench, Segment};
 
 /// The part of a packet in flight that queues and routers use. Small and `Copy`: it moves between rings by value, two
-/// per cache line with their times. The part that only the endpoints use is in the [`Hold`].
+/// per cache line with their times. The part that only the endpoints use is in the `Hold`.
 ///
 /// Packed in words, since separate fields would be copied one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// Bytes on the wire, 16 bits as in IP; the low bits of the sending node; index of the destination node.
     way: u64,
-    /// Index of the cargo in the [`Hold`]; index of the flow.
+    /// Index of the cargo in the `Hold`; index of the flow.
     whose: u64,
     /// [`Packet::class`]; codepoint; payload flag; DSCP; the low bits of the connection.
     kind: u64,
@@ -26,7 +26,7 @@ pub struct Label {
     pub from: u32,
     /// Index of the destination node.
     pub to: u32,
-    /// Index of the cargo in the [`Hold`].
+    /// Index of the cargo in the `Hold`.
     pub cargo: u32,
     /// Index of the flow.
     pub flow: u32,

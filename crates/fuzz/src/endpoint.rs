@@ -19,7 +19,7 @@ const AROUND: &str = "format = 1\nduration = \"10 s\"\n\
 const ISS: Seq = Seq(u32::MAX - 2_000);
 const IRS: Seq = Seq(u32::MAX - 900);
 /// Segments in all past which an input shows nothing new.
-const MOST: usize = 200_000;
+const MAX_SEGMENTS: usize = 200_000;
 
 /// The TCP of these settings, if they can be.
 pub fn config(settings: &str) -> Option<Arc<Config>> {
@@ -36,7 +36,7 @@ pub fn endpoint(input: &[u8]) {
     let mut end =
         if is_active { Endpoint::connect(&config, ISS, now, &mut out) } else { Endpoint::listen(&config, ISS) };
     let (mut written, mut sent) = (0, 0);
-    while !bytes.is_empty() && sent < MOST {
+    while !bytes.is_empty() && sent < MAX_SEGMENTS {
         let (received, acked) = (end.received(), end.acked());
         act(&mut end, is_active, &mut bytes, &mut now, &mut written, &mut out);
         assert!(end.received() >= received && end.acked() >= acked, "a stream runs backwards");

@@ -10,7 +10,7 @@ use crate::endpoint::config;
 /// One way of the wire when it is well.
 const DELAY: Dur = Dur::from_ms(10);
 /// Segments past which an input shows nothing new.
-const MOST: usize = 50_000;
+const MAX_SEGMENTS: usize = 50_000;
 
 struct Pair<'a> {
     ends: [Endpoint; 2],
@@ -36,7 +36,7 @@ pub fn pair(input: &[u8]) {
     let has_given_up = pair.ends.iter().any(|end| end.state() == State::Closed);
     for (end, written) in pair.ends.iter().zip([written[1], written[0]]) {
         assert!(end.received() <= written, "more arrived than was written");
-        let in_time = pair.sent < MOST as u64;
+        let in_time = pair.sent < MAX_SEGMENTS as u64;
         assert!(has_given_up || !in_time || end.received() == written, "{} of {written} arrived", end.received());
     }
 }
@@ -63,7 +63,7 @@ impl Pair<'_> {
     }
 
     fn run(&mut self) {
-        while self.sent < MOST as u64 {
+        while self.sent < MAX_SEGMENTS as u64 {
             let first = (0..self.wire.len()).min_by_key(|&i| (self.wire[i].0, self.wire[i].2));
             let arrival = first.map_or(Time::NEVER, |i| self.wire[i].0);
             let end = usize::from(self.ends[1].deadline() < self.ends[0].deadline());

@@ -12,7 +12,7 @@ const AROUND: &str = "format = 1\nduration = \"10 s\"\n\
     [link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbps\"\ndelay = \"1 ms\"\nqueue = \"q\"\n\
     [flow.f]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\n[queue.q]\n";
 /// Bytes held past which an input shows nothing new.
-const MOST: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 #[derive(Clone, Copy, Debug)]
 struct Packet {
@@ -80,7 +80,7 @@ pub fn queue(input: &[u8]) {
     let mut queue = Queue::new(&link.queue, context, &groups, Rng::named(1, "queue"));
     let columns = Recorded::of([&link.queue]).queue_series;
     let (mut now, mut seen, mut arrived) = (Time::ZERO, Tallies::default(), 0);
-    while !bytes.is_empty() && queue.bytes() < MOST {
+    while !bytes.is_empty() && queue.bytes() < MAX_BYTES {
         let what = bytes.u8();
         now += bytes.pause();
         if what & 0x80 == 0 {

@@ -13,7 +13,7 @@ const FILE: &str = "x.toml";
 /// A scenario for experiments.
 const DUMBBELL: &str = include_str!("../../../examples/dumbbell.toml");
 /// Nodes, links and flows past which an input costs too much for what it may show.
-const MOST: usize = 2_000;
+const MAX_TABLES: usize = 2_000;
 
 /// A scenario file: what is read can be written, read again and planned.
 pub fn scenario(input: &[u8]) {
@@ -64,7 +64,7 @@ pub fn simulation(input: &[u8]) {
     let Some(text) = small(input) else { return };
     let Ok(scenario) = parse_scenario(FILE, text) else { return };
     let mut plan = scenario.plan(1);
-    if plan.flows.len() + plan.links.len() + plan.nodes.len() > MOST {
+    if plan.flows.len() + plan.links.len() + plan.nodes.len() > MAX_TABLES {
         return;
     }
     shorten(&mut plan);

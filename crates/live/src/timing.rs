@@ -61,7 +61,7 @@ pub struct Ticker {
 /// Interval between two ticks: a prime number of microseconds, to avoid synchronisation with other periods.
 const TICK: Duration = Duration::from_micros(2003);
 /// Maximum number of unread ticks, so that the thread never blocks on the pipe.
-const MOST: u32 = 64;
+const MAX_UNREAD: u32 = 64;
 const STOP: u32 = u32::MAX / 2;
 
 impl Ticker {
@@ -78,7 +78,7 @@ impl Ticker {
                 thread::sleep(TICK);
                 match count.load(Ordering::Acquire) {
                     STOP.. => return,
-                    MOST.. => continue,
+                    MAX_UNREAD.. => continue,
                     _ => {}
                 }
                 count.fetch_add(1, Ordering::AcqRel);

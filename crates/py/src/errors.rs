@@ -5,7 +5,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::userlaws::take_interrupt;
+use crate::interrupt::take_interrupt;
 
 pyo3::create_exception!(ecnlab._core, SpecError, PyException, "An invalid scenario or experiment.");
 pyo3::create_exception!(ecnlab._core, RunError, PyException, "A run without a result.");

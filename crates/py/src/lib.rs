@@ -6,6 +6,7 @@ mod behaviour;
 mod captures;
 mod errors;
 mod experiment;
+mod interrupt;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;

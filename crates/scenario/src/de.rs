@@ -72,7 +72,7 @@ impl de::Error for Error {
 }
 
 /// Maximum number of errors reported per table; more suggest that the wrong file was opened.
-const MOST: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 /// Deserialises `T` from `node`, located at `base` in its document.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node, base: &Path) -> Result<T, Vec<Diagnostic>> {
@@ -112,7 +112,7 @@ pub(crate) fn read_with<T>(
         }
         let fault = fault(&rest, &error, &parse);
         found.push(report(node, base, &fault, keys, &error.problem));
-        if found.len() == MOST || !remove(&mut rest, &fault) {
+        if found.len() == MAX_ERRORS || !remove(&mut rest, &fault) {
             return Err(found);
         }
     }

@@ -52,7 +52,7 @@ impl Instance {
 
 /// Maximum number of instances of a kind, limited by the addresses in captures (10.0.0.0/8); memory may limit it
 /// further.
-pub(crate) const MOST: u32 = 16_000_000;
+pub(crate) const MAX_INSTANCES: u32 = 16_000_000;
 
 /// A reference by a link or flow: `source`, or `source[3]` for an element of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,8 +170,12 @@ fn checked(count: Option<u32>, least: u32, path: &Path, before: usize, found: &m
         found.value(&path, format!("`{path}` is {count}"), format!("write at least {least}, or leave the table out"));
         return None;
     }
-    if before + count as usize > MOST as usize {
-        found.value(&path, format!("`{path}` is {count}"), format!("at most {MOST} of a kind fit in a scenario"));
+    if before + count as usize > MAX_INSTANCES as usize {
+        found.value(
+            &path,
+            format!("`{path}` is {count}"),
+            format!("at most {MAX_INSTANCES} of a kind fit in a scenario"),
+        );
         return None;
     }
     Some(count as usize)

@@ -8,7 +8,7 @@ use ecnlab_traffic::Params;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Flow, Link};
-use crate::layout::{MOST, Reference};
+use crate::layout::{MAX_INSTANCES, Reference};
 use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;
@@ -256,7 +256,7 @@ fn add_tables(estimate: &mut Estimate, tables: &Tables, links: u64, flows: u64) 
 
 /// A `count`, limited to valid values.
 fn counted(count: Option<u32>) -> u64 {
-    count.filter(|count| *count <= MOST).map_or(1, u64::from)
+    count.filter(|count| *count <= MAX_INSTANCES).map_or(1, u64::from)
 }
 
 /// Number of instances of a link or flow between `ends`.

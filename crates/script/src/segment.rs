@@ -52,7 +52,7 @@ pub struct Stamp {
 }
 
 /// Most segments of a line.
-const MOST: u64 = 100_000;
+const MAX_SEGMENTS: u64 = 100_000;
 
 /// Reads a segment. A range `1:2921/1460` gives one segment for each 1460 bytes, `x3` three of the same.
 /// The message of an error names the word.
@@ -85,8 +85,8 @@ pub fn parse(text: &str) -> Result<Vec<Described>, String> {
         return Err("flags and acknowledgement disagree: `.` and `ack N` come together".into());
     }
     let length = step.map_or(1, |step| u64::from(end - start).div_ceil(u64::from(step)));
-    if length.saturating_mul(times) > MOST {
-        return Err(format!("`{text}`: more than {MOST} segments"));
+    if length.saturating_mul(times) > MAX_SEGMENTS {
+        return Err(format!("`{text}`: more than {MAX_SEGMENTS} segments"));
     }
     let train = train(segment, start, end, step);
     Ok(train.iter().cycle().take(train.len() * times as usize).cloned().collect())

@@ -7,7 +7,7 @@ use crate::packet::{Key, Segment};
 use crate::rules::Standard;
 
 /// Maximum stored bytes, about seven packets with timestamps. Longer connections are analysed in full.
-const MOST: usize = 320;
+const MAX_STORED: usize = 320;
 /// Bytes of a packet without its options.
 const FIXED: usize = 30;
 
@@ -31,7 +31,7 @@ impl Brief {
     pub fn add(&mut self, segment: &Segment<'_>) -> bool {
         let size = FIXED + segment.options.len();
         let Ok(options) = u8::try_from(segment.options.len()) else { return false };
-        if segment.len > 0 || self.packets.len() + size > MOST {
+        if segment.len > 0 || self.packets.len() + size > MAX_STORED {
             return false;
         }
         self.packets.reserve_exact(size);

@@ -2,7 +2,7 @@
 //! order.
 
 use crate::TraceError;
-use crate::input::{Input, MOST};
+use crate::input::{Input, MAX_RECORD};
 
 /// A packet of a capture file.
 #[derive(Clone, Copy, Debug)]
@@ -231,7 +231,7 @@ impl Reader {
     fn buffered_record(&self, head: usize) -> Option<usize> {
         let bytes = self.input.buffered();
         let kept = u32_at(bytes.first_chunk::<16>()?, 8, self.big) as usize;
-        (kept <= MOST && head + kept <= bytes.len()).then_some(kept)
+        (kept <= MAX_RECORD && head + kept <= bytes.len()).then_some(kept)
     }
 
     /// Buffers the next packet; returns its captured length, `None` at the end of the file.
@@ -286,7 +286,7 @@ impl Reader {
         let bytes = self.input.buffered();
         let [kind, len, interface, high, low, kept, original_len] = words(bytes.first_chunk()?, self.big);
         let (len, kept) = (len as usize, kept as usize);
-        let valid = kind == kind::ENHANCED && len.is_multiple_of(4) && len <= MOST.min(bytes.len());
+        let valid = kind == kind::ENHANCED && len.is_multiple_of(4) && len <= MAX_RECORD.min(bytes.len());
         let ticks = (u64::from(high) << 32) | u64::from(low);
         (valid && kept + 32 <= len).then_some(Packet {
             len,
@@ -428,7 +428,7 @@ impl Reader {
 
     #[inline]
     fn check_len(&self, len: u32, what: &str) -> Result<(), TraceError> {
-        if len as usize <= MOST { Ok(()) } else { Err(self.wrong(format!("{what} {len} bytes"))) }
+        if len as usize <= MAX_RECORD { Ok(()) } else { Err(self.wrong(format!("{what} {len} bytes"))) }
     }
 
     #[cold]

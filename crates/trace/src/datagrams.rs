@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ecnlab_wire::{IpPacket, UdpHeader};
 
 /// Maximum number of flows; datagrams of others are only counted in [`crate::Totals::udp`].
-const MOST: usize = 65_536;
+const MAX_FLOWS: usize = 65_536;
 /// Largest step of sequence numbers that is taken for loss (MAX_DROPOUT of RFC 3550 A.1).
 const MAX_DROPOUT: u64 = 3000;
 /// Bytes of an RTP header without contributing sources.
@@ -208,7 +208,7 @@ impl Datagrams {
         let ends = [(ip.source, udp.source), (ip.destination, udp.destination)];
         let place = match self.places.get(&ends) {
             Some(&place) => place,
-            None if self.flows.len() == MOST => return,
+            None if self.flows.len() == MAX_FLOWS => return,
             None => {
                 let times = (time, time);
                 self.flows.push(Flow {

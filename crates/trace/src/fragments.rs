@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use ecnlab_wire::{Ecn, Fragment, IpPacket};
 
 /// Maximum number of incomplete datagrams; the oldest is dropped for a new one.
-const MOST: usize = 256;
+const MAX_INCOMPLETE: usize = 256;
 /// Bytes stored of the first fragment: the headers of tunnels, and a TCP header with all its options.
 const HEAD: usize = 256;
 
@@ -44,7 +44,7 @@ impl Fragments {
         }
         let id = (ip.source, ip.destination, ip.protocol, fragment.id);
         let place = self.0.iter().position(|d| d.id == id).unwrap_or_else(|| {
-            if self.0.len() == MOST {
+            if self.0.len() == MAX_INCOMPLETE {
                 self.0.pop_front();
             }
             self.0.push_back(Datagram { id, head: Vec::new(), total: None, there: Vec::new(), ecn: ip.ecn });

@@ -11,7 +11,7 @@ use crate::compressed::{Frames, Members, is_zstd};
 const CHUNK: usize = 1 << 18;
 /// Maximum length accepted for a record: far above any packet, low enough that a corrupt length causes no large
 /// allocation.
-pub const MOST: usize = 1 << 24;
+pub const MAX_RECORD: usize = 1 << 24;
 
 /// A stream of bytes with lookahead.
 pub struct Input {
@@ -97,7 +97,7 @@ impl Input {
         self.end -= self.start;
         self.start = 0;
         if self.buffer.len() < n {
-            self.buffer.resize(n.min(MOST).next_multiple_of(CHUNK), 0);
+            self.buffer.resize(n.min(MAX_RECORD).next_multiple_of(CHUNK), 0);
         }
         while self.end < n && self.failed.is_none() {
             match self.reader.read(&mut self.buffer[self.end..]) {

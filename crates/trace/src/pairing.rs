@@ -63,7 +63,7 @@ pub struct Path {
     pub delays: Option<(i64, i64)>,
     /// Sum and number of the delays.
     pub delay_sum: (i128, u64),
-    /// The first of `only` and of segments found in part: [`lost::MOST`] packets, those with CE before others.
+    /// The first of `only` and of segments found in part: at most `lost::MAX_LOST` packets, those with CE before others.
     pub lost: Vec<Lost>,
 }
 

@@ -5,7 +5,7 @@
 pub struct Ranges(Vec<(u64, u64)>);
 
 /// Maximum number of ranges; more holes than this mean that the capture has lost most of the stream.
-const MOST: usize = 4096;
+const MAX_RANGES: usize = 4096;
 
 impl Ranges {
     /// Bytes allocated on the heap.
@@ -40,7 +40,7 @@ impl Ranges {
         let low = self.0[first..last].first().map_or(start, |r| r.0.min(start));
         let high = self.0[first..last].last().map_or(end, |r| r.1.max(end));
         self.0.splice(first..last, [(low, high)]);
-        if self.0.len() > MOST {
+        if self.0.len() > MAX_RANGES {
             self.0.remove(0);
         }
         end - start - had

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::machine::scheduler::{Credit, MTU, Scheduler};
 use crate::record::columns::{Average, Columns, Integral};
 use crate::registry;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::machine::scheduler::Scheduler;
 use crate::red::{self, Above, Curve, Ewma, Spacer, Threshold};
 use crate::registry;
@@ -101,7 +101,7 @@ fn default_max_p() -> f64 {
 }
 
 /// Maximum number of virtual queues (Linux's `MAX_DPs`).
-const MOST: usize = 16;
+const MAX_QUEUES: usize = 16;
 
 impl Virtual {
     fn red(&self, weight: f64) -> red::Params {
@@ -120,8 +120,8 @@ impl Params {
         Impossible::unless(config.common.full == Full::Tail, "full", || {
             "it has one queue, which drops what arrives: leave it out".to_owned()
         })?;
-        Impossible::unless((1..=MOST).contains(&self.queues.len()), "virtual", || {
-            format!("{} virtual queues are not possible: write 1 to {MOST}", self.queues.len())
+        Impossible::unless((1..=MAX_QUEUES).contains(&self.queues.len()), "virtual", || {
+            format!("{} virtual queues are not possible: write 1 to {MAX_QUEUES}", self.queues.len())
         })?;
         let is_name =
             |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::dualpi2::pi::Fixed;
 use crate::dualpi2::{self, roll};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::machine::scheduler::Scheduler;
 use crate::record::columns::{Average, averages_first};
 use crate::registry;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule, mixed};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout, Rule, mixed};
 use crate::machine::scheduler::Scheduler;
 use crate::registry;
 use crate::{

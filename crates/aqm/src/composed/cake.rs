@@ -15,7 +15,7 @@ use self::pace::Pace;
 use self::tins::{Tin, Tins};
 use crate::config::QUANTUM;
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::contract::layout::{Classifier, Compose, Inner, Layout};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout};
 use crate::machine::scheduler::Scheduler;
 use crate::{Common, Config, Impossible, cobalt, registry};
 

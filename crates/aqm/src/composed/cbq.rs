@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::composed::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Compose, Layout};
 use crate::contract::shape::{Heads, Shape};
+use crate::machine::layout::{Compose, Layout};
 use crate::{Config, Impossible};
 
 /// Maximum idle time counted, in picoseconds (twelve days), so that sums stay within 64 bits.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::composed::members::{self, in_order};
 use crate::config::Class;
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Compose, Inner, Layout};
+use crate::machine::layout::{Compose, Inner, Layout};
 use crate::machine::scheduler::{Credit, MTU, Rounds, Scheduler};
 use crate::{Config, Impossible};
 

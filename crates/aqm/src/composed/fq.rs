@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::QUANTUM;
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Classifier, Compose, Inner, Layout};
+use crate::machine::layout::{Classifier, Compose, Inner, Layout};
 use crate::machine::scheduler::{Rounds, Scheduler};
 use crate::{Common, Config, Impossible, registry};
 
 /// The name of the class that is the template of all inner queues.
 const EACH: &str = "each";
 /// Maximum number of inner queues.
-const MOST: u32 = 65_536;
+const MAX_QUEUES: u32 = 65_536;
 
 /// Static properties of the discipline.
 pub const FACTS: Facts = Facts {
@@ -90,8 +90,8 @@ impl Params {
     /// Checks its own values; the error names the key.
     pub fn check_own(&self) -> Result<(), Impossible> {
         let Params { flows, quantum, drop_batch, .. } = self;
-        Impossible::unless((1..=MOST).contains(flows), "flows", || {
-            format!("{flows} are not 1 to {MOST} queues: RFC 8290 has 1024")
+        Impossible::unless((1..=MAX_QUEUES).contains(flows), "flows", || {
+            format!("{flows} are not 1 to {MAX_QUEUES} queues: RFC 8290 has 1024")
         })?;
         Impossible::unless_quantum(*quantum, 256, "quantum")?;
         Impossible::unless(*drop_batch > 0, "drop_batch", || {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::composed::fq::FlowQueues;
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::contract::layout::{Compose, Layout};
+use crate::machine::layout::{Compose, Layout};
 use crate::registry;
 use crate::{Config, Impossible, fq, pie};
 

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::composed::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Compose, Layout};
 use crate::contract::shape::{Heads, Shape};
 use crate::machine::bucket::Bucket;
+use crate::machine::layout::{Compose, Layout};
 use crate::{Config, Impossible};
 
 /// Maximum debt of a class; the excess is cancelled (`mbuffer` of Linux's sch_htb).

@@ -1,7 +1,7 @@
 //! Assignment of packets to the classes named by a scenario.
 
 use crate::config::Class;
-use crate::contract::layout::{Classifier, Rule};
+use crate::machine::layout::{Classifier, Rule};
 use crate::{Config, Impossible};
 
 /// Rejects classes that leave packets without a class or with several.

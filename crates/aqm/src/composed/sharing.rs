@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ecnlab_base::Rate;
 
 use crate::composed::members;
-use crate::contract::layout::{Inner, Layout};
 use crate::contract::shape::Shape;
+use crate::machine::layout::{Inner, Layout};
 use crate::machine::scheduler::Scheduler;
 use crate::{Config, Impossible};
 

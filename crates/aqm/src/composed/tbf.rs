@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::contract::layout::{Classifier, Compose, Inner, Layout};
 use crate::contract::shape::{Heads, Shape};
 use crate::machine::bucket::Bucket;
+use crate::machine::layout::{Classifier, Compose, Inner, Layout};
 use crate::machine::scheduler::Scheduler;
 use crate::{Config, Impossible, droptail, registry};
 

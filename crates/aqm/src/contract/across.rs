@@ -89,13 +89,13 @@ macro_rules! across_hooks {
         /// Handles a tick at `now`.
         fn on_tick(&mut self, queues: &[InnerView], now: Time) {}
 
-        /// Current values of the columns of [`Facts::values`].
+        /// Current values of the columns of [`crate::Facts::values`].
         fn values(&self) -> Vec<f64> {
             Vec::new()
         }
         /// Integrates its state, which has been constant for `time`.
         fn elapsed(&mut self, time: Dur) {}
-        /// Returns the integrals for the columns of [`Facts::means`] since the last call, and resets them.
+        /// Returns the integrals for the columns of [`crate::Facts::means`] since the last call, and resets them.
         fn cut(&mut self) -> Vec<Integral> {
             Vec::new()
         }

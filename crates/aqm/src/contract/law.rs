@@ -121,14 +121,14 @@ macro_rules! aqm_hooks {
         /// Handles a tick.
         fn on_tick(&mut self, view: &View) {}
 
-        /// Current values of the columns of [`Facts::values`].
+        /// Current values of the columns of [`crate::Facts::values`].
         fn values(&self) -> Vec<f64> {
             Vec::new()
         }
         /// Integrates its state, which has been constant for `time`.
         #[inline]
         fn elapsed(&mut self, time: Dur) {}
-        /// Returns the integrals for the columns of [`Facts::means`] since the last call, and resets them.
+        /// Returns the integrals for the columns of [`crate::Facts::means`] since the last call, and resets them.
         fn cut(&mut self) -> Vec<Integral> {
             Vec::new()
         }

@@ -6,7 +6,6 @@ pub mod facts;
 pub(crate) mod hooks;
 pub(crate) mod impossible;
 pub(crate) mod law;
-pub(crate) mod layout;
 pub(crate) mod params;
 pub(crate) mod shape;
 pub mod userlaw;

@@ -29,7 +29,7 @@ pub(crate) struct Fifo<P> {
     room: Room,
     rate: Rate,
     law: Law,
-    /// [`Aqm::JUDGES_DEPARTURES`](crate::Aqm::JUDGES_DEPARTURES): the law is called on every departure.
+    /// The law is called on every departure.
     judges_departures: bool,
     gauge: Gauge,
     /// Whether the law has already released the head, which waits for a shaper.

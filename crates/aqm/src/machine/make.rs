@@ -4,8 +4,8 @@ use ecnlab_base::Rate;
 
 use crate::across::across_laws;
 use crate::composed::composed_laws;
-use crate::contract::layout::{Compose, Inner, Layout};
 use crate::laws::fifo_laws;
+use crate::machine::layout::{Compose, Inner, Layout};
 use crate::registry::{Joint, Law, Params};
 use crate::{Aqm, Class, Config, Impossible, LawParams, LinkContext};
 

@@ -1,7 +1,7 @@
 //! Estimate of the memory of a queue without packets.
 
-use crate::contract::layout::Inner;
 use crate::machine::fifo::Held;
+use crate::machine::layout::Inner;
 use crate::machine::tree::Branch;
 use crate::{Config, Item, Queue};
 

@@ -4,6 +4,7 @@ pub(crate) mod books;
 pub(crate) mod bucket;
 pub(crate) mod coupling;
 pub(crate) mod fifo;
+pub(crate) mod layout;
 pub(crate) mod make;
 pub(crate) mod memory;
 pub(crate) mod queue;

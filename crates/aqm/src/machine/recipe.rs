@@ -1,6 +1,6 @@
 //! Components of a queue with several inner queues.
 
-use crate::contract::layout::Layout;
+use crate::machine::layout::Layout;
 use crate::{Config, LinkContext};
 
 /// The components needed to create one.

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use ecnlab_base::Time;
 
-use crate::contract::layout::{Classifier, Inner};
 use crate::contract::shape::Shape;
 use crate::machine::books::Books;
 use crate::machine::coupling::Coupling;
 use crate::machine::fifo::Fifo;
+use crate::machine::layout::{Classifier, Inner};
 use crate::machine::make::Made;
 use crate::machine::recipe::Recipe;
 use crate::machine::room::Room;

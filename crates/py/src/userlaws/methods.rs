@@ -9,6 +9,7 @@ use pyo3::types::PyTuple;
 use super::file::Law;
 use super::run;
 use crate::errors::LawError;
+use crate::interrupt::is_interrupt;
 
 /// A method that a law may define: its name and arguments.
 pub type Method = (&'static str, &'static str);
@@ -159,7 +160,7 @@ fn methods(py: Python<'_>, law: &Arc<Law>, base: &str, known: &[Method]) -> PyRe
 }
 
 fn fail(py: Python<'_>, law: &Law, error: &PyErr, otherwise: &str) {
-    if run::is_interrupt(py, error) {
+    if is_interrupt(py, error) {
         return run::fail(error.clone_ref(py));
     }
     raise(py, law, &law.source.told(py, error, otherwise), &law.source.traceback(py, error));

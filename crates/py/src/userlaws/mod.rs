@@ -14,10 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ecnlab_scenario::{Asked, Available, Found, Supplier};
 use pyo3::prelude::*;
 
+use crate::interrupt::{is_interrupt, is_interrupted, keep_interrupt};
 use crate::{memory, traces};
 use file::{Law, Source, in_scope, path_of};
 use methods::Method;
-pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
+pub use run::{in_run, unless_failed};
 pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
 
 /// Environment variable that disables user-defined laws.
@@ -83,7 +84,7 @@ impl Files {
         let source = self.source(path)?;
         let found = in_scope(|py| {
             let told = |error: PyErr| {
-                if run::is_interrupt(py, &error) {
+                if is_interrupt(py, &error) {
                     keep_interrupt(error);
                     return INTERRUPTED.to_owned();
                 }

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use super::file::Law;
@@ -25,7 +25,6 @@ struct Run {
 thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
     static FAILED: Cell<bool> = const { Cell::new(false) };
-    static INTERRUPT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
 /// Runs `work` and returns its result with the exception raised by a law, if any. `work` gets a flag that is then set.
@@ -54,28 +53,6 @@ pub fn has_failed() -> bool {
 /// The flag that requests the run of this thread to stop.
 pub fn stop() -> Arc<AtomicBool> {
     RUN.with_borrow(|run| run.as_ref().map(|run| run.stop.clone()).unwrap_or_default())
-}
-
-/// Returns whether `error` requests the process to end (Ctrl-C, SIGTERM) and is not an error of the law in which it was
-/// raised.
-pub fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
-    let terminated = || py.import("ecnlab.base.errors").and_then(|errors| errors.getattr("Terminated"));
-    error.is_instance_of::<PyKeyboardInterrupt>(py) || terminated().is_ok_and(|kind| error.is_instance(py, &kind))
-}
-
-/// Stores an interrupt of this thread until [`take_interrupt`].
-pub fn keep_interrupt(error: PyErr) {
-    INTERRUPT.set(Some(error));
-}
-
-/// Returns whether an interrupt is stored: no file is executed after that.
-pub fn is_interrupted() -> bool {
-    INTERRUPT.with_borrow(Option::is_some)
-}
-
-/// Returns the interrupt that stopped a file with laws in this thread, if any.
-pub fn take_interrupt() -> Option<PyErr> {
-    INTERRUPT.take()
 }
 
 /// Ends the run of this thread with `error`, unless it has already failed.

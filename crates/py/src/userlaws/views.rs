@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 /// 2^16 fractions of a byte.
 const FRACTIONS: f64 = 65_536.0;
 /// 2^40 bytes, the maximum window.
-const MOST: f64 = 1_099_511_627_776.0;
+const MAX_WINDOW: f64 = 1_099_511_627_776.0;
 
 /// Congestion window and slow-start threshold of a connection.
 #[pyclass(module = "ecnlab._core")]
@@ -30,7 +30,7 @@ impl Window {
         if !(cwnd > 0.0 && cwnd.is_finite()) {
             return Err(PyValueError::new_err(format!("cwnd must be bytes, above 0 and finite, not {cwnd}")));
         }
-        let fractions = (cwnd.min(MOST) * FRACTIONS) as u64;
+        let fractions = (cwnd.min(MAX_WINDOW) * FRACTIONS) as u64;
         self.0.set_cwnd_with_fraction(fractions.max(1));
         Ok(())
     }

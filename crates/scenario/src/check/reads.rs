@@ -7,7 +7,7 @@ use crate::findings::Findings;
 use crate::path::Path;
 
 /// The shortest time between reads.
-const LEAST: Dur = Dur::from_us(1);
+const MIN_INTERVAL: Dur = Dur::from_us(1);
 
 /// Rejects reads of nothing, and reads of traffic other than bulk transfers. `path` is the flow's.
 pub(crate) fn check(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
@@ -24,7 +24,7 @@ pub(crate) fn check(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
         return found.key(&at, message, "leave it out, or write traffic = \"ftp\"");
     }
     let every = flow.read_interval();
-    if every < LEAST {
+    if every < MIN_INTERVAL {
         let at = path.key("read_interval");
         return found.value(&at, format!("`{at}` is {every}"), "write at least 1 us");
     }

@@ -2,19 +2,18 @@
 //! floors and rounding are Reno's. `docs/laws/dctcp.md` lists the differences of the two profiles.
 
 mod linux;
+mod rfc8257;
 
 use ecnlab_base::facts::Column;
-
-use ecnlab_base::coverage_mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Sent, Start, Window};
+use super::{AckSample, Codepoint, CongestionControl, CongestionEvent, Sent, Start, Window};
 use crate::facts::{Facts, Marks};
 use crate::invalid::{Invalid, ensure};
-use crate::window::FRACTION;
-use linux::{Alpha, MAX_SHIFT};
+use linux::{Linux, MAX_SHIFT};
+use rfc8257::Rfc8257;
 
 /// Static properties of the law.
 pub const FACTS: Facts = Facts {
@@ -31,7 +30,7 @@ pub const FACTS: Facts = Facts {
 
 /// Minimum window after a mark, in segments, as in Linux (dctcp_ssthresh) and FreeBSD (dctcp_cong_signal). RFC 8257 names no least
 /// window. One segment would wait for the delayed ACK, and RFC 3168 §6.1.2 has its timer there.
-const LEAST: u64 = 2;
+const MIN_CWND: u64 = 2;
 
 /// DCTCP with its parameters; the defaults are those of RFC 8257.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,9 +101,12 @@ impl super::Params for Params {
 
     fn law(&self, start: Start) -> Dctcp {
         let Params { g, alpha, codepoint, .. } = *self;
-        let reno = Reno::new(Start { ecn_least: LEAST, ..start });
-        let linux = shift(g).filter(|_| self.is_linux()).map(|shift| Alpha::new(alpha, shift));
-        Dctcp { reno, g, alpha, codepoint, delivered: 0, marked: 0, round: 0, linux }
+        let reno = Reno::new(Start { ecn_least: MIN_CWND, ..start });
+        let variant = match shift(g).filter(|_| self.is_linux()) {
+            Some(shift) => Variant::Linux(Linux::new(alpha, shift)),
+            None => Variant::Rfc8257(Rfc8257::new(alpha, g)),
+        };
+        Dctcp { reno, codepoint, variant }
     }
 }
 
@@ -118,34 +120,15 @@ fn shift(g: f64) -> Option<u32> {
 #[repr(C)]
 pub struct Dctcp {
     reno: Reno,
-    g: f64,
     codepoint: Codepoint,
-    /// Estimate of the part of the bytes that is marked (DCTCP.Alpha).
-    alpha: f64,
-    /// Bytes delivered and marked in this window of data (DCTCP.BytesAcked, DCTCP.BytesMarked).
-    delivered: u64,
-    marked: u64,
-    /// The window of data, by the count of round trips.
-    round: u64,
-    /// The estimate of the profile `linux`, in place of all this.
-    linux: Option<Alpha>,
+    variant: Variant,
 }
 
-impl Dctcp {
-    /// Reduces the window, in whole segments: a mark takes half of alpha, a loss one half (dctcp_ssthresh,
-    /// dctcp_react_to_loss).
-    fn reduce_as_linux(&mut self, alpha: &Alpha, event: &CongestionEvent) {
-        let mss = u64::from(self.window().mss());
-        let cwnd = self.cwnd() / mss;
-        let kept = if event.why == Congestion::Ecn {
-            coverage_mark!("dctcp.linux_mark");
-            alpha.after_mark(cwnd)
-        } else {
-            coverage_mark!("dctcp.linux_loss");
-            cwnd / 2
-        };
-        self.reno.reduce(event, |_| (kept * mss) << FRACTION);
-    }
+/// State of a [`Profile`].
+#[derive(Clone, Debug)]
+enum Variant {
+    Rfc8257(Rfc8257),
+    Linux(Linux),
 }
 
 impl CongestionControl for Dctcp {
@@ -162,54 +145,30 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_feedback(&mut self, sample: &AckSample) {
-        if let Some(alpha) = &mut self.linux {
-            return alpha.on_ack(sample);
+        match &mut self.variant {
+            Variant::Rfc8257(rfc) => rfc.on_feedback(sample),
+            Variant::Linux(linux) => linux.on_feedback(sample),
         }
-        // §3.3 steps 1 to 8.
-        self.delivered += sample.delivered.bytes;
-        self.marked += sample.marked.bytes;
-        if sample.round == self.round || self.delivered == 0 {
-            return;
-        }
-        let marked = self.marked as f64 / self.delivered as f64;
-        self.alpha += self.g * (marked - self.alpha);
-        (self.delivered, self.marked, self.round) = (0, 0, sample.round);
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        if let Some(alpha) = &mut self.linux {
-            alpha.on_sent(sent);
+        if let Variant::Linux(linux) = &mut self.variant {
+            linux.on_sent(sent);
         }
     }
 
-    /// The window that the mark has left so far is halved (dctcp_state).
     fn on_loss_after_mark(&mut self) -> bool {
-        let mss = u64::from(self.window().mss());
-        let half = (self.cwnd() / mss / 2).max(LEAST) * mss;
-        if self.linux.is_some() {
-            coverage_mark!("dctcp.linux_loss_after_mark");
-            self.set_ssthresh(half);
+        match &self.variant {
+            Variant::Rfc8257(_) => false,
+            Variant::Linux(linux) => linux.on_loss_after_mark(&mut self.reno),
         }
-        self.linux.is_some()
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        if let Some(alpha) = self.linux {
-            return self.reduce_as_linux(&alpha, event);
+        match &self.variant {
+            Variant::Rfc8257(rfc) => rfc.on_congestion(&mut self.reno, event),
+            Variant::Linux(linux) => linux.on_congestion(&mut self.reno, event),
         }
-        if event.why != Congestion::Ecn {
-            coverage_mark!("dctcp.loss");
-            // §3.5: a loss halves.
-            return self.reno.on_congestion(event);
-        }
-        coverage_mark!("dctcp.mark");
-        // §3.3 step 9: the window itself, not the flight, is reduced.
-        let kept = 1.0 - self.alpha / 2.0;
-        let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
-        let window = self.window().cwnd_with_fraction();
-        // Where windows are whole segments so is what they lose, rounded down (Linux, dctcp_ssthresh).
-        let lost = self.reno.rounded(window - (window as f64 * kept).round() as u64);
-        self.reno.reduce(&event, |window| window - lost);
     }
 
     fn codepoint(&self) -> Codepoint {
@@ -217,14 +176,17 @@ impl CongestionControl for Dctcp {
     }
 
     fn values(&self) -> Vec<f64> {
-        vec![self.linux.map_or(self.alpha, |alpha| alpha.value())]
+        vec![match &self.variant {
+            Variant::Rfc8257(rfc) => rfc.alpha(),
+            Variant::Linux(linux) => linux.alpha(),
+        }]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::{Amount, Params as _, event};
+    use crate::cc::{Amount, Congestion, Params as _, event};
     use crate::law::start;
     use ecnlab_base::coverage::must_reach;
 
@@ -236,6 +198,10 @@ mod tests {
         law.set_cwnd(segments * 1_000);
         law.set_ssthresh(segments * 1_000);
         law
+    }
+
+    fn alpha(law: &Dctcp) -> f64 {
+        law.values()[0]
     }
 
     /// An ACK of so many segments, of which so many were marked, in round trip `round`.
@@ -256,25 +222,25 @@ mod tests {
         let mut law = dctcp(1.0, 10);
         law.on_feedback(&sample(1, 0, 1));
         // No marks: 15/16 of 1.
-        assert_eq!(law.alpha, 0.9375);
+        assert_eq!(alpha(&law), 0.9375);
         (0..9).for_each(|_| law.on_feedback(&sample(1, 0, 1)));
-        assert_eq!(law.alpha, 0.9375, "the window of data is not over");
+        assert_eq!(alpha(&law), 0.9375, "the window of data is not over");
         law.on_feedback(&sample(1, 0, 2));
         // 15/16 of 0.9375.
-        assert_eq!(law.alpha, 0.87890625);
+        assert_eq!(alpha(&law), 0.87890625);
         // Eight of ten are marked: 15/16 · 0.87890625 + 1/16 · 0.8 = 0.823974609375 + 0.05.
         law.on_feedback(&sample(9, 8, 2));
         law.on_feedback(&sample(1, 0, 3));
-        assert!((law.alpha - 0.873974609375).abs() < 1e-12);
+        assert!((alpha(&law) - 0.873974609375).abs() < 1e-12);
     }
 
     #[test]
     fn alpha_stays_between_all_marked_and_none() {
         let mut law = dctcp(1.0, 10);
         (1..100).for_each(|round| law.on_feedback(&sample(10, 10, round)));
-        assert_eq!(law.alpha, 1.0);
+        assert_eq!(alpha(&law), 1.0);
         (100..1_000).for_each(|round| law.on_feedback(&sample(10, 0, round)));
-        assert!(law.alpha > 0.0 && law.alpha < 1e-20);
+        assert!(alpha(&law) > 0.0 && alpha(&law) < 1e-20);
     }
 
     #[test]

@@ -149,13 +149,13 @@ macro_rules! window_hooks {
             fn codepoint(&self) -> Codepoint {
                 Codepoint::Ect0
             }
-            /// Returns the pacing; `None` sends all that the window admits at once. Only with [`Facts::samples`].
+            /// Returns the pacing; `None` sends all that the window admits at once. Only with [`crate::Facts::samples`].
             fn pacing(&self) -> Option<Pacing> {
                 None
             }
             /// Returns whether the law has kept its window below its estimate of the path's capacity, so that delivery
             /// rates of the data now in flight do not measure the path. Called after [`on_ack`](Self::on_ack) for laws
-            /// with [`Facts::rates`].
+            /// with [`crate::Facts::rates`].
             fn limits_rate(&self) -> bool {
                 false
             }
@@ -168,7 +168,7 @@ macro_rules! window_hooks {
             fn on_idle_restart(&mut self, restart: u64) {
                 self.window_mut().restart(restart);
             }
-            /// Returns the values of [`Facts::columns`], in that order.
+            /// Returns the values of [`crate::Facts::columns`], in that order.
             fn values(&self) -> Vec<f64> {
                 Vec::new()
             }

@@ -24,7 +24,7 @@ pub const FACTS: Facts = Facts {
 /// Samples of a round trip up to which it tells nothing: they may all be of delayed ACKs.
 const FEW_SAMPLES: u32 = 2;
 /// Least window that it leaves, in segments.
-const LEAST: f64 = 2.0;
+const MIN_CWND: f64 = 2.0;
 
 /// Vegas with its parameters, all in segments that wait; the defaults are Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -161,7 +161,7 @@ impl Vegas {
 
     /// The window becomes so many segments, and ssthresh is no more.
     fn shrink(&mut self, segments: f64) {
-        let bytes = (segments.max(LEAST) * f64::from(self.window().mss())) as u64;
+        let bytes = (segments.max(MIN_CWND) * f64::from(self.window().mss())) as u64;
         self.set_cwnd(bytes);
         self.set_ssthresh(self.state().ssthresh.min(bytes));
     }

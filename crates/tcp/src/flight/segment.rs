@@ -25,7 +25,7 @@ pub(crate) struct Outstanding {
     pub retransmitted: bool,
     /// Sent more than once.
     pub ever_retransmitted: bool,
-    /// [`Scoreboard::judge`](super::Scoreboard::judge) found the last transmission lost.
+    /// [`Scoreboard::judge`](super::scoreboard::Scoreboard::judge) found the last transmission lost.
     pub judged: bool,
 }
 

@@ -6,7 +6,7 @@ use ecnlab_base::Dur;
 /// Duplicate ACKs that are sent at once (TCP_FASTRETRANS_THRESH).
 const AT_ONCE: u32 = 3;
 /// Maximum number of ACKs that one ACK replaces (tcp_comp_sack_nr).
-const MOST: u32 = 44;
+const MAX_COMPRESSED: u32 = 44;
 /// Delay: this percentage of the RTT, at most 1 ms, plus the timer's slack (tcp_comp_sack_rtt_percent,
 /// tcp_comp_sack_delay_ns, tcp_comp_sack_slack_ns).
 const PERCENT: u64 = 33;
@@ -32,7 +32,7 @@ impl Compression {
     /// Processes a segment above the hole at offset `hole`. Returns the delay of its ACK, or `None` if the ACK is sent
     /// at once.
     pub fn on_early(&mut self, hole: u64, srtt: Dur) -> Option<Dur> {
-        if !self.sack || self.waiting >= MOST {
+        if !self.sack || self.waiting >= MAX_COMPRESSED {
             return None;
         }
         if self.hole != hole {

@@ -18,7 +18,7 @@ pub(super) const OVERHEAD: u64 = 832;
 /// Segments above a hole that share one overhead (MAX_SKB_FRAGS).
 const MERGED: u64 = 17;
 /// Minimum payload of a segment in order that opens the window, in bytes (tcp_event_data_recv).
-const LEAST: u32 = 128;
+const MIN_PAYLOAD: u32 = 128;
 /// Segments assumed to be read in the first RTT (TCP_INIT_CWND).
 const FIRST_SPACE: u64 = 10;
 /// Below this RTT the buffer grows less (tcp_rcvbuf_low_rtt).
@@ -156,7 +156,7 @@ impl Growth {
 
     /// tcp_grow_window: opens the window for a segment. Returns whether it opened.
     pub fn opens(&mut self, taken: Taken) -> bool {
-        if taken.in_order && taken.len < LEAST {
+        if taken.in_order && taken.len < MIN_PAYLOAD {
             return false;
         }
         let (len, memory) = (u64::from(taken.len), u64::from(taken.len) + OVERHEAD);

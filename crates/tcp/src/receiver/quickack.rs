@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::rto::Rto;
 
 /// Maximum number of consecutive quick ACKs (TCP_MAX_QUICKACKS).
-const MOST: u64 = 16;
+const MAX_QUICK_ACKS: u64 = 16;
 /// Maximum delay (TCP_DELACK_MAX).
 const LONGEST: Dur = Dur::from_ms(200);
 /// Payload of a full segment before any was received (TCP_MSS_DEFAULT), and the minimum (TCP_MIN_MSS), in bytes.
@@ -224,7 +224,7 @@ impl QuickAck {
         let gap = now.since(self.last);
         let rto = rto.current();
         if self.delay.is_zero() {
-            self.quicken(MOST, config);
+            self.quicken(MAX_QUICK_ACKS, config);
             self.delay = config.ack_delay;
         } else if gap <= config.ack_delay / 2 {
             self.delay = self.delay / 2 + config.ack_delay / 2;
@@ -232,14 +232,14 @@ impl QuickAck {
             self.delay = (self.delay / 2 + gap).min(rto).min(LONGEST);
         } else if gap > rto {
             // The sender may have restarted its window.
-            self.quicken(MOST, config);
+            self.quicken(MAX_QUICK_ACKS, config);
         }
         self.last = now;
     }
 
     /// Processes data received before (tcp_send_dupack, tcp_data_queue).
     pub fn on_duplicate(&mut self, config: &Config) {
-        self.enter(MOST, config);
+        self.enter(MAX_QUICK_ACKS, config);
     }
 
     /// tcp_incr_quickack: sets one quick ACK per two segments of the window, up to `most`.

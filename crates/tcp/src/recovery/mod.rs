@@ -143,7 +143,7 @@ macro_rules! recovery_hooks {
 pub(crate) use recovery_hooks;
 
 recovery_hooks! { law_trait! { {
-    /// A recovery scheme. All schemes share the flight's [`Recovery`](crate::flight::Recovery); the state of a single
+    /// A recovery scheme. All schemes share the flight's `Recovery`; the state of a single
     /// scheme is in its own type.
     ///
     /// An ACK passes [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order

@@ -3,7 +3,7 @@
 use ecnlab_wire::Ecn;
 
 /// Maximum number of packets listed for each direction.
-pub(super) const MOST: usize = 256;
+pub(super) const MAX_LOST: usize = 256;
 
 /// A packet that was not found, or not entirely, at the other point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub struct Lost {
 pub(super) fn list(lost: &mut Vec<Lost>, packet: Lost) {
     let order = |packet: &Lost| (packet.ecn != Ecn::Ce.bits(), packet.time, packet.side, packet.number);
     let place = lost.partition_point(|other| order(other) < order(&packet));
-    if place < MOST {
-        lost.truncate(MOST - 1);
+    if place < MAX_LOST {
+        lost.truncate(MAX_LOST - 1);
         lost.insert(place, packet);
     }
 }
@@ -43,7 +43,7 @@ mod tests {
         for number in (0..600).rev() {
             list(&mut found, lost(number, if number % 100 == 99 { Ecn::Ce } else { Ecn::Ect0 }));
         }
-        assert_eq!(found.len(), MOST);
+        assert_eq!(found.len(), MAX_LOST);
         let marked: Vec<u64> = found[..6].iter().map(|packet| packet.number).collect();
         assert_eq!(marked, [99, 199, 299, 399, 499, 599]);
         // Without 99 and 199, 250 others are the numbers up to 251.

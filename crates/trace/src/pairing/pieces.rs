@@ -7,7 +7,7 @@ use super::{Known, Packet, Path, WINDOW_NS, delay};
 use crate::ranges::Ranges;
 
 /// Number of segments of a direction at which those of the last two minutes are paired.
-const MOST: usize = 8192;
+const CROWDED: usize = 8192;
 /// Offset of the first sequence number.
 const ORIGIN: u64 = 1 << 40;
 /// Largest segment, with offload (Linux: GSO_MAX_SIZE).
@@ -44,7 +44,7 @@ impl Pieces {
         let origin = *self.origin.get_or_insert(seq);
         let start = ORIGIN.wrapping_add_signed(i64::from(seq.wrapping_sub(origin) as i32));
         self.sides[side].push(Piece { start, end: start + u64::from(len), packet, found: Ranges::default() });
-        self.sides.iter().map(Vec::len).sum::<usize>() >= MOST
+        self.sides.iter().map(Vec::len).sum::<usize>() >= CROWDED
     }
 
     /// Calls `pair` for each pair of segments that share bytes, with the flags to ignore, and counts segments without
@@ -69,7 +69,7 @@ impl Pieces {
         }
         let old = newest.saturating_sub(WINDOW_NS);
         for (side, pieces) in self.sides.iter_mut().enumerate() {
-            let crowded = pieces.len() >= MOST / 2;
+            let crowded = pieces.len() >= CROWDED / 2;
             pieces.retain(|piece| {
                 let lacking = piece.lacking();
                 let keep = lacking > 0 && !all && !crowded && piece.packet.time > old;

@@ -30,9 +30,9 @@ class Model:
         """Raise NotCoveredError for a scenario that no model covers, SpecError for one that requests packets."""
         self.tables(scenario, 0)
 
-    def tables(self, scenario: Scenario, _seed: int, /, **_recordings: object) -> dict[str, pl.DataFrame]:
+    def tables(self, scenario: Scenario, seed: int, /, **_recordings: object) -> dict[str, pl.DataFrame]:
         """Return the table ``prediction``; it is deterministic and simulates no packets. Raises as ``check`` does."""
-        found = prediction(scenario.resolved)
+        found = prediction(scenario.resolved, scenario.in_force(seed))
         refuse_packets(scenario)
         return {"prediction": found}
 

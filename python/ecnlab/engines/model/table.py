@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import polars as pl
 from ecnlab import laws
 from ecnlab.base.quantities import quantity
 from ecnlab.engines.model.law import control_law
-from ecnlab.engines.model.path import FlowClass, bottleneck
+from ecnlab.engines.model.path import FlowClass, Link, bottleneck
 from ecnlab.laws.model_coverage import NotCoveredError, expected
 from ecnlab.models import ecn, equilibrium, units
 
@@ -21,12 +22,16 @@ LEAST: Final = 1e-9
 """Fraction of the capacity treated as zero: the solver needs a rate above 0 when everything is dropped."""
 
 
-def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
-    """The table ``prediction`` of a resolved scenario, as manifests and sweeps store it. Raises NotCoveredError."""
+def prediction(spec: Mapping[str, Any], in_force: Mapping[str, Any]) -> pl.DataFrame:
+    """The table ``prediction`` of a resolved scenario and the values that its laws derive, as manifests and sweeps store them.
+
+    Raises NotCoveredError.
+    """
     found = bottleneck(spec)
     link, wire = found.link, found.wire_bytes
     any_ecn = any(each.ecn for each in found.classes)
-    law = control_law(link.queue, spec["queue"][link.queue], wire, link.rate_bps, ecn=any_ecn)
+    queue_table = {**spec["queue"][link.queue], **_derived(link, in_force)}
+    law = control_law(link.queue, queue_table, wire, link.rate_bps, ecn=any_ecn)
     capacity = float(units.packets_per_second(link.rate_bps, wire))
     count = sum(each.count for each in found.classes)
     base = sum(each.count * each.base_rtt_s for each in found.classes) / count
@@ -49,6 +54,11 @@ def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
         "utilisation": float(point.utilisation),
     }
     return pl.DataFrame([{**row, **shared} for row in rows])
+
+
+def _derived(link: Link, in_force: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values that the law at ``link`` derives; for an array, those of its first link."""
+    return next((values for name, values in in_force.items() if re.sub(r"\[\d+\]", "", name) == link.name), {})
 
 
 class Senders:

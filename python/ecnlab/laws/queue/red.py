@@ -32,9 +32,6 @@ KERNEL_HAS: Final[dict[str, object]] = {
 }
 """Keys that are fixed in sch_red, with its values."""
 
-LEAST_AUTOMATIC: Final = 5.0
-"""Lower bound of an automatic min_th, in packets; max_th is three times min_th. Source: docs/laws/red.md."""
-
 
 # ---------------------------------------------------------------- Linux
 
@@ -128,7 +125,7 @@ def _control_law(place: Place) -> ControlLaw:
     queue = place.settings
     for key in ("adaptive", "feng"):
         covered(key not in queue, f"queue {place.name} moves max_p ({key})", "leave that out")
-    low, high = _thresholds(place)
+    low, high = (place.packets(*length(queue[key])) for key in ("min_th", "max_th"))
     law = red.red(
         low,
         high,
@@ -141,25 +138,6 @@ def _control_law(place: Place) -> ControlLaw:
         spacing="uniform" if queue["spacing"] == "linux" else queue["spacing"],
     )
     return law if queue["probability"] == "packets" else law.scaled(place.wire_bytes / quantity(queue["mean_packet"]))
-
-
-def _thresholds(place: Place) -> tuple[float, float]:
-    """Return both thresholds, in packets on the wire."""
-    queue = place.settings
-    mean = quantity(queue["mean_packet"])
-    capacity = place.rate_bps / (8.0 * mean)
-    automatic = max(LEAST_AUTOMATIC, quantity(queue["target_delay"]) * capacity / 2.0)
-    packet = mean / place.wire_bytes
-    found = []
-    for key in ("min_th", "max_th"):
-        if queue[key] == "auto packets":
-            found.append(automatic)
-        elif queue[key] == "auto bytes":
-            found.append(automatic * packet)
-        else:
-            found.append(place.packets(*length(queue[key])))
-        automatic = 3.0 * (found[0] if queue["min_th"].endswith("packets") else found[0] / packet)
-    return found[0], found[1]
 
 
 LAW: Final = Queue(

@@ -97,14 +97,20 @@ struct plan {
 extern struct plan plan;
 
 /* main.c */
+extern int poller; /* the epoll set; its data is a `struct end *` */
+
+/* host.c */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void enter(int host);
+void stop(void); /* ends the run */
+void read_clock(void); /* sets the time that now() returns in virtual time */
 uint64_t now(void); /* ns since the start of the run; in real time zero before it */
 extern uint64_t origin; /* the start of the run, by CLOCK_MONOTONIC */
 uint64_t nanoseconds(struct timespec t);
 uint64_t clock_at(clockid_t clock);
+struct msghdr;
+uint64_t time_of(struct msghdr *message); /* ns by CLOCK_REALTIME, from SO_TIMESTAMPNS */
 FILE *output(const char *name);
-extern int poller; /* the epoll set; its data is a `struct end *` */
 
 /* wall.c: nothing of it is of use in virtual time, where `control` is -1. */
 extern int control;

@@ -3,90 +3,20 @@
 #include "guest.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/reboot.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ns from the agreement on a start to the start: for the router to be at its post. */
 enum { START_IN = 100000000 };
 
 struct plan plan;
 int poller;
-uint64_t origin;
-static uint64_t present;
-
-uint64_t nanoseconds(struct timespec t)
-{
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t clock_at(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return nanoseconds(t);
-}
-
-/* Work takes no virtual time: the clock moves only while we wait. Real time it takes. */
-uint64_t now(void)
-{
-    if (control < 0)
-        return present;
-    uint64_t t = clock_at(CLOCK_MONOTONIC);
-    return t > origin ? t - origin : 0;
-}
-
-FILE *output(const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "/out/%s", name);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        fail("cannot write %s", path);
-    return file;
-}
-
-static void stop(void)
-{
-    fflush(NULL);
-    if (control >= 0)
-        _exit(0);
-    sync();
-    reboot(RB_POWER_OFF);
-    _exit(0);
-}
-
-void fail(const char *format, ...)
-{
-    FILE *file = fopen("/out/error", "w");
-    if (file) {
-        va_list arguments;
-        va_start(arguments, format);
-        int code = errno;
-        vfprintf(file, format, arguments);
-        if (code)
-            fprintf(file, ": %s", strerror(code));
-        fputc('\n', file);
-        va_end(arguments);
-    }
-    stop();
-    _exit(1);
-}
-
-void enter(int host)
-{
-    if (setns(plan.hosts[host].fd, CLONE_NEWNET))
-        fail("cannot enter the namespace %s", plan.hosts[host].name);
-}
 
 /* Waits for sockets until `deadline`, ns since the start, and serves those that are ready. */
 static void wait_until(uint64_t deadline)
@@ -97,7 +27,7 @@ static void wait_until(uint64_t deadline)
     int n = epoll_pwait2(poller, events, 64, &timeout, NULL);
     if (n < 0 && errno != EINTR)
         fail("epoll_pwait2");
-    present = clock_at(CLOCK_MONOTONIC) - origin;
+    read_clock();
     for (int i = 0; i < n; i++)
         serve(events[i].data.ptr, events[i].events);
 }

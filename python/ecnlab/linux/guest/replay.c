@@ -108,15 +108,6 @@ static void send_packet(const struct arrival *a)
         fail("cannot send packet %u of device l%u", a->number, a->device);
 }
 
-static uint64_t time_of(struct msghdr *message)
-{
-    struct timespec t = {0};
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS)
-            memcpy(&t, CMSG_DATA(c), sizeof t);
-    return nanoseconds(t);
-}
-
 /* Writes what has left the queues since the last time. */
 static void read_departures(void)
 {

@@ -61,16 +61,6 @@ static void grow(void **array, size_t *room, size_t want, size_t size)
         fail("memory");
 }
 
-/* When the packet passed. */
-static uint64_t time_of(struct msghdr *message)
-{
-    struct timespec t = {0};
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS)
-            memcpy(&t, CMSG_DATA(c), sizeof t);
-    return nanoseconds(t);
-}
-
 /* The link of an IPv4 packet, by the node in its destination, 10.NODE.NODE.HOST; -1 if nobody asks for it. */
 static int link_of(const struct tap *tap, const unsigned char *packet, ssize_t length)
 {

@@ -91,8 +91,12 @@ def _predictions(sweeps: Sequence[Sweep]) -> pl.DataFrame:
     for sweep in sweeps:
         keys, specs = ["variant", *CASE], sweep.specs
         for run in sweep.runs.unique([*keys, "spec_hash"], maintain_order=True).iter_rows(named=True):
-            said = prediction(specs[run["spec_hash"]]["spec"]).row(0, named=True)
-            chosen = {"queue_packets": said["queue_packets"], "signalled": said["marked"] + said["dropped"]}
+            stored = specs[run["spec_hash"]]
+            predicted = prediction(stored["spec"], stored.get("in_force", {})).row(0, named=True)
+            chosen = {
+                "queue_packets": predicted["queue_packets"],
+                "signalled": predicted["marked"] + predicted["dropped"],
+            }
             rows.append({**{key: run[key] for key in keys}, **chosen})
     return pl.DataFrame(rows)
 

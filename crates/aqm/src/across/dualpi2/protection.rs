@@ -5,7 +5,7 @@ use ecnlab_base::{Dur, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::layout::mixed;
+use crate::machine::layout::mixed;
 use crate::{Impossible, PacketView};
 
 /// The keys of `protection`, in the RFC's names. The defaults are those of RFC 9957 §4.1.
@@ -67,7 +67,7 @@ const ATTEMPTS: u32 = 2;
 /// A frame's greatest size (MAX_FRAME_SIZE).
 const MAX_FRAME: u64 = 2000;
 /// Maximum score (qLSCORE_MAX).
-const MOST: Dur = Dur::from_s(5);
+const MAX_SCORE: Dur = Dur::from_s(5);
 
 /// Buckets of flows and the thresholds for their scores.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ impl Protection {
         let product = |delay: Dur, score: Dur| u128::from(delay.ps()) * u128::from(score.ps());
         let critical = product(self.critical_ql, self.critical_ql_score);
         let blamed = delay > self.critical_ql && product(delay, score) > critical;
-        let sanctioned = blamed || score >= MOST;
+        let sanctioned = blamed || score >= MAX_SCORE;
         self.sanctioned += u64::from(sanctioned);
         sanctioned
     }
@@ -143,7 +143,7 @@ impl Protection {
     fn fill(&mut self, i: usize, size: u32, share: f64, now: Time) -> Dur {
         let added = Dur::from_ps((share * (u64::from(size) * self.byte) as f64) as u64);
         let bucket = &mut self.buckets[i];
-        let score = (bucket.expiry.since(now) + added).min(MOST);
+        let score = (bucket.expiry.since(now) + added).min(MAX_SCORE);
         bucket.expiry = now + score;
         score
     }

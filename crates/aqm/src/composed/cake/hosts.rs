@@ -2,8 +2,8 @@
 
 use super::ways::Place;
 use super::{Isolation, QUEUES};
-use crate::contract::layout::mixed;
 use crate::contract::shape::Header;
+use crate::machine::layout::mixed;
 
 /// Objects between which queues are fair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

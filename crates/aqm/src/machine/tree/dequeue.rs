@@ -9,7 +9,7 @@ use crate::machine::scheduler::Backlog;
 use crate::{Aqm, Item, Watch};
 
 impl<P: Item> Node<P> {
-    /// Like [`Fifo::dequeue`]. A tree always counts a returned packet as departed, and skips its drops.
+    /// Like `Fifo::dequeue`. A tree always counts a returned packet as departed, and skips its drops.
     fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<Held<P>> {
         match self {
             Node::Leaf(fifo) => fifo.dequeue(now, books, watch),
@@ -17,7 +17,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// Like [`Fifo::among`]; a tree has no law of its own.
+    /// Like `Fifo::among`; a tree has no law of its own.
     fn among(&mut self, flows: u32) {
         match self {
             Node::Leaf(fifo) => fifo.among(flows),
@@ -40,7 +40,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// Like [`Fifo::peek`], and like [`Node::dequeue`] for a tree.
+    /// Like `Fifo::peek`, and like [`Node::dequeue`] for a tree.
     fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<u32> {
         match self {
             Node::Leaf(fifo) => fifo.peek(now, books, watch),

@@ -55,7 +55,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Fifo::cut_stats`].
+    /// As `Fifo::cut_stats`.
     pub fn cut_stats(&mut self, passed: u64) -> Stats {
         match self {
             Node::Leaf(fifo) => fifo.cut_stats(passed),
@@ -95,7 +95,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Gauge::tell_apart`].
+    /// As `Gauge::tell_apart`.
     pub fn tell_apart(&mut self, groups: usize) {
         match self {
             Node::Leaf(fifo) => fifo.tell_apart(groups),
@@ -103,7 +103,7 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Fifo::value`].
+    /// As `Fifo::value`.
     pub fn value(&self, name: &str) -> Option<f64> {
         match self {
             Node::Leaf(fifo) => fifo.value(name),
@@ -143,14 +143,14 @@ impl<P: Item> Branch<P> {
         }
     }
 
-    /// Like [`Fifo::cut_stats`]; the inner queues keep their own statistics.
+    /// Like `Fifo::cut_stats`; the inner queues keep their own statistics.
     pub fn cut_stats(&mut self) -> Stats {
         let law = self.coupling.as_mut().map(|coupling| &mut coupling.law);
         let (columns, integrals) = law.map_or((&[][..], Vec::new()), |law| (law.columns().means, law.cut()));
         self.gauge.cut(0, columns, integrals)
     }
 
-    /// Like [`Fifo::value`], for the law across the classes.
+    /// Like `Fifo::value`, for the law across the classes.
     pub fn value(&self, name: &str) -> Option<f64> {
         let law = &self.coupling.as_ref()?.law;
         let columns = law.columns().values.iter();

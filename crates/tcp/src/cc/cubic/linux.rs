@@ -1,6 +1,10 @@
-//! CUBIC's curve as Linux 7 has it (net/ipv4/tcp_cubic.c): whole segments, jiffies of 1 ms, time in 2^-10 seconds.
+//! CUBIC as Linux 7 has it (net/ipv4/tcp_cubic.c): whole segments, jiffies of 1 ms, time in 2^-10 seconds.
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Time, coverage_mark};
+
+use crate::cc::reno::Reno;
+use crate::cc::{AckSample, Congestion, CongestionControl, CongestionEvent, Sent};
+use crate::window::FRACTION;
 
 /// Jiffies in a second (CONFIG_HZ).
 const HZ: u64 = 1_000;
@@ -17,6 +21,57 @@ const FRIENDLY: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 const CUBE: u64 = (1 << (10 + 3 * TIME_BITS)) / C;
 /// ACKs for a segment before the first congestion, at most: 5 % a round trip.
 const FIRST: u32 = 20;
+
+/// CUBIC of Linux 7, in whole segments of the window.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    pub(super) curve: Bictcp,
+    fast_convergence: bool,
+}
+
+impl Linux {
+    /// State at the beginning.
+    pub fn new(fast_convergence: bool) -> Linux {
+        Linux { curve: Bictcp::default(), fast_convergence }
+    }
+
+    /// An ACK of `acked` bytes, which are whole segments (cubictcp_cong_avoid). What slow start leaves over counts for
+    /// congestion avoidance.
+    #[inline(never)]
+    pub fn grow(&mut self, reno: &mut Reno, acked: u64, now: Time) {
+        let mss = u64::from(reno.window().mss());
+        let slow = acked.min(reno.window().ssthresh().saturating_sub(reno.cwnd()));
+        reno.window_mut().widen(slow << FRACTION);
+        let left = (acked - slow).div_ceil(mss);
+        if left > 0 {
+            let more = self.curve.growth(reno.cwnd() / mss, left, now);
+            reno.window_mut().widen((more * mss) << FRACTION);
+        }
+    }
+
+    /// Reduces the window (cubictcp_recalc_ssthresh); a timeout leaves nothing of the curve.
+    pub fn on_congestion(&mut self, reno: &mut Reno, event: &CongestionEvent) {
+        let mss = u64::from(reno.window().mss());
+        let kept = self.curve.reduce(reno.cwnd() / mss, self.fast_convergence);
+        if event.why == Congestion::Timeout {
+            coverage_mark!("cubic.linux_timeout");
+            self.curve.reset();
+        }
+        reno.reduce(event, |_| (kept * mss) << FRACTION);
+    }
+
+    /// An ACK, which may have an RTT.
+    pub fn on_feedback(&mut self, sample: &AckSample) {
+        if let Some(rtt) = sample.last_rtt {
+            self.curve.take_rtt(rtt, sample.now);
+        }
+    }
+
+    /// Data leave.
+    pub fn on_sent(&mut self, sent: &Sent) {
+        self.curve.on_sent(sent.in_flight == 0, sent.now);
+    }
+}
 
 /// State of a connection (struct bictcp), and Linux's counter of ACKs (snd_cwnd_cnt).
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use ecnlab_base::Dur;
 use crate::flight::DUP_THRESH;
 
 /// Maximum degree of reordering, in segments (Linux: net.ipv4.tcp_max_reordering).
-const MOST: u32 = 300;
+const MAX_REORDERING: u32 = 300;
 
 /// Reordering state of a path.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Reordering {
     /// Records that the segment at offset `late` arrived after segments sent up to `highest`.
     pub fn note_late(&mut self, late: u64, highest: u64, mss: u32) {
         if late < highest {
-            let segments = (highest - late).div_ceil(mss.into()).min(MOST.into()) as u32;
+            let segments = (highest - late).div_ceil(mss.into()).min(MAX_REORDERING.into()) as u32;
             self.segments = self.segments.max(segments);
             self.seen = true;
         }
@@ -49,7 +49,7 @@ impl Reordering {
     /// Records reordering because more duplicate ACKs arrived than segments can be missing, with `outstanding` segments
     /// before the ACK (the kernel's tcp_check_reno_reordering).
     pub fn note_excess(&mut self, outstanding: u32) {
-        self.segments = outstanding.min(MOST);
+        self.segments = outstanding.min(MAX_REORDERING);
         self.seen = true;
     }
 
