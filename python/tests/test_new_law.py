@@ -77,7 +77,7 @@ def test_every_verb_that_it_names_is_there() -> None:
 
 
 def test_it_changes_no_more_than_a_law_may() -> None:
-    """A law that needs a further place means that a trait, a test or a list is to be mended (docs/design.md, law 2)."""
+    """A law that needs a further place means that a trait, a test or a list is to be mended (docs/design.md, invariant 2)."""
     for law, crate in (("aimd", "tcp/src/cc"), ("cutoff", "aqm/src/laws")):
         assert {f"crates/{crate}/{law}.rs", f"docs/laws/{law}.md"} <= PAGE.created.keys()
     lists = {

@@ -1,7 +1,7 @@
 //! Named random streams.
 //!
 //! Each component draws from a stream of its own, found from the run's seed and the component's
-//! name, so that adding a flow never changes another's draws (DESIGN, law 5).
+//! name, so that adding a flow never changes another's draws (docs/design.md, invariant 5).
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -37,7 +37,7 @@ pub(crate) enum Value {
     Table(Table),
 }
 
-/// Keys in alphabetical order: the order of a file's lines has no meaning (DESIGN, law 5).
+/// Keys in alphabetical order: the order of a file's lines has no meaning (docs/design.md, invariant 5).
 pub(crate) type Table = BTreeMap<String, Entry>;
 
 /// A key's location and its value.

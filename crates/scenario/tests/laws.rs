@@ -1,4 +1,4 @@
-//! "A law is one file" (docs/design.md, law 2): a law has its source file, its row in a registry, a
+//! "A law is one file" (docs/design.md, invariant 2): a law has its source file, its row in a registry, a
 //! test, a page and a use in an example or a paper; and no law's file is without its row.
 
 use crate::common;
