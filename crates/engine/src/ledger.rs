@@ -6,11 +6,11 @@ use crate::balance;
 use crate::error::Error;
 use crate::hosts::Hosts;
 use crate::link::Link;
+use crate::period::{Period, Snapshot};
 use crate::plan::Plan;
 use crate::series::Series;
 use crate::signals::Signals;
 use crate::table::Table;
-use crate::window::{Snapshot, Window};
 
 /// Counters of links at the end of the warm-up, and samples of their queues.
 pub struct Ledger {
@@ -37,19 +37,19 @@ impl Ledger {
         self.series.sample(now, links, &[], &Hosts::default(), &Signals::new(0));
     }
 
-    /// Returns the tables of links and queues, for the measured window and for the whole run, which ends at `now`; also
+    /// Returns the tables of links and queues, for the measured period and for the whole run, which ends at `now`; also
     /// their series, if `plan` has a sample interval.
     ///
     /// # Errors
     /// [`Error::Conservation`] if a link's packet counts do not balance.
     pub fn close(mut self, plan: &Plan, now: Time, links: &mut [Link]) -> Result<Vec<Table>, Error> {
         observe(now, links);
-        let mut window = Window::until(now, links, &[], &Hosts::default());
+        let mut period = Period::until(now, links, &[], &Hosts::default());
         balance::check_links(plan, links)?;
-        let mut warm = self.warm.unwrap_or_else(|| window.end());
-        window.add_stats(&mut warm);
-        let whole = window.link_tables(plan, "_run");
-        let measured = window.measured(warm);
+        let mut warm = self.warm.unwrap_or_else(|| period.end());
+        period.add_stats(&mut warm);
+        let whole = period.link_tables(plan, "_run");
+        let measured = period.measured(warm);
         let mut tables = measured.link_tables(plan, "");
         tables.extend(whole);
         tables.extend(measured.sojourn_bins(plan));

@@ -21,6 +21,7 @@ mod packet;
 mod packet_event;
 mod packets;
 mod paths;
+mod period;
 mod plan;
 mod routes;
 mod series;
@@ -32,7 +33,6 @@ mod table;
 mod transactions;
 mod tunnel;
 mod unsteady;
-mod window;
 mod wire;
 
 use std::sync::atomic::AtomicBool;
@@ -57,9 +57,9 @@ pub use tunnel::TunnelCounters;
 
 use capture::{Capture, Sink, Taps};
 use packets::{PacketLog, Probe, Recorder};
+use period::Period;
 use sim::{BLOCK_ROWS, Sim};
 use table::Labels;
-use window::Window;
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,20 +140,20 @@ fn run_with<P: Probe>(
 ) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe, blocks)?;
     sim.run(stops)?;
-    let end = sim.window(Time::ZERO + plan.duration);
+    let end = sim.period(Time::ZERO + plan.duration);
     sim.flush(Time::ZERO + plan.duration, true)?;
     balance::check(plan, &sim)?;
     sim.free_network();
     Ok(Output { tables: tables(plan, sim, end) })
 }
 
-fn tables<P: Probe>(plan: &Plan, mut sim: Sim<'_, P>, mut window: Window) -> Vec<Table> {
+fn tables<P: Probe>(plan: &Plan, mut sim: Sim<'_, P>, mut period: Period) -> Vec<Table> {
     let labels: &Labels = &sim.labels;
     // A warm-up as long as the run leaves nothing to measure; the scenario check rejects it.
-    let mut warm = sim.warm.take().unwrap_or_else(|| window.end());
-    window.add_stats(&mut warm);
-    let whole = window.tables(plan, &sim.flows, "_run");
-    let measured = window.measured(warm);
+    let mut warm = sim.warm.take().unwrap_or_else(|| period.end());
+    period.add_stats(&mut warm);
+    let whole = period.tables(plan, &sim.flows, "_run");
+    let measured = period.measured(warm);
     let mut tables = measured.tables(plan, &sim.flows, "");
     tables.extend(whole);
     let warm_at = Time::ZERO + plan.warmup;

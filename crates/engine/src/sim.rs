@@ -22,13 +22,13 @@ use crate::packet::{Body, Cargo, Hold, Label, Packet, Way};
 use crate::packet_event::PacketEvent;
 use crate::packets::{LinkWatch, Probe};
 use crate::paths::Paths;
+use crate::period::{Period, Snapshot};
 use crate::plan::Plan;
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::signals::Signals;
 use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
-use crate::window::{Snapshot, Window};
 use ways::{learn_ways_back, ways};
 
 /// Number of events between two checks of the flag that stops a run.
@@ -404,9 +404,9 @@ impl<'b, P: Probe> Sim<'b, P> {
     }
 
     /// Returns the counters up to `now`. Queue statistics are reset.
-    pub fn window(&mut self, now: Time) -> Window {
+    pub fn period(&mut self, now: Time) -> Period {
         self.observe(now);
-        Window::until(now, &mut self.links, &self.flows, &self.hosts)
+        Period::until(now, &mut self.links, &self.flows, &self.hosts)
     }
 
     /// Drops the state that only events need.

@@ -90,7 +90,7 @@ impl Snapshot {
 }
 
 /// Counters and statistics of a part of the run.
-pub struct Window {
+pub struct Period {
     from: Time,
     to: Time,
     span: Dur,
@@ -98,11 +98,11 @@ pub struct Window {
     links: Vec<LinkReading>,
 }
 
-impl Window {
+impl Period {
     /// Returns the counters from the start to `now`, up to which the links have been advanced. Statistics are those since
     /// the last snapshot, and are reset.
-    pub fn until(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Window {
-        Window {
+    pub fn until(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Period {
+        Period {
             from: Time::ZERO,
             to: now,
             span: now.since(Time::ZERO),
@@ -111,7 +111,7 @@ impl Window {
         }
     }
 
-    /// Returns a snapshot of the window's end, for a run that ends within the warm-up.
+    /// Returns a snapshot of the period's end, for a run that ends within the warm-up.
     pub fn end(&self) -> Snapshot {
         Snapshot {
             at: self.to,
@@ -126,15 +126,15 @@ impl Window {
         pairs.for_each(|(late, early)| early.iter_mut().for_each(|early| late.add_stats(early)));
     }
 
-    /// Removes the warm-up from a window of the whole run. [`Window::add_stats`] has been called with `warm`.
-    pub fn measured(mut self, warm: Snapshot) -> Window {
+    /// Removes the warm-up from a period of the whole run. [`Period::add_stats`] has been called with `warm`.
+    pub fn measured(mut self, warm: Snapshot) -> Period {
         for (late, early) in self.flows.iter_mut().zip(warm.flows) {
             early.iter().for_each(|early| *late = late.since(early));
         }
         for (late, early) in self.links.iter_mut().zip(warm.links) {
             early.into_iter().for_each(|early| late.subtract(*early));
         }
-        Window { from: warm.at, span: self.to.since(warm.at), ..self }
+        Period { from: warm.at, span: self.to.since(warm.at), ..self }
     }
 
     /// Returns the tables `flows`, `queues` and `links`, and `classes`, `sojourns`, `boxes` and `tunnels` if there are
