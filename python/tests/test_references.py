@@ -13,8 +13,9 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.formatting import with_interval
 from ecnlab.papers.grid import MEANS, Grid
-from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.published import Published
 from ecnlab.papers.readme import typed
+from ecnlab.papers.tables import Metric
 from ecnlab.papers.template import fill, start_of
 
 GRID = Grid(("load", "maxp"), names={"high": "high load"})

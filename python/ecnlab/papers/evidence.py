@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any
 
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import known
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Metric, Published, Where
+from ecnlab.papers.published import Published
 from ecnlab.papers.samples import at
-
-NEAR: Final = 0.4
-"""Similarity, from 0 to 1, of a wrong name and the one that its error proposes."""
+from ecnlab.papers.tables import Metric, Where
 
 Row = Mapping[str, Any]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +61,3 @@ def _require_labels(points: pl.DataFrame, place: Where) -> None:
         there = dict.fromkeys(points[key])
         for label in [labels] if isinstance(labels, str) else labels:
             known(f"label of {key}", label, there)
-
-
-def known(kind: str, name: str, there: Mapping[str, T]) -> T:
-    """Return what is called ``name``. Raises EcnlabError with the nearest name if there is none."""
-    if name in there:
-        return there[name]
-    raise unknown(kind, name, there)
-
-
-def unknown(kind: str, name: str, there: Iterable[str]) -> EcnlabError:
-    """Return the error that nothing is called ``name``, with the nearest of the names that are ``there``."""
-    near = difflib.get_close_matches(name, [one for one in there if one], n=1, cutoff=NEAR)
-    remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(there)}"
-    return EcnlabError(f"no {kind} is called {name!r}; {remedy}")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ecnlab.papers.published import Metric
+from ecnlab.papers.tables import Metric
 
 OUTCOMES: Final = ("yes", "partly", "no", "undecided")
 MOST_DIGITS: Final = 8

@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.base.stats import LEVEL
-from ecnlab.papers.published import Metric
 from ecnlab.papers.samples import estimate
+from ecnlab.papers.tables import Metric
 
 VALUES: Final[dict[str, type[pl.DataType]]] = {"replicate": pl.UInt32, "value": pl.Float64, "other": pl.Float64}
 MEANS: Final[dict[str, type[pl.DataType]]] = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.UInt32}

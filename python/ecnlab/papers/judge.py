@@ -14,8 +14,9 @@ from ecnlab.base import stats
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.stats import LEVEL, Answer, Interval
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Claim, Metric, Number, Published
+from ecnlab.papers.published import Published
 from ecnlab.papers.samples import at, interval, per_seed
+from ecnlab.papers.tables import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Trend
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules:
 
 def size_of_family(published: Published, points: pl.DataFrame) -> int:
     """Return the number of tests of all claims: that of the rows of `judge_claims`."""
-    return sum(1 if claim.axis else at(points, claim.metric, claim.where).height for claim in published.claims)
+    return sum(
+        1 if isinstance(claim, Along) else at(points, claim.metric, claim.where).height for claim in published.claims
+    )
 
 
 def judge_claims(
@@ -68,7 +71,9 @@ def judge_claims(
     rows = []
     for claim in published.claims:
         metric = published.metrics[claim.metric]
-        tests = [_along(claim, metric, samples, grid, rules)] if claim.axis else _places(claim, points, grid)
+        tests = (
+            _along(claim, metric, samples, grid, rules) if isinstance(claim, Along) else _places(claim, points, grid)
+        )
         answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
@@ -147,19 +152,20 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
 
 def outcome(claim: Claim, measured: Interval) -> Answer:
     """Return the verdict of ``measured`` on a claim that is not a trend, at one place."""
-    match claim.test:
-        case "below":
+    match claim:
+        case Below():
             return stats.below(measured, claim.limit)
-        case "above":
+        case Above():
             return stats.above(measured, claim.limit)
-        case _:
+        case Near():
             if stats.equivalent(measured, claim.target, claim.tolerance):
                 return "yes"
             outside = measured.low > claim.target + claim.tolerance or measured.high < claim.target - claim.tolerance
             return "no" if outside else "undecided"
+    raise TypeError(claim)
 
 
-def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:
+def _along(claim: Along, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> list[dict[str, Any]]:
     """Test a claim about an axis. ``upto`` is how far it holds, unless it holds to the end."""
     rows = at(samples, claim.metric, claim.where)
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
@@ -171,18 +177,23 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rule
         raise EcnlabError(f"{claim.id}: {unplaced[0]!r} has no place on {claim.axis}, which a trend is tested along")
     scores = [math.log2(grid.score(label)) for label in labels]
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
-    if claim.test == "trend":
-        found = stats.follows(scores, np.column_stack(columns), claim.expected, rules.level)
-    else:
-        found = stats.excludes(scores, np.column_stack(columns), claim.excluded, claim.tolerance, rules.level)
+    values = np.column_stack(columns)
+    match claim:
+        case Trend():
+            found = stats.follows(scores, values, claim.expected, rules.level)
+        case NoTrend():
+            found = stats.excludes(scores, values, claim.excluded, claim.tolerance, rules.level)
+        case _:
+            raise TypeError(claim)
     partly = found.answer == "partly" and found.reach
-    return {
+    test = {
         "place": ", ".join(labels),
         "values": [float(column.mean()) for column in columns],
         **_interval(found.trend.slope),
         "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
         "outcome": "undecided" if not rules.trends or (found.answer == "partly" and rules.strict) else found.answer,
     }
+    return [test]
 
 
 def together(outcomes: Sequence[Answer]) -> Answer:

@@ -19,10 +19,11 @@ from ecnlab.papers.analysis_shapes import checked
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import FULL, QUICK, Rules
-from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.reasons import read_reasons
 from ecnlab.papers.samples import at
 from ecnlab.papers.sizes import of_full
+from ecnlab.papers.tables import Metric
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
 
@@ -119,15 +120,15 @@ class Material:
             raise EcnlabError(f"{metric}: {found.height} measured points at {where}, need 1")
         return found.row(0, named=True)
 
-    def said(self, row: Row) -> str:
+    def with_interval(self, row: Row) -> str:
         """A point with its interval, as a reader writes it."""
         return blocks.with_interval(row, self.metric(row["metric"]))
 
     def cell(self, metric: str, **where: str | list[str]) -> Cell:
         """Return the single point of a metric at a place as a table cell; empty if nothing was measured."""
-        return Cell(self.said(self.point(metric, **where)) if self.at(metric, **where).height else "", True)
+        return Cell(self.with_interval(self.point(metric, **where)) if self.at(metric, **where).height else "", True)
 
-    def say(self, claim: str, statement: str, range_of: str = "") -> Finding:
+    def finding(self, claim: str, statement: str, range_of: str = "") -> Finding:
         """Return a claim as one sentence of the summary; for many places with the ``range_of`` its quantity."""
         if range_of:
             found = blocks.ranged(self.claims, self.published, claim, statement, range_of)

@@ -9,10 +9,10 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.evidence import unknown
+from ecnlab.base.guesses import unknown
 from ecnlab.papers.formatting import as_printed, in_words, parts, quantity, with_interval
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Metric
+from ecnlab.papers.tables import Metric
 
 VERDICTS: Final = ("verdict", "answer", "upto", "metric", "statement", "test")
 """Columns of numbers and claims that are quoted as they are."""

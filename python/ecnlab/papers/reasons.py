@@ -8,15 +8,13 @@ runs at hand, so that a reason cannot outlive its evidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.published import read_toml
 from ecnlab.papers.quoted import Quoted
 from ecnlab.papers.references import References
+from ecnlab.papers.tables import Fact, ReasonsFile, read_table
 from ecnlab.papers.template import fill, start_of
 from ecnlab.scenario.files import read_text
 
@@ -29,21 +27,20 @@ def read_reasons(path: Path, evidence: Evidence) -> dict[str, str]:
     printed = evidence.published.ids()
     source = read_text(path)
     reasons: dict[str, str] = {}
-    for entry in read_toml(path).get("reason", []):
-        if absent := set(entry["for"]) - printed:
+    for entry in read_table(path, ReasonsFile).reason:
+        if absent := set(entry.ids) - set(printed):
             raise EcnlabError(f"{path}: a reason for {min(absent)!r}, which is not in published.toml")
-        facts = {name: _fact(path, name, spec, evidence) for name, spec in entry.get("facts", {}).items()}
-        text = entry["text"].strip()
+        facts = {name: _quoted(path, name, fact, evidence) for name, fact in entry.facts.items()}
+        text = entry.text.strip()
         filled = fill(text, evidence, path, start=start_of(text, source), names=facts)
-        for name in entry["for"]:
+        for name in entry.ids:
             reasons[name] = f"{reasons[name]} {filled}" if name in reasons else filled
     return reasons
 
 
-def _fact(path: Path, name: str, spec: Mapping[str, Any], evidence: Evidence) -> Quoted:
-    """Return the point that a fact names, by its metric, place (``where``) and, of several, ``pick``."""
-    options = {key: spec[key] for key in ("pick", "to") if key in spec}
+def _quoted(path: Path, name: str, fact: Fact, evidence: Evidence) -> Quoted:
+    """Return the point that a fact names."""
     try:
-        return References(evidence).point(spec["metric"], **options, **spec.get("where", {}))
+        return References(evidence).point(fact.metric, fact.pick, fact.to, **fact.where)
     except EcnlabError as error:
         raise EcnlabError(f"{path}: fact {name!r}: {error}") from error

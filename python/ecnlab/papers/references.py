@@ -24,12 +24,13 @@ import polars as pl
 
 from ecnlab.agreement.means import TONES
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import known, unknown
 from ecnlab.papers import engine_rows
-from ecnlab.papers.evidence import Evidence, Row, known, unknown
+from ecnlab.papers.evidence import Evidence, Row
 from ecnlab.papers.formatting import with_interval
-from ecnlab.papers.published import Metric
 from ecnlab.papers.quoted import Extent, Quoted, Tests
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
+from ecnlab.papers.tables import Metric
 
 PICKS: Final = ("min", "max", "nearest")
 

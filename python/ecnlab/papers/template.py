@@ -11,7 +11,8 @@ from typing import Any, Final
 import jinja2
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.evidence import Evidence, unknown
+from ecnlab.base.guesses import unknown
+from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.references import References
 
 REFERENCE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)

@@ -13,8 +13,9 @@ from ecnlab.papers import blocks
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Claim, Number, Published
+from ecnlab.papers.published import Published
 from ecnlab.papers.samples import at
+from ecnlab.papers.tables import Claim, Number
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
@@ -133,7 +134,11 @@ def numbers_beside(given: Material) -> Table:
             [
                 Cell(f"{metric.name}: {GRID.place({**row, 'settings': ''})}", lead=row["id"]),
                 Cell(blocks.as_printed(row["printed"], metric), True),
-                *(cell for one in (here, row) for cell in (Cell(given.said(one)), blocks.chip(one["verdict"]))),
+                *(
+                    cell
+                    for one in (here, row)
+                    for cell in (Cell(given.with_interval(one)), blocks.chip(one["verdict"]))
+                ),
             ]
         )
     columns = ["row", "printed", "measured", "verdict", "nearest settings", "verdict there"]

@@ -18,8 +18,8 @@ from ecnlab.papers.formatting import quantity
 from ecnlab.papers.material import Material
 from ecnlab.papers.measures import mean_of
 from ecnlab.papers.paper import Step, Tables
-from ecnlab.papers.published import Metric
 from ecnlab.papers.samples import per_seed
+from ecnlab.papers.tables import Metric
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 

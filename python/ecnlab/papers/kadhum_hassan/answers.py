@@ -11,8 +11,8 @@ from ecnlab.papers.judge import verdict
 from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES, USERS
 from ecnlab.papers.kadhum_hassan.measure import RATE_BPS
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.published import Number
 from ecnlab.papers.samples import interval
+from ecnlab.papers.tables import Number
 from ecnlab.report import Axis, Finding, Group, Point, Series, Table
 from ecnlab.report.page import Cell
 
@@ -27,9 +27,11 @@ ANY: Final = "marks at any chance"
 
 def loss(given: Material, users: str) -> Finding:
     """Compare the losses of ECN-RED and drop-tail, with the fraction that each queue drops."""
-    said = given.say(f"K13.loss.{users}.ecn-droptail", f"{users} users: ECN-RED loses fewer packets than drop-tail.")
+    said = given.finding(
+        f"K13.loss.{users}.ecn-droptail", f"{users} users: ECN-RED loses fewer packets than drop-tail."
+    )
     rows = {queue: given.point("loss", users=users, queue=queue, variant=PRINTED) for queue in QUEUES}
-    shares = ", ".join(f"{GRID.named(queue)} {given.said(row)}" for queue, row in rows.items())
+    shares = ", ".join(f"{GRID.named(queue)} {given.with_interval(row)}" for queue, row in rows.items())
     return replace(said, evidence=f"Dropped: {shares}. ECN-RED's over drop-tail's: {said.evidence}.")
 
 
@@ -66,7 +68,7 @@ def buffer(given: Material) -> Finding:
 def marks(given: Material) -> Finding:
     """How far ECN can act."""
     shares = {users: given.point("marked_share", users=users, queue="ecn", variant=PRINTED) for users in USERS}
-    said = ", ".join(f"{given.said(row)} with {users} users" for users, row in shares.items())
+    said = ", ".join(f"{given.with_interval(row)} with {users} users" for users, row in shares.items())
     return blocks.counted(
         sum(row["low"] > 0.5 for row in shares.values()),
         len(shares),
@@ -90,7 +92,9 @@ def units(given: Material) -> Table:
             _at(given, "queue_packets", number, "RED in packets" if red else BUFFER),
         ]
         fits = ["yes" if _fits(given, number, row) else "no" for row in readings]
-        cells = [Cell(given.said(row), tone=blocks.ANSWERS[fit]) for fit, row in zip(fits, readings, strict=True)]
+        cells = [
+            Cell(given.with_interval(row), tone=blocks.ANSWERS[fit]) for fit, row in zip(fits, readings, strict=True)
+        ]
         none = [] if red else [Cell("")]
         rows.append([_case(number), Cell(f"{number.value:g}", True), *cells[:-1], *none, cells[-1]])
     columns = ["case", "printed", "queue, packets", "queue, kB", "RED's average, kB", "otherwise, packets"]
@@ -109,7 +113,7 @@ def arithmetic(given: Material) -> Table:
                 Cell(f"{delay.value:.2f}", True),
                 Cell(f"{number.value * WIRE_BYTES * 8 / RATE_BPS * 1e3:.3f}", True),
                 Cell(f"{number.value * 1e3 * 8 / RATE_BPS * 1e3:.1f}" if red else "", True),
-                Cell(given.said(_at(given, "queue_delay", number)), True),
+                Cell(given.with_interval(_at(given, "queue_delay", number)), True),
             ]
         )
     columns = ["case", "printed, ms", "N · 592 · 8 / 700,000, ms", "N kB · 8 / 700,000, ms", "measured, ms"]
@@ -168,4 +172,4 @@ def _fitting(given: Material, numbers: Sequence[Number], rows: Sequence[Row]) ->
 
 
 def _pairs(given: Material, numbers: Sequence[Number], rows: Sequence[Row]) -> str:
-    return "; ".join(f"{number.value:g}: {given.said(row)}" for number, row in zip(numbers, rows, strict=True))
+    return "; ".join(f"{number.value:g}: {given.with_interval(row)}" for number, row in zip(numbers, rows, strict=True))

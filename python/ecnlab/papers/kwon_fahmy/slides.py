@@ -17,8 +17,8 @@ from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.published import Number
 from ecnlab.papers.samples import interval
+from ecnlab.papers.tables import Number
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 
@@ -91,7 +91,7 @@ def printed_tables(given: Material) -> list[Table]:
 def _table(given: Material, test: str, caption: str, slide: int) -> Table:
     rows = []
     for arm in ARMS:
-        measured = {metric: given.said(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
+        measured = {metric: given.with_interval(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
         cells = [Cell(f"{_printed(given, slide, arm, metric)}: {said}") for metric, said in measured.items()]
         rows.append([Cell(GRID.named(arm)), *cells])
     return Table(caption, ["response", *(given.metric(metric).name for metric in COLUMNS)], rows)

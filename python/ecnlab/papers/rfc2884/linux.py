@@ -57,7 +57,7 @@ def _table(given: Material, name: str) -> Table:
         said = [blocks.as_printed(value, metric) for value in printed["printed"]] or ["–"]
         then, now = given.at(name, **where, recovery=THEN[name]), at(both, name, {**where, "variant": SIMULATOR})
         for frame in (then, now):
-            said += [given.said(row) for row in frame.head(1).iter_rows(named=True)] or ["–"]
-        rows.append([Cell(GRID.place(where)), *blocks.numeric(*said, given.said(kernel), str(kernel["n"]))])
+            said += [given.with_interval(row) for row in frame.head(1).iter_rows(named=True)] or ["–"]
+        rows.append([Cell(GRID.place(where)), *blocks.numeric(*said, given.with_interval(kernel), str(kernel["n"]))])
     columns = ["settings", "printed", "simulator, Linux 2.0", "simulator, Linux 7", "kernel", "n"]
     return Table(f"{metric.name}, with 95% intervals.".capitalize(), columns, rows)

@@ -10,9 +10,9 @@ import polars as pl
 from ecnlab.papers import blocks
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Number, read_toml
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
+from ecnlab.papers.tables import Number, read_toml
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
@@ -122,7 +122,7 @@ def side_by_side(given: Material) -> Table:
             [
                 Cell(GRID.place(before), lead=number.id),
                 Cell(blocks.as_printed(number.value, metric), True),
-                *(cell for row in both for cell in (Cell(given.said(row), True), blocks.chip(row["verdict"]))),
+                *(cell for row in both for cell in (Cell(given.with_interval(row), True), blocks.chip(row["verdict"]))),
                 "chose" if number.id in choice.chosen_by else "judges",
             ]
         )
@@ -189,7 +189,7 @@ def nearest(given: Material) -> Table:
                 Cell(" to ".join(shown), True),
                 Cell("within" if inside else "outside", tone="yes" if inside else "no"),
                 Cell(best["min_th"], True),
-                Cell(given.said(best), True),
+                Cell(given.with_interval(best), True),
             ]
         )
     columns = [
@@ -208,7 +208,7 @@ def chosen(given: Material) -> Table:
     """Return the choice of section 4.4's rule from these runs, and the values used by the experiments."""
     used = read_toml(given.folder / "red-settings.toml")["settings"]
     rows: list[list[Cell | str]] = [
-        [load, *blocks.numeric(row["min_th"], given.said(row), used[load]["min_th"])]
+        [load, *blocks.numeric(row["min_th"], given.with_interval(row), used[load]["min_th"])]
         for load, row in smallest(given).items()
     ]
     return Table(

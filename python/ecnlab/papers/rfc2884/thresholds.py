@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from ecnlab.papers import judge
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.published import Number, Published
+from ecnlab.papers.published import Published
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.samples import at, interval
+from ecnlab.papers.tables import Below, Number
 
 SHARE: Final = 0.9
 """The share of time in the region that settings must reach, at every max_p that is run."""
@@ -199,11 +200,13 @@ def _scores(published: Published, load: str, choosing: Sequence[Number], means: 
     stays in the region.
     """
     scores, inside = {}, {}
+    timeouts = published.claim("R30")
+    assert isinstance(timeouts, Below)
     for label in means.labels(load):
         place = {"congestion": load, "min_th": label}
         share = np.minimum(means.least("search_share", **place), means.least("joint_share", recovery="reno", **place))
         inside[label] = share >= SHARE
-        over = means.mean("joint_timeouts_plain", **place, **PRIMARY) / published.claim("R30").limit - 1.0
+        over = means.mean("joint_timeouts_plain", **place, **PRIMARY) / timeouts.limit - 1.0
         scores[label] = np.maximum(0.0, over)
         for number in choosing:
             there = means.mean(f"joint_{number.metric}", **{**number.where, "min_th": label})
