@@ -19,8 +19,8 @@ from ecnlab.papers import engine_rows, readme, registry
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Published
+from ecnlab.papers.references import fill
 from ecnlab.papers.tables import Metric
-from ecnlab.papers.template import fill
 
 GRID = Grid(("queue", "path"), names={"red": "RED"})
 # metric, queue, path, simulator, kernel, low, high, neutral, n, verdict

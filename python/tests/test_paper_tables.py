@@ -13,8 +13,9 @@ import paper_schemas
 import pytest
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.papers.data_files import read_file
 from ecnlab.papers.registry import PAPERS
-from ecnlab.papers.tables import MetricsFile, PublishedFile, ReportFile, read_table
+from ecnlab.papers.tables import MetricsFile, PublishedFile, ReportFile
 
 ROOT: Final = Path(__file__).parents[2]
 WRITE: Final = "ECNLAB_WRITE_SCHEMAS"
@@ -72,14 +73,14 @@ def test_an_error_has_the_place_and_the_nearest_key(tmp_path, kind, text, messag
     file = tmp_path / "x.toml"
     file.write_text(f"format = 1\n{text}")
     with pytest.raises(EcnlabError) as caught:
-        read_table(file, kind)
+        read_file(file, kind)
     assert str(caught.value) == f"{tmp_path}/{message}"
 
 
 def test_another_format_is_an_error(tmp_path) -> None:
     (tmp_path / "x.toml").write_text("format = 2")
     with pytest.raises(EcnlabError, match=r"x.toml: format 2; this ecnlab reads format 1"):
-        read_table(tmp_path / "x.toml", ReportFile)
+        read_file(tmp_path / "x.toml", ReportFile)
 
 
 @pytest.mark.parametrize("name", paper_schemas.FILES)

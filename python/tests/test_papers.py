@@ -19,14 +19,13 @@ from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
-from ecnlab.papers import blocks, measures, readme, registry, sizes, unbuilt
+from ecnlab.papers import blocks, judge, measures, readme, registry
 from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.grid import Grid, estimate
 from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.samples import estimate
 from ecnlab.papers.tables import Below, Claim, Metric, Near
 
 CHECKOUT = Path(__file__).parents[2]
@@ -310,7 +309,7 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
     made = {"version": "0", "build": "0", "commit": None}
     run = {"ecnlab": made, "linux": None, "seed": 1, "runs": 6, "tally": {}, "experiments": {}}
     held = {"format": 1, "run": run, "verdicts": of, "tables": {}}
-    (small / sizes.QUOTED).write_text(json.dumps(held))
+    (small / readme.QUOTED).write_text(json.dumps(held))
     papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
     assert "measured (full size: differs)" in html and html.count("(full size:") == 1
@@ -322,9 +321,9 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
 @pytest.mark.parametrize("name", sorted(PAPERS))
 def test_the_quick_size_decides_nothing_that_the_full_one_decides_otherwise(name) -> None:
     folder = find(name)[1]
-    of = json.loads((folder / sizes.QUOTED).read_text())["verdicts"]
+    of = json.loads((folder / readme.QUOTED).read_text())["verdicts"]
     assert set(of) == set(read_published(folder).ids()), f"`make readme PAPER={name} FROM=...` of a full run makes them"
-    assert sizes.contradicted(of) == []
+    assert judge.contradicted(of) == []
 
 
 def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
@@ -335,7 +334,7 @@ def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
         "other": {"quick": "agrees", "full": "differs"},
         "closed": {"quick": "yes", "full": "undecided"},
     }
-    assert sizes.contradicted(of) == ["other", "closed"]
+    assert judge.contradicted(of) == ["other", "closed"]
 
 
 def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp_path, monkeypatch) -> None:
@@ -441,7 +440,7 @@ def quoting(small, tmp_path) -> Path:
 def test_what_is_not_built_is_one_list_that_the_schema_does_not_have() -> None:
     papers_ = find("rfc2884")[1].parent
     schema = "".join(path.read_text() for path in (papers_.parent / "schema").glob("*.json"))
-    listed = unbuilt.features(papers_)
+    listed = readme.features(papers_)
     assert [name for one in listed.values() for name in one.names if f'"{name}"' in schema] == []
     assert '"vegas"' in schema  # which the list had once
     stated = re.compile(r"(?:not|cannot be|n't) (?:built|implemented)", re.IGNORECASE)
@@ -449,7 +448,7 @@ def test_what_is_not_built_is_one_list_that_the_schema_does_not_have() -> None:
         text = re.sub(r"^#.*$", "", (find(name)[1] / readme.TEMPLATE).read_text(), flags=re.MULTILINE)
         assert stated.findall(text) == []
     with pytest.raises(EcnlabError, match="no feature is called 'vegas'"):
-        unbuilt.text(papers_, "vegas")
+        readme.feature_text(papers_, "vegas")
 
 
 def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path) -> None:

@@ -15,8 +15,8 @@ from ecnlab.papers.formatting import with_interval
 from ecnlab.papers.grid import MEANS, Grid
 from ecnlab.papers.published import Published
 from ecnlab.papers.readme import typed
+from ecnlab.papers.references import fill, start_of
 from ecnlab.papers.tables import Metric
-from ecnlab.papers.template import fill, start_of
 
 GRID = Grid(("load", "maxp"), names={"high": "high load"})
 GAIN = Metric("gain", "", "gain", neutral=0.0, percent=True)

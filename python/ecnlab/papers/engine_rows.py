@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.formatting import quantity
+from ecnlab.papers.formatting import Forms, quantity
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Published
-from ecnlab.papers.quoted import Forms
 from ecnlab.scenario.files import read_experiment, read_text
 
 if TYPE_CHECKING:
+    from ecnlab.papers.evidence import Evidence
     from ecnlab.papers.material import Analysis
     from ecnlab.papers.paper import Paper
 

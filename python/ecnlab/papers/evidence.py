@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import known
-from ecnlab.papers.grid import Grid
+from ecnlab.papers import engine_rows
+from ecnlab.papers.grid import MEANS, Grid, at
 from ecnlab.papers.published import Published
-from ecnlab.papers.samples import at
 from ecnlab.papers.tables import Metric, Where
+
+JUDGEMENTS: Final = ("numbers", "claims")
+"""Tables of verdicts."""
+
+NO_FACTS: Final[Mapping[str, Any]] = {}
 
 Row = Mapping[str, Any]
 
@@ -30,6 +36,20 @@ class Evidence:
     tables: Mapping[str, pl.DataFrame]
     about: Mapping[str, Any] = field(default_factory=dict)
     seen: dict[str, dict[tuple[Any, ...], Row]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        published: Published,
+        grid: Grid,
+        tables: Mapping[str, pl.DataFrame],
+        about: Mapping[str, Any] = NO_FACTS,
+        quoted: Mapping[str, list[dict[str, Any]]] = NO_FACTS,
+    ) -> Evidence:
+        """Return the data of ``tables``, and of ``quoted`` rows for those that are not there."""
+        return cls(
+            published, grid, {name: _frame(name, rows, grid) for name, rows in quoted.items()} | dict(tables), about
+        )
 
     def rows(self, table: str, chosen: pl.DataFrame) -> list[Row]:
         """The rows of ``chosen``, a part of ``table``; they count as quoted."""
@@ -61,3 +81,21 @@ def _require_labels(points: pl.DataFrame, place: Where) -> None:
         there = dict.fromkeys(points[key])
         for label in [labels] if isinstance(labels, str) else labels:
             known(f"label of {key}", label, there)
+
+
+def _frame(name: str, rows: list[dict[str, Any]], grid: Grid) -> pl.DataFrame:
+    """Quoted rows as the table they are from."""
+    whole = [{key: _unbounded(key, value) for key, value in row.items()} for row in rows]
+    if name in JUDGEMENTS:
+        return pl.DataFrame(whole, infer_schema_length=None)
+    blank = dict.fromkeys(grid.keys, "")
+    if name == engine_rows.CELLS:
+        return pl.DataFrame([blank | row for row in whole], schema=engine_rows.schema(grid))
+    schema: dict[str, type[pl.DataType]] = {"metric": pl.String, **dict.fromkeys(grid.keys, pl.String)}
+    return pl.DataFrame([blank | row for row in whole], schema=schema | MEANS)
+
+
+def _unbounded(key: str, value: Any) -> Any:
+    if value is None and key in ("low", "high"):
+        return -math.inf if key == "low" else math.inf
+    return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,9 +13,8 @@ import polars as pl
 from ecnlab.base import stats
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.stats import LEVEL, Answer, Interval
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.grid import Grid, at, interval, per_seed
 from ecnlab.papers.published import Published
-from ecnlab.papers.samples import at, interval, per_seed
 from ecnlab.papers.tables import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Trend
 
 
@@ -41,6 +40,9 @@ class Rules:
 
 
 FULL: Final = Rules(LEVEL, strict=False)
+OPEN: Final = ("inconclusive", "undecided")
+"""The verdict on a number and the answer to a claim that decide nothing."""
+
 QUICK: Final = Rules(0.99, strict=True)
 """Fewer seeds lead to fewer decisions, so that their decisions are those of the full size."""
 
@@ -206,3 +208,23 @@ def together(outcomes: Sequence[Answer]) -> Answer:
 
 def _interval(interval: Interval) -> dict[str, Any]:
     return {"mean": interval.mean, "low": interval.low, "high": interval.high, "n": interval.n}
+
+
+# --------------------------------------------------------------- both sizes
+
+
+def verdicts(numbers: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The verdict on each printed number and the answer to each claim: ``id`` and ``verdict``."""
+    answers = claims.unique("id", maintain_order=True).select("id", pl.col("answer").alias("verdict"))
+    return pl.concat([numbers.select("id", "verdict"), answers])
+
+
+def both_sizes(quick: pl.DataFrame, full: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """By the id of a number or claim its verdict in each size. Both tables are as `verdicts` makes them."""
+    rows = quick.join(full, on="id", suffix="_full", maintain_order="left").iter_rows()
+    return {name: {"quick": of_quick, "full": of_full} for name, of_quick, of_full in rows}
+
+
+def contradicted(sizes: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The ids whose quick verdict decides something else than the full one."""
+    return [name for name, of in sizes.items() if of["quick"] != of["full"] and of["quick"] not in OPEN]

@@ -11,13 +11,14 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.behind import SHOWN, TABLE, command
+from ecnlab.papers.data_files import read_file
 from ecnlab.papers.formatting import confidence
+from ecnlab.papers.judge import verdicts
 from ecnlab.papers.material import Analysis, Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.report_file import Report
-from ecnlab.papers.sizes import verdicts
-from ecnlab.papers.tables import ChecklistFile, ChecklistRow, read_table
+from ecnlab.papers.tables import ChecklistFile, ChecklistRow
 from ecnlab.papers.tables import Page as PageTexts
 from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
@@ -73,7 +74,7 @@ def paper_page(folder: Path, tables: Analysis, paper: Paper) -> Page:
                 folded=True,
             ),
             *report.sections(),
-            _checklist(given.published.paper, read_table(folder / "checklist.toml", ChecklistFile).row),
+            _checklist(given.published.paper, read_file(folder / "checklist.toml", ChecklistFile).row),
             _provenance(about, tables["departures"], tables["experiments"]),
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the "

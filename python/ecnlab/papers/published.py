@@ -11,20 +11,9 @@ from msgspec.structs import replace
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
-from ecnlab.papers.tables import (
-    Beside,
-    Claim,
-    MetricsFile,
-    Number,
-    Printed,
-    PublishedFile,
-    Recipe,
-    Where,
-    read_table,
-)
-from ecnlab.papers.tables import (
-    Metric as Metric,
-)
+from ecnlab.papers.data_files import read_file
+from ecnlab.papers.tables import Beside, Claim, MetricsFile, Number, Printed, PublishedFile, Recipe, Where
+from ecnlab.papers.tables import Metric as Metric
 
 T = TypeVar("T", bound=Printed)
 
@@ -76,7 +65,7 @@ def read_published(folder: Path) -> Published:
     Raises EcnlabError naming the entry that is wrong; OSError if the file cannot be read.
     """
     path = folder / "published.toml"
-    table, measured = read_table(path, PublishedFile), read_table(folder / "metrics.toml", MetricsFile)
+    table, measured = read_file(path, PublishedFile), read_file(folder / "metrics.toml", MetricsFile)
     found = Published(
         table.paper,
         table.title,

@@ -13,11 +13,12 @@ from typing import Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers import blocks, tables
+from ecnlab.papers.data_files import read_file
+from ecnlab.papers.grid import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Made, Paper
-from ecnlab.papers.samples import at
-from ecnlab.papers.tables import Column, Curve, PrintedAt, ReportFile, read_table
-from ecnlab.papers.template import fill, start_of
+from ecnlab.papers.references import fill, start_of
+from ecnlab.papers.tables import Column, Curve, PrintedAt, ReportFile
 from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, Table
 from ecnlab.report.page import Block, Cell
 from ecnlab.scenario.files import read_text
@@ -38,7 +39,7 @@ class Report:
     def read(cls, folder: Path, paper: Paper, given: Material) -> Report:
         """From the paper's ``folder``. Raises EcnlabError for a name or key that there is not."""
         file = folder / FILE
-        contents = read_table(file, ReportFile)
+        contents = read_file(file, ReportFile)
         for place, kind, name, there in _names(contents, paper, given):
             if name not in there:
                 raise EcnlabError(f"{file}: {place}: {unknown(kind, name, there)}")

@@ -33,14 +33,13 @@ from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
-from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
+from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family, verdicts
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Computed, Stored
 from ecnlab.papers.measuring import analyse, samples
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.sizes import verdicts
 from ecnlab.report import render
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of

@@ -18,13 +18,14 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder, labels_of
+from ecnlab.papers.data_files import read_file
 from ecnlab.papers.formatting import as_printed, in_words, with_interval
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import find
-from ecnlab.papers.tables import ChecklistFile, Number, Printed, Recipe, read_table
+from ecnlab.papers.tables import ChecklistFile, Number, Printed, Recipe
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep_runs import run_keys
 from ecnlab.scenario.files import read_experiment, with_captures
@@ -96,7 +97,7 @@ def _entry(published: Published, row: str, folder: Path) -> Printed:
         raise EcnlabError(
             f"{row} of {published.paper} has several numbers and claims: choose one of {', '.join(of_row)}"
         )
-    for listed in read_table(folder / "checklist.toml", ChecklistFile).row:
+    for listed in read_file(folder / "checklist.toml", ChecklistFile).row:
         if listed.id == row:
             by = f"it is shown by {', '.join(listed.by)}" if listed.by else listed.note
             raise EcnlabError(f"{row} of {published.paper} has no number or claim that a run measures: {by}")

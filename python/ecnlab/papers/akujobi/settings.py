@@ -8,13 +8,14 @@ from itertools import product
 from typing import Final, TypeVar
 
 import polars as pl
+from msgspec import structs
 
 from ecnlab.papers import blocks
 from ecnlab.papers.akujobi.grid import GRID
+from ecnlab.papers.grid import at
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Published
-from ecnlab.papers.samples import at
 from ecnlab.papers.tables import Claim, Number
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
@@ -100,7 +101,7 @@ def elsewhere(given: Material) -> Published:
 
 
 def _there(entry: T) -> T:
-    return replace(entry, where={**entry.where, "settings": "nearest"})
+    return structs.replace(entry, where={**entry.where, "settings": "nearest"})
 
 
 def is_there(entry: Number | Claim, points: pl.DataFrame) -> bool:

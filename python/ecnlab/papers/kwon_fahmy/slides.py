@@ -11,13 +11,13 @@ import polars as pl
 from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.formatting import quantity
+from ecnlab.papers.grid import interval
 from ecnlab.papers.judge import verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.samples import interval
 from ecnlab.papers.tables import Number
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell

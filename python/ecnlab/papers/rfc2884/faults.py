@@ -14,11 +14,11 @@ import polars as pl
 
 from ecnlab.base.stats import Answer
 from ecnlab.papers import blocks, measures
+from ecnlab.papers.grid import interval
 from ecnlab.papers.judge import outcome, together
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Tables
 from ecnlab.papers.rfc2884.grid import GRID
-from ecnlab.papers.samples import interval
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 

@@ -16,10 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ecnlab.papers import judge
+from ecnlab.papers.grid import at, interval
 from ecnlab.papers.material import Material, Row
 from ecnlab.papers.published import Published
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
-from ecnlab.papers.samples import at, interval
 from ecnlab.papers.tables import Below, Number
 
 SHARE: Final = 0.9
