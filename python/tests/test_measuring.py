@@ -125,7 +125,7 @@ def test_a_comparison_stands_where_it_is_said(at, place) -> None:
         ({"table": "flows"}, "neither `value` nor `over` nor mean, jain, correlation"),
         ({"of": "nothing"}, r"add \[quantity.nothing\]"),
         ({"of": "own", "beside": "two"}, "no comparison is called 'beside.two'; there are "),
-        ({"of": "own", "other": "own", "in": "sooner"}, "m: no step is called 'sooner'; there are later"),
+        ({"of": "own", "other": "own", "in": "sooner"}, "m: no other step is called 'sooner'"),
     ],
 )
 def test_an_incomplete_recipe_is_an_error(measure, message) -> None:
@@ -145,7 +145,7 @@ def test_what_a_paper_says_is_whole_and_used(name) -> None:
         assert set(metric.steps) <= steps, key
         assert not metric.steps or key in recipes or key in paper.own, key
     for key, recipe in recipes.items():
-        assert recipe.step in {"", *steps}, key
+        assert recipe.in_step in {"", *steps}, key
         used |= {*recipe.parts, recipe.other}
         beside.add(recipe.beside)
     assert used >= {*recipes, *paper.own}, "measured and not used"

@@ -465,7 +465,7 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
     assert readme.stale(SMALL, quoting) == []
 
 
-def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tmp_path) -> None:
+def test_quoted_rows_of_the_kernel_stay_where_it_did_not_run_again(quoting, tmp_path) -> None:
     (quoting / "README.in.md").write_text(
         '{{ point("linux/goodput", variant="kernel", maxp=0.1).n }} and {{ point("goodput", maxp=0.1).n }}\n'
     )

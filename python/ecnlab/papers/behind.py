@@ -79,11 +79,11 @@ class Finder:
             for place in self._compared(self._published.beside[recipe.beside], step, where):
                 yield from self._of(recipe.parts[0], step, place, strict=strict)
             return
-        if recipe.step:
-            there = self._axes(recipe.step)
+        if recipe.in_step:
+            there = self._axes(recipe.in_step)
             shared = {key: labels for key, labels in where.items() if key in there}
-            yield from self._of(recipe.other, recipe.step, shared, strict=strict)
-        others = [*recipe.parts, *([recipe.other] if recipe.other and not recipe.step else [])]
+            yield from self._of(recipe.other, recipe.in_step, shared, strict=strict)
+        others = [*recipe.parts, *([recipe.other] if recipe.other and not recipe.in_step else [])]
         if others:
             for other in others:
                 yield from self._of(other, step, where, strict=strict)

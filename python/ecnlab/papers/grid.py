@@ -165,9 +165,9 @@ def per_seed(group: pl.DataFrame, metric: Metric) -> NDArray[np.float64]:
 
 def at(frame: pl.DataFrame, metric: str | list[str], where: Where) -> pl.DataFrame:
     """The rows of ``metric``, one or several, at ``where``; keys that ``where`` leaves out may have any label."""
-    asked: Where = {"metric": metric, **where}
+    place: Where = {"metric": metric, **where}
     return frame.filter(
-        pl.col(key).is_in(label) if isinstance(label, list) else pl.col(key) == label for key, label in asked.items()
+        pl.col(key).is_in(label) if isinstance(label, list) else pl.col(key) == label for key, label in place.items()
     )
 
 

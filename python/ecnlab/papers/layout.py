@@ -188,7 +188,7 @@ def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments:
             ["commit", made["commit"] or "unknown"],
             ["size", "full" if about["full"] else "quick: a part of the full grid's seeds"],
             ["base seed", str(about["seed"])],
-            *([f"without ECN in {name}", said] for name, said in about.get("ecn_fallback", {}).items()),
+            *([f"without ECN in {name}", text] for name, text in about.get("ecn_fallback", {}).items()),
         ],
     )
     runs: list[list[Cell | str]] = [

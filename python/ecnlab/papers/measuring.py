@@ -51,7 +51,7 @@ def _quick(paper: Paper, published: Published, step: Step, samples_: pl.DataFram
 def _compared_steps(published: Published, name: str) -> set[str]:
     """Return the other steps from which a metric or quantity takes values."""
     recipe = published.recipe(name)
-    found = {recipe.step} if recipe.step else set()
+    found = {recipe.in_step} if recipe.in_step else set()
     for part in recipe.parts:
         found |= _compared_steps(published, part) if part != name else set()
     return found
@@ -101,7 +101,7 @@ class Quantities:
         if recipe == Recipe():
             raise EcnlabError(f"metrics.toml: `{name}` has no definition: add [quantity.{name}]")
         found = self._of_others(recipe) if recipe.of else self._of_rows(name, recipe)
-        if recipe.step:
+        if recipe.in_step:
             return self._across(name, found, recipe)
         if recipe.other:
             return measures.pair(self._grid, found, pl.col("value"), self[recipe.other], pl.col("value"))
@@ -109,9 +109,9 @@ class Quantities:
 
     def _across(self, name: str, found: pl.LazyFrame, recipe: Recipe) -> pl.LazyFrame:
         """Return ``found`` with a quantity of another step: for the same seed and the same place on common axes."""
-        if recipe.step not in self._in:
-            raise EcnlabError(f"metrics.toml: {name}: {unknown('step', recipe.step, self._in)}")
-        there = self._in[recipe.step]()[recipe.other].rename({"value": "other"})
+        if recipe.in_step not in self._in:
+            raise EcnlabError(f"metrics.toml: {name}: {unknown('other step', recipe.in_step, self._in)}")
+        there = self._in[recipe.in_step]()[recipe.other].rename({"value": "other"})
         keys = [key for key in self._grid.run_keys(there) if key in self._grid.run_keys(found)]
         return found.join(there, on=keys, maintain_order="left").select(*keys, "value", "other")
 

@@ -6,7 +6,7 @@ the quoted rows of a full run and what that run was of, so that the README can b
     make readme PAPER=rfc2884 FROM=results/rfc2884    # after `ecnlab reproduce rfc2884 --full`
     make readme PAPER=rfc2884                         # after a change of words only
 
-A test makes every README again, and asks of the experiments whether they are still the ones that were run.
+A test makes every README again, and checks that the experiments are those of the quoted run.
 """
 
 from __future__ import annotations

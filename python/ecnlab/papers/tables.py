@@ -139,7 +139,7 @@ class PublishedFile(File, frozen=True, kw_only=True):
 # --------------------------------------------------------------- metrics.toml
 
 
-class Recipe(Part, frozen=True, rename={"step": "in"}, kw_only=True):
+class Recipe(Part, frozen=True, rename={"in_step": "in"}, kw_only=True):
     """How a quantity, one number of a run, is computed: from rows of a table, or of other quantities. Expressions are SQL."""
 
     table: str = ""
@@ -168,7 +168,7 @@ class Recipe(Part, frozen=True, rename={"step": "in"}, kw_only=True):
     """A quantity of the run, or several, which ``value`` combines by their names."""
     other: str = ""
     """The quantity of the same run that a gain, ratio or difference is taken to."""
-    step: str = ""
+    in_step: str = ""
     """The step of ``other``, at the same seed and the same place on the axes of both."""
     beside: str = ""
     """The comparison, [beside.NAME], with the same quantity of another run of the seed."""

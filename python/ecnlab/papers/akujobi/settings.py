@@ -114,7 +114,7 @@ def _answers(given: Material) -> pl.DataFrame:
     return judge_claims(elsewhere(given), given.tables["samples"], given.points, GRID)
 
 
-def asked_again(given: Material) -> str:
+def tested_again(given: Material) -> str:
     """Return the number of claims tested under both settings."""
     return str(len(elsewhere(given).claims))
 
@@ -153,8 +153,8 @@ def claims_beside(given: Material) -> Table:
         cells: list[Cell | str] = [Cell(claim.statement, lead=claim.id)]
         for tests in (given.claims, there):
             own = tests.filter(pl.col("id") == claim.id)
-            said = blocks.evidence(own, given.metric(claim.metric), claim.test, GRID)
-            cells += [Cell(said), blocks.chip(own["answer"][0])]
+            text = blocks.evidence(own, given.metric(claim.metric), claim.test, GRID)
+            cells += [Cell(text), blocks.chip(own["answer"][0])]
         rows.append(cells)
     columns = ["claim", "evidence, with 95% intervals", "holds", "nearest settings", "holds there"]
     return Table("Claims, under the networks' settings and the nearest.", columns, rows)

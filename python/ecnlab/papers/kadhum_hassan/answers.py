@@ -27,40 +27,40 @@ ANY: Final = "marks at any chance"
 
 def loss(given: Material, users: str) -> Finding:
     """Compare the losses of ECN-RED and drop-tail, with the fraction that each queue drops."""
-    said = given.finding(
+    found = given.finding(
         f"K13.loss.{users}.ecn-droptail", f"{users} users: ECN-RED loses fewer packets than drop-tail."
     )
     rows = {queue: given.point("loss", users=users, queue=queue, variant=PRINTED) for queue in QUEUES}
     shares = ", ".join(f"{GRID.named(queue)} {given.with_interval(row)}" for queue, row in rows.items())
-    return replace(said, evidence=f"Dropped: {shares}. ECN-RED's over drop-tail's: {said.evidence}.")
+    return replace(found, evidence=f"Dropped: {shares}. ECN-RED's over drop-tail's: {found.evidence}.")
 
 
 def unit(given: Material) -> Finding:
     """Test whether RED's printed averages are in kilobytes."""
-    asked = [number for number in _queues(given) if number.where["queue"] in RED]
+    numbers = [number for number in _queues(given) if number.where["queue"] in RED]
     kilobytes, packets = (
-        [_at(given, metric, number) for number in asked] for metric in ("average_kilobytes", "queue_packets")
+        [_at(given, metric, number) for number in numbers] for metric in ("average_kilobytes", "queue_packets")
     )
-    fit = _fitting(given, asked, kilobytes)
+    fit = _fitting(given, numbers, kilobytes)
     return blocks.counted(
         fit,
-        len(asked),
+        len(numbers),
         "RED's printed averages are kilobytes, not packets.",
-        f"Printed, and RED's average in kB: {_pairs(given, asked, kilobytes)}. As kilobytes {fit} of {len(asked)} agree, "
-        f"as packets {_fitting(given, asked, packets)}.",
+        f"Printed, and RED's average in kB: {_pairs(given, numbers, kilobytes)}. As kilobytes {fit} of {len(numbers)} agree, "
+        f"as packets {_fitting(given, numbers, packets)}.",
         least=0.5,
     )
 
 
 def buffer(given: Material) -> Finding:
     """Test whether drop-tail's printed queues are those of a buffer in bytes."""
-    asked = [number for number in _queues(given) if number.where["queue"] == "droptail"]
-    rows = [_at(given, "queue_packets", number, BUFFER) for number in asked]
+    numbers = [number for number in _queues(given) if number.where["queue"] == "droptail"]
+    rows = [_at(given, "queue_packets", number, BUFFER) for number in numbers]
     return blocks.counted(
-        _fitting(given, asked, rows),
-        len(asked),
+        _fitting(given, numbers, rows),
+        len(numbers),
         "Drop-tail's printed averages are those of a buffer of 50 kB, not of 100 packets.",
-        f"Printed, and measured with 100 times 500 B in place of 100 packets: {_pairs(given, asked, rows)}. This reading "
+        f"Printed, and measured with 100 times 500 B in place of 100 packets: {_pairs(given, numbers, rows)}. This reading "
         "was found from the numbers, not in the paper.",
     )
 
@@ -68,12 +68,12 @@ def buffer(given: Material) -> Finding:
 def marks(given: Material) -> Finding:
     """How far ECN can act."""
     shares = {users: given.point("marked_share", users=users, queue="ecn", variant=PRINTED) for users in USERS}
-    said = ", ".join(f"{given.with_interval(row)} with {users} users" for users, row in shares.items())
+    listed = ", ".join(f"{given.with_interval(row)} with {users} users" for users, row in shares.items())
     return blocks.counted(
         sum(row["low"] > 0.5 for row in shares.values()),
         len(shares),
         "In ECN-RED, congestion is signalled by marks.",
-        f"Marks among all signals: {said}. ns-2.29 drops ECN-capable packets, too, from a probability of 0.1 on.",
+        f"Marks among all signals: {listed}. ns-2.29 drops ECN-capable packets, too, from a probability of 0.1 on.",
     )
 
 

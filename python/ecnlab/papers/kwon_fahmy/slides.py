@@ -64,11 +64,11 @@ def _cells(given: Material) -> list[Number]:
 
 def _agreeing(given: Material, tests: Mapping[int, str]) -> int:
     """Return how many printed cells agree with the measurements in ``tests``, by slide."""
-    said = []
+    verdicts = []
     for number in _cells(given):
         point = given.point(number.metric, test=tests[number.slide], arm=str(number.where["arm"]))
-        said.append(verdict(number, given.metric(number.metric), interval(point)))
-    return said.count("agrees")
+        verdicts.append(verdict(number, given.metric(number.metric), interval(point)))
+    return verdicts.count("agrees")
 
 
 # --------------------------------------------------------------- slides 20 and 21, value by value
@@ -92,7 +92,7 @@ def _table(given: Material, test: str, caption: str, slide: int) -> Table:
     rows = []
     for arm in ARMS:
         measured = {metric: given.with_interval(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
-        cells = [Cell(f"{_printed(given, slide, arm, metric)}: {said}") for metric, said in measured.items()]
+        cells = [Cell(f"{_printed(given, slide, arm, metric)}: {text}") for metric, text in measured.items()]
         rows.append([Cell(GRID.named(arm)), *cells])
     return Table(caption, ["response", *(given.metric(metric).name for metric in COLUMNS)], rows)
 

@@ -41,23 +41,23 @@ def worth(given: Material) -> Finding:
             f"Not counted with {seeds} seeds of the joint reading; the full size has {FEWEST} (`--full`).",
         )
     first = {load: row["min_th"] for load, row in smallest(given).items()}
-    told, agree, asked = [], 0, 0
+    texts, agree, total = [], 0, 0
     for name, swapped in HALVES.items():
         choices = choose(given, swapped=swapped)
         judging = [number for number in given.published.numbers if number.id not in choices[_load(number)].chosen_by]
         taken = {load: choice.min_th for load, choice in choices.items()}
         held, before = (len(_agreeing(given, labels, judging)) for labels in (taken, first))
-        told.append(
+        texts.append(
             f"min_th {', '.join(f'{label} at {load}' for load, label in taken.items())} load "
             f"({_how_often(given, name, taken)} of {RESAMPLES} resamples of the seeds): of the {len(judging)} numbers that "
             f"had no part in the choice {held} agree, and {before} with the smallest thresholds"
         )
-        agree, asked = agree + held, asked + len(judging)
+        agree, total = agree + held, total + len(judging)
     return blocks.counted(
         agree,
-        asked,
+        total,
         STATEMENT,
-        f"{told[0]}. With the halves exchanged {told[1]}. {_under_which(given)}",
+        f"{texts[0]}. With the halves exchanged {texts[1]}. {_under_which(given)}",
     )
 
 
@@ -82,13 +82,13 @@ def _under_which(given: Material) -> str:
         "under the joint one alone": second - first,
         "under neither": set(known) - first - second,
     }
-    said = (f"{where} {', '.join(i for i in known if i in ids) or 'none'}" for where, ids in parts.items())
-    return f"Of all {len(known)} agree {'; '.join(said)}."
+    texts = (f"{where} {', '.join(i for i in known if i in ids) or 'none'}" for where, ids in parts.items())
+    return f"Of all {len(known)} agree {'; '.join(texts)}."
 
 
-def _agreeing(given: Material, taken: Mapping[str, str], asked: Sequence[Number]) -> set[str]:
-    """Return the numbers of ``asked`` that agree if each load has its min_th of ``taken``."""
-    verdicts = {number.id: measured(given, number, taken[_load(number)])["verdict"] for number in asked}
+def _agreeing(given: Material, taken: Mapping[str, str], numbers: Sequence[Number]) -> set[str]:
+    """Return the numbers of ``numbers`` that agree if each load has its min_th of ``taken``."""
+    verdicts = {number.id: measured(given, number, taken[_load(number)])["verdict"] for number in numbers}
     return {name for name, verdict in verdicts.items() if verdict == "agrees"}
 
 

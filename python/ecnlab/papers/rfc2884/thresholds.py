@@ -1,6 +1,6 @@
 """The two readings of the thresholds that the RFC does not print: how each chooses them from the runs.
 
-Both ask that RED's average stays in the region at every max_p that is run. `choose` does the joint reading from the means over all
+Both require that RED's average stays in the region at every max_p that is run. `choose` does the joint reading from the means over all
 seeds, `resampled` again for seeds drawn with replacement, so that the report shows how far the choice is one of these seeds.
 """
 
