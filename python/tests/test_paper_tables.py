@@ -13,7 +13,7 @@ import paper_schemas
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.data_files import read_file
+from ecnlab.papers.published import read_file
 from ecnlab.papers.registry import PAPERS
 from ecnlab.papers.tables import MetricsFile, PublishedFile, ReportFile
 

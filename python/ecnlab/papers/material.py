@@ -16,12 +16,11 @@ from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
 from ecnlab.papers.analysis_shapes import checked, quoted_verdicts
-from ecnlab.papers.data_files import read_file
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.formatting import Quoted
 from ecnlab.papers.grid import Grid, at
 from ecnlab.papers.judge import FULL, QUICK, Rules
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Published, read_file, read_published
 from ecnlab.papers.references import References, fill, start_of
 from ecnlab.papers.tables import Fact, Metric, ReasonsFile
 from ecnlab.report import Finding

@@ -30,12 +30,11 @@ from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows
 from ecnlab.papers.analysis_shapes import FORMAT, QUOTED, read_quoted, read_results, shapes
-from ecnlab.papers.data_files import read_file
 from ecnlab.papers.evidence import JUDGEMENTS, Evidence
 from ecnlab.papers.judge import both_sizes, verdicts
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper, Step
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Published, read_file, read_published
 from ecnlab.papers.references import REFERENCE, fill
 from ecnlab.papers.registry import find
 from ecnlab.papers.size_words import JUDGED

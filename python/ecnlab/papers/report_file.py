@@ -13,10 +13,10 @@ from typing import Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers import blocks, tables
-from ecnlab.papers.data_files import read_file
 from ecnlab.papers.grid import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Made, Paper
+from ecnlab.papers.published import read_file
 from ecnlab.papers.references import fill, start_of
 from ecnlab.papers.tables import Column, Curve, PrintedAt, ReportFile
 from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, Table

@@ -18,12 +18,11 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder, labels_of
-from ecnlab.papers.data_files import read_file
 from ecnlab.papers.formatting import as_printed, in_words, with_interval
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Published, read_file, read_published
 from ecnlab.papers.registry import find
 from ecnlab.papers.tables import ChecklistFile, Number, Printed, Recipe
 from ecnlab.runs.run import run as run_scenario

@@ -1,6 +1,6 @@
 """The data files of a paper, as types: ``published.toml``, ``metrics.toml``, ``report.toml``, ``reasons.toml``, ``checklist.toml``.
 
-`ecnlab.papers.data_files` reads a file as one of them. ``schema/*.schema.json`` are JSON schemas of the same types for editors. Names that
+`ecnlab.papers.published` reads a file as one of them. ``schema/*.schema.json`` are JSON schemas of the same types for editors. Names that
 must exist elsewhere, such as that of a metric, are checked where they are used.
 """
 

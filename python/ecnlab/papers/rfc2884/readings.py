@@ -8,9 +8,9 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.data_files import read_toml
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.material import Material
+from ecnlab.papers.published import read_toml
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
 from ecnlab.papers.tables import Number
