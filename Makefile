@@ -107,6 +107,7 @@ schema: build ## write what is generated: JSON schemas for editors, the lists of
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test it rfcs::docs
 	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py \
 	  python/tests/test_linux_page.py python/tests/test_docs.py
+	ECNLAB_WRITE_SCHEMAS=1 $(BIN)/pytest --quiet python/tests/test_paper_tables.py
 
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper

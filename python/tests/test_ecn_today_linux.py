@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from analysed import given, of_step, quantity
 from conftest import kernel_or_skip
+from msgspec import structs
 
 from ecnlab._core import Experiment
 from ecnlab.linux.plan import plan
@@ -210,7 +211,7 @@ def section(folder: Path, kernel: dict[str, str] | None) -> Section:
     """The page's section on the kernel, as report.toml has it; ``folder`` has the samples."""
     given_ = Material(FOLDER, PUBLISHED, GRID, pl.DataFrame(), tables=Stored(folder, {"linux": kernel}))
     whole = Report.read(FOLDER, PAPER, given_)
-    only = {"section": {"linux": whole.contents["section"]["linux"]}}
+    only = structs.replace(whole.contents, section={"linux": whole.contents.section["linux"]})
     (made,) = replace(whole, contents=only).sections()
     return made
 

@@ -12,12 +12,12 @@ from analysed import given, of_all, quantity
 from pages import assert_whole, stored
 
 from ecnlab.papers import kadhum_hassan, measures
+from ecnlab.papers.grid import at
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.kadhum_hassan import answers, measure
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
-from ecnlab.papers.samples import at
 from ecnlab.report import Chart, Multiples, render
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import read_experiment

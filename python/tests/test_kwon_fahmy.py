@@ -17,13 +17,13 @@ from ecnlab.api.sweep import Sweep
 from ecnlab.base.quantities import quantity
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
+from ecnlab.papers.grid import at
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.kwon_fahmy import calibration, measure
 from ecnlab.papers.kwon_fahmy.grid import AS_IS, GENTLE, GRID, MORE_UDP, SLIDE_7
 from ecnlab.papers.kwon_fahmy.slides import COLUMNS
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
-from ecnlab.papers.samples import at
 from ecnlab.report import render
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import read_experiment, read_scenario

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from analysed import given
@@ -11,9 +13,10 @@ from analysed import given
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import measuring
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.measuring import KEYS, Quantities
-from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.measuring import Quantities
+from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
+from ecnlab.papers.tables import Beside, Metric, Recipe
 
 GRID = Grid(("scheme", "against"))
 FLOWS = pl.DataFrame(
@@ -35,10 +38,10 @@ OTHERS = {"later": FLOWS.filter(pl.col("scheme") == "old").drop("scheme").with_c
 
 
 def found(measure: dict[str, Any], beside: dict[str, Any] | None = None, **quantities: dict[str, Any]) -> pl.DataFrame:
-    metric = Metric("m", "", "mean", steps=("s",), measure=measure)
-    published = Published(
-        "p", "", "", "", {"m": metric}, (), (), quantities=quantities, beside={"one": beside} if beside else {}
-    )
+    metric = Metric("m", "", "mean", steps=("s",), measure=msgspec.convert(measure, Recipe))
+    published = Published("p", "", "", "", {"m": metric}, (), (), {}, msgspec.convert(quantities, dict[str, Recipe]))
+    if beside:
+        published = replace(published, beside={"one": msgspec.convert(beside, Beside)})
     own = {"own": lambda sweep: sweep.table("flows").select("scheme", "replicate", value=pl.lit(1.0)).unique()}
     others = {name: given(flows=flows) for name, flows in OTHERS.items()}
     measured = Quantities(GRID, published, own, given(flows=FLOWS), others)["m"].collect()
@@ -116,18 +119,17 @@ def test_a_comparison_stands_where_it_is_said(at, place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "told"),
+    ("measure", "message"),
     [
         ({"table": "flows", "over": "avg("}, "is not SQL"),
-        ({"table": "flows", "ovr": "avg(x)"}, "unknown key 'ovr'; there are beside, by"),
         ({"table": "flows"}, "neither `value` nor `over` nor mean, jain, correlation"),
         ({"of": "nothing"}, r"add \[quantity.nothing\]"),
-        ({"of": "own", "beside": "two"}, r"nothing is called \[beside.two\]"),
-        ({"of": "own", "other": "own", "in": "sooner"}, "m: no step is called 'sooner'; there are later"),
+        ({"of": "own", "beside": "two"}, "no comparison is called 'beside.two'; there are "),
+        ({"of": "own", "other": "own", "in": "sooner"}, "m: no other step is called 'sooner'"),
     ],
 )
-def test_what_cannot_be_measured_is_told(measure, told) -> None:
-    with pytest.raises(EcnlabError, match=told):
+def test_an_incomplete_recipe_is_an_error(measure, message) -> None:
+    with pytest.raises(EcnlabError, match=message):
         found(measure)
 
 
@@ -137,18 +139,17 @@ def test_what_a_paper_says_is_whole_and_used(name) -> None:
     published = read_published(folder)
     recipes = {**{key: m.measure for key, m in published.metrics.items() if m.measure}, **published.quantities}
     steps = {step.name for step in (*paper.steps, *paper.on_linux) if not step.drawn}
-    asked = {key for key, metric in published.metrics.items() if metric.steps}
+    used = {key for key, metric in published.metrics.items() if metric.steps}
     beside = set()
     for key, metric in published.metrics.items():
         assert set(metric.steps) <= steps, key
         assert not metric.steps or key in recipes or key in paper.own, key
     for key, recipe in recipes.items():
-        assert set(recipe) <= KEYS and recipe.get("in", "") in {"", *steps}, key
-        of = recipe.get("of", [])
-        asked |= {*([of] if isinstance(of, str) else of), *([recipe["other"]] if "other" in recipe else [])}
-        beside |= {recipe["beside"]} if "beside" in recipe else set()
-    assert asked >= {*recipes, *paper.own}, "measured and not asked for"
-    assert beside == set(published.beside)
+        assert recipe.in_step in {"", *steps}, key
+        used |= {*recipe.parts, recipe.other}
+        beside.add(recipe.beside)
+    assert used >= {*recipes, *paper.own}, "measured and not used"
+    assert beside - {""} == set(published.beside)
 
 
 def test_the_quick_size_of_a_comparison_of_two_steps_has_the_seeds_of_both() -> None:

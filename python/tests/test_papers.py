@@ -13,19 +13,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import kernel_or_skip
+from msgspec import structs
 from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
-from ecnlab.papers import blocks, measures, readme, registry, sizes, unbuilt
+from ecnlab.papers import blocks, judge, measures, readme, registry
 from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.grid import Grid, estimate
 from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Step
-from ecnlab.papers.published import Claim, Metric, Published, read_published
+from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.samples import estimate
+from ecnlab.papers.tables import Below, Claim, Metric, Near
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)
@@ -106,12 +107,12 @@ def test_a_scheme_that_is_named_and_not_asked_is_found() -> None:
     # As A16.goodput of Akujobi et al. once was: three schemes in the statement, two in the test.
     grid = PAPERS["akujobi"].grid
     metric = Metric("average goodput over BECN's", "Average goodput over that of BECN, minus one.", "gain")
-    about = {"id": "A16", "row": "A16", "metric": "goodput_over_becn", "test": "below"}
-    claim = Claim(**about, statement="ECN+BECN (40 KB) has the goodput of ECN and BECN.", where={"scheme": "eb40"})
+    about = {"id": "A16", "row": "A16", "metric": "goodput_over_becn", "limit": 0.0}
+    claim = Below(**about, statement="ECN+BECN (40 KB) has the goodput of ECN and BECN.", where={"scheme": "eb40"})
     assert unasked(claim, metric, grid) == {"ECN"}
-    assert unasked(replace(claim, statement="ECN+BECN has the goodput of BECN."), metric, grid) == set()
-    assert unasked(replace(claim, where={"scheme": ["eb40", "ecn"]}), metric, grid) == set()
-    assert unasked(replace(claim, where={"scheme": "eb20"}), metric, grid) == {"ECN", "ECN+BECN (40 kB)"}
+    assert unasked(structs.replace(claim, statement="ECN+BECN has the goodput of BECN."), metric, grid) == set()
+    assert unasked(structs.replace(claim, where={"scheme": ["eb40", "ecn"]}), metric, grid) == set()
+    assert unasked(structs.replace(claim, where={"scheme": "eb20"}), metric, grid) == {"ECN", "ECN+BECN (40 kB)"}
 
 
 SEEDS_OF_ITS_OWN = {
@@ -187,7 +188,7 @@ def test_one_place_refutes_a_claim_about_every_place(outcomes, answer, words) ->
 def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:
     about = {"id": "S01", "row": "S01", "statement": "", "metric": "error", "where": {}}
     metric = Metric("error", "", "gain", percent=True)
-    published = Published("p", "", "", "", {"error": metric}, (), (Claim(**about, test="near", tolerance=0.2),))
+    published = Published("p", "", "", "", {"error": metric}, (), (Near(**about, target=0.0, tolerance=0.2),))
     places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "no", "id": "S01"}
     found = blocks.ranged(pl.DataFrame(places), published, "S01", "It is near.", "errors")
     assert (found.answer, found.tone) == ("No", "no")
@@ -308,7 +309,7 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
     made = {"version": "0", "build": "0", "commit": None}
     run = {"ecnlab": made, "linux": None, "seed": 1, "runs": 6, "tally": {}, "experiments": {}}
     held = {"format": 1, "run": run, "verdicts": of, "tables": {}}
-    (small / sizes.QUOTED).write_text(json.dumps(held))
+    (small / readme.QUOTED).write_text(json.dumps(held))
     papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
     assert "measured (full size: differs)" in html and html.count("(full size:") == 1
@@ -320,9 +321,9 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
 @pytest.mark.parametrize("name", sorted(PAPERS))
 def test_the_quick_size_decides_nothing_that_the_full_one_decides_otherwise(name) -> None:
     folder = find(name)[1]
-    of = json.loads((folder / sizes.QUOTED).read_text())["verdicts"]
-    assert set(of) == read_published(folder).ids(), f"`make readme PAPER={name} FROM=...` of a full run makes them"
-    assert sizes.contradicted(of) == []
+    of = json.loads((folder / readme.QUOTED).read_text())["verdicts"]
+    assert set(of) == set(read_published(folder).ids()), f"`make readme PAPER={name} FROM=...` of a full run makes them"
+    assert judge.contradicted(of) == []
 
 
 def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
@@ -333,7 +334,7 @@ def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
         "other": {"quick": "agrees", "full": "differs"},
         "closed": {"quick": "yes", "full": "undecided"},
     }
-    assert sizes.contradicted(of) == ["other", "closed"]
+    assert judge.contradicted(of) == ["other", "closed"]
 
 
 def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp_path, monkeypatch) -> None:
@@ -439,15 +440,15 @@ def quoting(small, tmp_path) -> Path:
 def test_what_is_not_built_is_one_list_that_the_schema_does_not_have() -> None:
     papers_ = find("rfc2884")[1].parent
     schema = "".join(path.read_text() for path in (papers_.parent / "schema").glob("*.json"))
-    listed = unbuilt.features(papers_)
-    assert [name for one in listed.values() for name in one["names"] if f'"{name}"' in schema] == []
+    listed = readme.features(papers_)
+    assert [name for one in listed.values() for name in one.names if f'"{name}"' in schema] == []
     assert '"vegas"' in schema  # which the list had once
     stated = re.compile(r"(?:not|cannot be|n't) (?:built|implemented)", re.IGNORECASE)
     for name in PAPERS:
         text = re.sub(r"^#.*$", "", (find(name)[1] / readme.TEMPLATE).read_text(), flags=re.MULTILINE)
         assert stated.findall(text) == []
-    with pytest.raises(EcnlabError, match="no feature 'vegas'"):
-        unbuilt.text(papers_, "vegas")
+    with pytest.raises(EcnlabError, match="no feature is called 'vegas'"):
+        readme.feature_text(papers_, "vegas")
 
 
 def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path) -> None:
@@ -463,7 +464,7 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
     assert readme.stale(SMALL, quoting) == []
 
 
-def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tmp_path) -> None:
+def test_quoted_rows_of_the_kernel_stay_where_it_did_not_run_again(quoting, tmp_path) -> None:
     (quoting / "README.in.md").write_text(
         '# Small\n\n{{ point("linux/goodput", variant="kernel", maxp=0.1).n }} and {{ point("goodput", maxp=0.1).n }}\n'
     )

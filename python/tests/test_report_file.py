@@ -11,9 +11,10 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Paper, named
-from ecnlab.papers.published import Metric, Number, Published
+from ecnlab.papers.published import Published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.report_file import FILE, Report
+from ecnlab.papers.tables import Metric, Number
 from ecnlab.report import Finding, Group, Section, Table
 
 GRID = Grid(("scheme", "load"), names={"new": "New"})
@@ -139,17 +140,34 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('axis = "load"', 'axis = "lode"', "one: no axis is called 'lode'; there are load"),
-        ('metric = "loss"', 'metric = "los"', "one: no metric is called 'los'; there are gain, loss"),
+        (
+            'axis = "load"',
+            'axis = "lode"',
+            r"report.toml: section.one.figure\[0\]: no axis is called 'lode'; did you mean 'load'\?",
+        ),
+        (
+            'metric = "loss"',
+            'metric = "los"',
+            r"section.one.figure\[0\]: no metric is called 'los'; did you mean 'loss'\?",
+        ),
         ('metrics = ["loss"]', 'metrics = ["all"]', "no metric is called 'all'"),
         ('columns = ["gain"', 'columns = ["gian"', "no metric is called 'gian'"),
-        ('"mine"', '"yours"', "one: no block is called 'yours'; there are mine, figures, tables"),
-        ('own = "surely"', 'own = "maybe"', "finding: no finding is called 'maybe'; there are surely"),
-        ('own = "surely"', 'claim = "P09"\nstatement = ""', "finding: no claim is called 'P09'"),
-        ('caption = "All"', 'capshun = "All"', "one: no key of a table is called 'capshun'; there are caption"),
-        ('caption = "All"', "", "one: a table needs 'caption'"),
-        ('own = "surely"', 'statement = "Surely."', "finding: a finding needs 'claim'"),
-        ('number = "P01.1"', 'number = "P02.1"', "one: no number is called 'P02.1'"),
+        ('"mine"', '"yours"', "section.one: no block is called 'yours'"),
+        ('own = "surely"', 'own = "maybe"', r"finding\[0\]: no finding is called 'maybe'; there are surely"),
+        ('own = "surely"', 'claim = "P09"\nstatement = ""', r"finding\[0\]: no claim is called 'P09'"),
+        (
+            'caption = "All"',
+            'capshun = "All"',
+            r"section.one.table\[0\]: no key is called 'capshun'; did you mean 'caption'\?",
+        ),
+        ('caption = "All"', "", r"section.one.table\[0\]: the key 'caption' is missing"),
+        ('metrics = ["loss"]', "", r"section.one.table\[0\]: a table needs either 'metrics' or 'columns'"),
+        ('own = "surely"', 'statement = "Surely."', r"finding\[0\]: a finding needs either 'claim' with"),
+        (
+            'number = "P01.1"',
+            'number = "P02.1"',
+            r"section.one.figure\[0\]: no number is called 'P02.1'; did you mean 'P01.1'\?",
+        ),
     ],
 )
 def test_an_unknown_name_is_an_error(tmp_path, old, new, message) -> None:

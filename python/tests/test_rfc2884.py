@@ -15,17 +15,18 @@ from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
-from ecnlab.papers import blocks, measures, readme, reasons, rfc2884
+from ecnlab.papers import blocks, measures, readme, rfc2884
 from ecnlab.papers.evidence import Evidence
+from ecnlab.papers.grid import at, estimate
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.material import Stored
+from ecnlab.papers.material import Stored, read_reasons
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest
-from ecnlab.papers.samples import at, estimate
+from ecnlab.papers.tables import Metric
 from ecnlab.report import Figure, Group, render
 from ecnlab.scenario.files import read_experiment
 
@@ -552,7 +553,7 @@ FACT = (
 
 
 def test_a_reason_quotes_what_was_measured(tmp_path, published, averaged) -> None:
-    found = reasons.read_reasons(
+    found = read_reasons(
         write_reasons(tmp_path, "Up to {{ best }} at {{ best.min_th }}.", FACT), evidence(published, averaged)
     )
     row = at(averaged, "search_gain", {"congestion": "high", "maxp": "0.1"}).sort("mean").row(-1, named=True)
@@ -561,14 +562,14 @@ def test_a_reason_quotes_what_was_measured(tmp_path, published, averaged) -> Non
 
 def test_a_reason_without_its_fact_is_an_error(tmp_path, published, averaged) -> None:
     with pytest.raises(EcnlabError, match="no function or fact is called 'worst'"):
-        reasons.read_reasons(write_reasons(tmp_path, "Up to {{ worst }}.", FACT), evidence(published, averaged))
+        read_reasons(write_reasons(tmp_path, "Up to {{ worst }}.", FACT), evidence(published, averaged))
 
 
 def test_a_reason_for_nothing_printed_is_an_error(tmp_path, published, averaged) -> None:
     path = write_reasons(tmp_path, "Because.")
     path.write_text(path.read_text().replace("R27.1", "R99.9"))
     with pytest.raises(EcnlabError, match=r"R99\.9"):
-        reasons.read_reasons(path, evidence(published, averaged))
+        read_reasons(path, evidence(published, averaged))
 
 
 # --------------------------------------------------------------- the page

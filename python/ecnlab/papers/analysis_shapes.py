@@ -20,6 +20,9 @@ from ecnlab.papers.published import Published
 FORMAT: Final = 1
 """Version of ``quoted.json``."""
 
+QUOTED: Final = "quoted.json"
+"""File with the quoted rows of a full run, and the verdicts of both sizes."""
+
 QUOTE_AGAIN: Final = "quote a full run again with `make readme`, or restore the file"
 """Remedy for a damaged ``quoted.json``."""
 
@@ -191,6 +194,14 @@ def read_quoted(path: Path) -> dict[str, Any]:
         for at, row in enumerate(rows):
             insist_on_labels(path, f"tables.{name}[{at}]", row)
     return held
+
+
+def quoted_verdicts(folder: Path) -> dict[str, str]:
+    """By id the verdict of the full size that the paper's ``folder`` quotes; nothing where none is quoted."""
+    path = folder / QUOTED
+    if not path.exists():
+        return {}
+    return {name: sizes["full"] for name, sizes in read_quoted(path)["verdicts"].items()}
 
 
 def insist_on_labels(path: Path, place: str, row: Mapping[str, Any]) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
 
 from ecnlab.papers.paper import Paper, Step
-from ecnlab.papers.published import Printed, Published, Where
+from ecnlab.papers.published import Published
+from ecnlab.papers.tables import Beside, Printed, Recipe, Where
 from ecnlab.results.sweep_part import ARM
 
 SHOWN: Final = 3
@@ -73,34 +74,30 @@ class Finder:
 
     def _of(self, name: str, step: str, where: Where, *, strict: bool) -> Iterator[Behind]:
         """The runs of ``step`` in which the quantity ``name`` is measured at the place ``where``."""
-        recipe = {} if name in self._paper.own else self._recipe(name)
-        if "beside" in recipe:
-            for place in self._compared(self._published.beside[recipe["beside"]], step, where):
-                yield from self._of(recipe["of"], step, place, strict=strict)
+        recipe = self._recipe(name)
+        if recipe.beside:
+            for place in self._compared(self._published.beside[recipe.beside], step, where):
+                yield from self._of(recipe.parts[0], step, place, strict=strict)
             return
-        if "in" in recipe:
-            there = self._axes(recipe["in"])
+        if recipe.in_step:
+            there = self._axes(recipe.in_step)
             shared = {key: labels for key, labels in where.items() if key in there}
-            yield from self._of(recipe["other"], recipe["in"], shared, strict=strict)
-        others = [recipe["of"]] if isinstance(recipe.get("of"), str) else recipe.get("of", [])
-        if "other" in recipe and "in" not in recipe:
-            others = [*others, recipe["other"]]
+            yield from self._of(recipe.other, recipe.in_step, shared, strict=strict)
+        others = [*recipe.parts, *([recipe.other] if recipe.other and not recipe.in_step else [])]
         if others:
             for other in others:
                 yield from self._of(other, step, where, strict=strict)
         else:
             yield Behind(step, self._matching(step, recipe, where, strict=strict))
 
-    def recipes(self, name: str) -> list[Mapping[str, Any]]:
+    def recipes(self, name: str) -> list[Recipe]:
         """Return the recipe of the metric or quantity ``name`` and those of the quantities that it takes values from."""
-        recipe = {} if name in self._paper.own else self._recipe(name)
-        of = recipe.get("of", [])
-        others = [*([of] if isinstance(of, str) else of), *([recipe["other"]] if "other" in recipe else [])]
+        recipe = self._recipe(name)
+        others = [*recipe.parts, *([recipe.other] if recipe.other else [])]
         return [recipe, *(found for other in others for found in self.recipes(other))]
 
-    def _recipe(self, name: str) -> Mapping[str, Any]:
-        metric = self._published.metrics.get(name)
-        return metric.measure if metric and metric.measure else self._published.quantities.get(name, {})
+    def _recipe(self, name: str) -> Recipe:
+        return Recipe() if name in self._paper.own else self._published.recipe(name)
 
     def _axes(self, step: str) -> list[str]:
         """The labels that samples of ``step`` have: its arm and axes, and those that the paper gives it."""
@@ -111,39 +108,34 @@ class Finder:
         of: Step = self._steps[step]
         return self._keys(step).with_columns(pl.lit(label).alias(key) for key, label in {**place, **of.place}.items())
 
-    def _matching(self, step: str, recipe: Mapping[str, Any], where: Where, *, strict: bool) -> Keys:
-        place = {key: label for key, label in recipe.get("place", {}).items() if key not in self._axes(step)}
+    def _matching(self, step: str, recipe: Recipe, where: Where, *, strict: bool) -> Keys:
+        place = {key: label for key, label in recipe.place.items() if key not in self._axes(step)}
         found = self._labelled(step, place)
         axes = [key for key in found.columns if key not in NOT_AXES]
-        if strict and any(key not in axes and "" not in _labels(labels) for key, labels in where.items()):
+        if strict and any(key not in axes and "" not in labels_of(labels) for key, labels in where.items()):
             return self._keys(step).clear()
-        for key, labels in (*recipe.get("where", {}).items(), *where.items()):
-            found = found.filter(pl.col(key).is_in(_labels(labels))) if key in axes else found
-        if "filter" in recipe:
-            condition = pl.sql_expr(recipe["filter"])
+        for key, labels in (*recipe.where.items(), *where.items()):
+            found = found.filter(pl.col(key).is_in(labels_of(labels))) if key in axes else found
+        if recipe.filter:
+            condition = pl.sql_expr(recipe.filter)
             found = found.filter(condition) if set(condition.meta.root_names()) <= set(axes) else found
         return found.select(self._keys(step).columns)
 
-    def _compared(self, how: Mapping[str, Any], step: str, where: Where) -> Iterator[Where]:
+    def _compared(self, how: Beside, step: str, where: Where) -> Iterator[Where]:
         """The places that ``[beside]`` compares for the place ``where``: of each pair the place of the sample first."""
-        key, at = how["key"], how.get("at", "of")
+        key, at, runs = how.key, how.at, self._keys(step)
+        there: Iterable[str] = runs[key].unique(maintain_order=True) if key in runs.columns else []
         rest = {name: labels for name, labels in where.items() if name not in (key, "against")}
-        asked, against = (_labels(where[name]) if name in where else None for name in (key, "against"))
-        for left, right in self._pairs(how, step):
+        wanted, against = (labels_of(where[name]) if name in where else None for name in (key, "against"))
+        for left, right in how.compared(there):
             label, other = {"of": (left, ""), "to": (right, ""), "both": (left, right), "": ("", "")}[at]
-            if (asked is None or label in asked) and (against is None or other in against):
+            if (wanted is None or label in wanted) and (against is None or other in against):
                 yield {**rest, key: right if at == "to" else left}
                 yield {**rest, key: left if at == "to" else right}
 
-    def _pairs(self, how: Mapping[str, Any], step: str) -> list[tuple[str, str]]:
-        if "pairs" in how:
-            return [(left, right) for left, right in how["pairs"]]
-        runs = self._keys(step)
-        labels = runs[how["key"]].unique(maintain_order=True).to_list() if how["key"] in runs.columns else []
-        return [(left, how["to"]) for left in how.get("of", [label for label in labels if label != how["to"]])]
 
-
-def _labels(wanted: str | list[str]) -> list[str]:
+def labels_of(wanted: str | bool | list[str]) -> list[Any]:
+    """Return one value or several as a list."""
     return wanted if isinstance(wanted, list) else [wanted]
 
 

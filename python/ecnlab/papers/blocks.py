@@ -16,7 +16,8 @@ from ecnlab.papers.formatting import confidence, parts, quantity
 from ecnlab.papers.formatting import in_words as in_words
 from ecnlab.papers.formatting import with_interval as with_interval
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.published import Published
+from ecnlab.papers.tables import Metric
 from ecnlab.report import (
     Axis,
     Chart,
@@ -105,13 +106,13 @@ def chip(word: str) -> Cell:
 
 def marked(found: Finding, verdict: str, full: str) -> Finding:
     """A sentence of the summary, with the verdict of the ``full`` size if that is another."""
-    said = found.evidence if found.evidence.endswith(".") else f"{found.evidence}."
-    return found if full == verdict else replace(found, evidence=f"{said} In the full size: {full}.")
+    text = found.evidence if found.evidence.endswith(".") else f"{found.evidence}."
+    return found if full == verdict else replace(found, evidence=f"{text} In the full size: {full}.")
 
 
-def in_full(said: str, verdict: str, full: str) -> str:
+def in_full(text: str, verdict: str, full: str) -> str:
     """A verdict in words, with that of the ``full`` size if it is another."""
-    return said if full == verdict else f"{said} (full size: {full})"
+    return text if full == verdict else f"{text} (full size: {full})"
 
 
 def numeric(*texts: str) -> list[Cell]:
@@ -156,8 +157,8 @@ def number_rows(
         ]
         note = "" if verdict == "agrees" else once(reasons.get(row["id"], ""), row["id"], given)
         headline = f"{metric.name}, {settings}" if settings else metric.name
-        said = f"{about}{as_printed(row['printed'], metric)} printed, {measured} measured"
-        value = in_full(said, verdict, full.get(row["id"], verdict))
+        text = f"{about}{as_printed(row['printed'], metric)} printed, {measured} measured"
+        value = in_full(text, verdict, full.get(row["id"], verdict))
         rows.append((VERDICTS[verdict], Row(row["id"], headline, value, verdict, VERDICTS[verdict], facts, note)))
     return _parted(rows, "printed number", *OF_NUMBERS)
 
@@ -179,9 +180,9 @@ def _parted(rows: Sequence[tuple[Tone, Row]], what: str, agreeing: str, refuted:
     return [Rows(f"{number_of(len(part), what)} {words}", part, folds) for part, words, folds in parts if part]
 
 
-def once(reason: str, name: str, said: dict[str, str]) -> str:
-    """Return ``reason``, or a reference to its first occurrence. ``said`` records the occurrences."""
-    first = said.setdefault(reason, name) if reason else name
+def once(reason: str, name: str, seen: dict[str, str]) -> str:
+    """Return ``reason``, or a reference to its first occurrence. ``seen`` records the occurrences."""
+    first = seen.setdefault(reason, name) if reason else name
     return reason if first == name else f"As for {first}."
 
 
@@ -198,7 +199,7 @@ def claim_rows(
     ``full`` and ``level`` are as for `number_rows`.
     """
     rows: list[tuple[Tone, Row]] = []
-    said: dict[str, str] = {}
+    seen: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
     order = ("no", "undecided", "partly", "yes")
     for name, tests in sorted(_by_id(claims), key=lambda one: order.index(one[1]["answer"][0])):
@@ -211,7 +212,7 @@ def claim_rows(
                 evidence(tests, published.metrics[claim.metric], claim.test, grid),
             ),
         ]
-        note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
+        note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, seen)
         value = in_full(in_words(tests).removeprefix(answer).strip(" ,()"), answer, full.get(claim.id, answer))
         rows.append((ANSWERS[answer], Row(name, claim.statement, value, answer, ANSWERS[answer], facts, note)))
     return _parted(rows, "claim", *OF_CLAIMS)
@@ -224,18 +225,18 @@ def _by_id(claims: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 def evidence(tests: pl.DataFrame, metric: Metric, test: str, grid: Grid) -> str:
     """The tested values of a claim in one line."""
-    said = []
+    texts = []
     for row in tests.iter_rows(named=True):
         mean, interval = parts(row, metric)
         if test in ("trend", "no-trend"):
             values = " → ".join(quantity(value, metric) for value in row["values"])
             slope = f"{mean} per doubling ({interval})"
             slope = f"{mean.rstrip('%')} points per doubling ({interval.replace('%', '')})" if metric.percent else slope
-            said.append(f"{values} over {row['place']}; slope {slope}{_reach(row)}")
+            texts.append(f"{values} over {row['place']}; slope {slope}{_reach(row)}")
         else:
             place = ", ".join(map(grid.named, row["place"].split(", ")))
-            said.append(f"{place}: {mean} ({interval})" if place else f"{mean} ({interval})")
-    return "; ".join(said)
+            texts.append(f"{place}: {mean} ({interval})" if place else f"{mean} ({interval})")
+    return "; ".join(texts)
 
 
 def _reach(row: Mapping[str, Any]) -> str:
@@ -248,8 +249,8 @@ def _reach(row: Mapping[str, Any]) -> str:
 def finding(claims: pl.DataFrame, published: Published, grid: Grid, name: str, statement: str) -> Finding:
     """A claim as one sentence of the summary."""
     tests, claim = claims.filter(pl.col("id") == name), published.claim(name)
-    said = evidence(tests, published.metrics[claim.metric], claim.test, grid)
-    return Finding(in_words(tests).capitalize(), ANSWERS[tests["answer"][0]], statement, said)
+    text = evidence(tests, published.metrics[claim.metric], claim.test, grid)
+    return Finding(in_words(tests).capitalize(), ANSWERS[tests["answer"][0]], statement, text)
 
 
 def ranged(claims: pl.DataFrame, published: Published, name: str, statement: str, what: str) -> Finding:
@@ -257,20 +258,20 @@ def ranged(claims: pl.DataFrame, published: Published, name: str, statement: str
     tests, metric = claims.filter(pl.col("id") == name), published.metrics[published.claim(name).metric]
     holds, answer, by_size = int((tests["outcome"] == "yes").sum()), tests["answer"][0], tests["mean"].to_list()
     least, most = (quantity(size(by_size, key=abs), metric) for size in (min, max))
-    said = f"In {holds} of {tests.height} settings; {what} from {least} to {most}."
-    return Finding(answer.capitalize(), ANSWERS[answer], statement, said)
+    text = f"In {holds} of {tests.height} settings; {what} from {least} to {most}."
+    return Finding(answer.capitalize(), ANSWERS[answer], statement, text)
 
 
-def counted(holds: int, of: int, statement: str, said: str, least: float = 0.0) -> Finding:
-    """Return a summary sentence that is true in ``holds`` of ``of`` cases, with the evidence ``said``.
+def counted(holds: int, of: int, statement: str, evidence: str, least: float = 0.0) -> Finding:
+    """Return a summary sentence that is true in ``holds`` of ``of`` cases, with the ``evidence``.
 
     It is partly true if it holds in one case; with ``least``, mostly true if it holds in at least that fraction.
     """
     if holds == of:
-        return Finding("Yes", "yes", statement, said)
+        return Finding("Yes", "yes", statement, evidence)
     if holds == 0 or holds < least * of:
-        return Finding("No", "no", statement, said)
-    return Finding("Mostly" if least else "Partly", "partly", statement, said)
+        return Finding("No", "no", statement, evidence)
+    return Finding("Mostly" if least else "Partly", "partly", statement, evidence)
 
 
 def series(points: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int) -> Series:

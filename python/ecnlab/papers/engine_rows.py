@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.formatting import quantity
+from ecnlab.papers.formatting import Forms, quantity
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Published
-from ecnlab.papers.quoted import Forms
 from ecnlab.scenario.files import read_experiment, read_text
 
 if TYPE_CHECKING:
+    from ecnlab.papers.evidence import Evidence
     from ecnlab.papers.material import Analysis
     from ecnlab.papers.paper import Paper
 
@@ -138,9 +137,9 @@ def experiments(paper: Paper, folder: Path, *, full: bool) -> dict[str, dict[str
 
 def content_hash(path: Path) -> str:
     """Return a hash of the values of an experiment file and its scenario, without comments, titles and layout."""
-    question = tomllib.loads(read_text(path))
-    asked = tomllib.loads(read_text(path.parent / question["scenario"]))
-    for table in (question, asked):
+    experiment = tomllib.loads(read_text(path))
+    scenario = tomllib.loads(read_text(path.parent / experiment["scenario"]))
+    for table in (experiment, scenario):
         table.pop("title", None)
-    question.pop("replicates", None)
-    return hashlib.sha256(json.dumps([question, asked], sort_keys=True, default=str).encode()).hexdigest()[:16]
+    experiment.pop("replicates", None)
+    return hashlib.sha256(json.dumps([experiment, scenario], sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Metric, Published, Where
-from ecnlab.papers.samples import at
+from ecnlab.base.guesses import known
+from ecnlab.papers import engine_rows
+from ecnlab.papers.grid import MEANS, Grid, at
+from ecnlab.papers.published import Published
+from ecnlab.papers.tables import Metric, Where
 
-NEAR: Final = 0.4
-"""Similarity, from 0 to 1, of a wrong name and the one that its error proposes."""
+JUDGEMENTS: Final = ("numbers", "claims")
+"""Tables of verdicts."""
+
+NO_FACTS: Final[Mapping[str, Any]] = {}
 
 Row = Mapping[str, Any]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,20 @@ class Evidence:
     tables: Mapping[str, pl.DataFrame]
     about: Mapping[str, Any] = field(default_factory=dict)
     seen: dict[str, dict[tuple[Any, ...], Row]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        published: Published,
+        grid: Grid,
+        tables: Mapping[str, pl.DataFrame],
+        about: Mapping[str, Any] = NO_FACTS,
+        quoted: Mapping[str, list[dict[str, Any]]] = NO_FACTS,
+    ) -> Evidence:
+        """Return the data of ``tables``, and of ``quoted`` rows for those that are not there."""
+        return cls(
+            published, grid, {name: _frame(name, rows, grid) for name, rows in quoted.items()} | dict(tables), about
+        )
 
     def rows(self, table: str, chosen: pl.DataFrame) -> list[Row]:
         """The rows of ``chosen``, a part of ``table``; they count as quoted."""
@@ -67,15 +83,19 @@ def _require_labels(points: pl.DataFrame, place: Where) -> None:
             known(f"label of {key}", label, there)
 
 
-def known(kind: str, name: str, there: Mapping[str, T]) -> T:
-    """Return what is called ``name``. Raises EcnlabError with the nearest name if there is none."""
-    if name in there:
-        return there[name]
-    raise unknown(kind, name, there)
+def _frame(name: str, rows: list[dict[str, Any]], grid: Grid) -> pl.DataFrame:
+    """Quoted rows as the table they are from."""
+    whole = [{key: _unbounded(key, value) for key, value in row.items()} for row in rows]
+    if name in JUDGEMENTS:
+        return pl.DataFrame(whole, infer_schema_length=None)
+    blank = dict.fromkeys(grid.keys, "")
+    if name == engine_rows.CELLS:
+        return pl.DataFrame([blank | row for row in whole], schema=engine_rows.schema(grid))
+    schema: dict[str, type[pl.DataType]] = {"metric": pl.String, **dict.fromkeys(grid.keys, pl.String)}
+    return pl.DataFrame([blank | row for row in whole], schema=schema | MEANS)
 
 
-def unknown(kind: str, name: str, there: Iterable[str]) -> EcnlabError:
-    """Return the error that nothing is called ``name``, with the nearest of the names that are ``there``."""
-    near = difflib.get_close_matches(name, [one for one in there if one], n=1, cutoff=NEAR)
-    remedy = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(there)}"
-    return EcnlabError(f"no {kind} is called {name!r}; {remedy}")
+def _unbounded(key: str, value: Any) -> Any:
+    if value is None and key in ("low", "high"):
+        return -math.inf if key == "low" else math.inf
+    return value

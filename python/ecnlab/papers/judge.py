@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,9 +13,9 @@ import polars as pl
 from ecnlab.base import stats
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.stats import LEVEL, Answer, Interval
-from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Claim, Metric, Number, Published
-from ecnlab.papers.samples import at, interval, per_seed
+from ecnlab.papers.grid import Grid, at, interval, per_seed
+from ecnlab.papers.published import Published
+from ecnlab.papers.tables import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Trend
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,9 @@ class Rules:
 
 
 FULL: Final = Rules(LEVEL, strict=False)
+OPEN: Final = ("inconclusive", "undecided")
+"""The verdict on a number and the answer to a claim that decide nothing."""
+
 QUICK: Final = Rules(0.99, strict=True)
 """Fewer seeds lead to fewer decisions, so that their decisions are those of the full size."""
 
@@ -55,7 +58,9 @@ def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules:
 
 def size_of_family(published: Published, points: pl.DataFrame) -> int:
     """Return the number of tests of all claims: that of the rows of `judge_claims`."""
-    return sum(1 if claim.axis else at(points, claim.metric, claim.where).height for claim in published.claims)
+    return sum(
+        1 if isinstance(claim, Along) else at(points, claim.metric, claim.where).height for claim in published.claims
+    )
 
 
 def judge_claims(
@@ -68,7 +73,9 @@ def judge_claims(
     rows = []
     for claim in published.claims:
         metric = published.metrics[claim.metric]
-        tests = [_along(claim, metric, samples, grid, rules)] if claim.axis else _places(claim, points, grid)
+        tests = (
+            _along(claim, metric, samples, grid, rules) if isinstance(claim, Along) else _places(claim, points, grid)
+        )
         answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
@@ -147,19 +154,20 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
 
 def outcome(claim: Claim, measured: Interval) -> Answer:
     """Return the verdict of ``measured`` on a claim that is not a trend, at one place."""
-    match claim.test:
-        case "below":
+    match claim:
+        case Below():
             return stats.below(measured, claim.limit)
-        case "above":
+        case Above():
             return stats.above(measured, claim.limit)
-        case _:
+        case Near():
             if stats.equivalent(measured, claim.target, claim.tolerance):
                 return "yes"
             outside = measured.low > claim.target + claim.tolerance or measured.high < claim.target - claim.tolerance
             return "no" if outside else "undecided"
+    raise TypeError(claim)
 
 
-def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:
+def _along(claim: Along, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> list[dict[str, Any]]:
     """Test a claim about an axis. ``upto`` is how far it holds, unless it holds to the end."""
     rows = at(samples, claim.metric, claim.where)
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
@@ -171,18 +179,23 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rule
         raise EcnlabError(f"{claim.id}: {unplaced[0]!r} has no place on {claim.axis}, which a trend is tested along")
     scores = [math.log2(grid.score(label)) for label in labels]
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
-    if claim.test == "trend":
-        found = stats.follows(scores, np.column_stack(columns), claim.expected, rules.level)
-    else:
-        found = stats.excludes(scores, np.column_stack(columns), claim.excluded, claim.tolerance, rules.level)
+    values = np.column_stack(columns)
+    match claim:
+        case Trend():
+            found = stats.follows(scores, values, claim.expected, rules.level)
+        case NoTrend():
+            found = stats.excludes(scores, values, claim.excluded, claim.tolerance, rules.level)
+        case _:
+            raise TypeError(claim)
     partly = found.answer == "partly" and found.reach
-    return {
+    test = {
         "place": ", ".join(labels),
         "values": [float(column.mean()) for column in columns],
         **_interval(found.trend.slope),
         "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
         "outcome": "undecided" if not rules.trends or (found.answer == "partly" and rules.strict) else found.answer,
     }
+    return [test]
 
 
 def together(outcomes: Sequence[Answer]) -> Answer:
@@ -195,3 +208,23 @@ def together(outcomes: Sequence[Answer]) -> Answer:
 
 def _interval(interval: Interval) -> dict[str, Any]:
     return {"mean": interval.mean, "low": interval.low, "high": interval.high, "n": interval.n}
+
+
+# --------------------------------------------------------------- both sizes
+
+
+def verdicts(numbers: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The verdict on each printed number and the answer to each claim: ``id`` and ``verdict``."""
+    answers = claims.unique("id", maintain_order=True).select("id", pl.col("answer").alias("verdict"))
+    return pl.concat([numbers.select("id", "verdict"), answers])
+
+
+def both_sizes(quick: pl.DataFrame, full: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """By the id of a number or claim its verdict in each size. Both tables are as `verdicts` makes them."""
+    rows = quick.join(full, on="id", suffix="_full", maintain_order="left").iter_rows()
+    return {name: {"quick": of_quick, "full": of_full} for name, of_quick, of_full in rows}
+
+
+def contradicted(sizes: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The ids whose quick verdict decides something else than the full one."""
+    return [name for name, of in sizes.items() if of["quick"] != of["full"] and of["quick"] not in OPEN]

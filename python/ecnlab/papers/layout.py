@@ -12,12 +12,14 @@ import polars as pl
 from ecnlab.papers import blocks
 from ecnlab.papers.behind import SHOWN, TABLE, command
 from ecnlab.papers.formatting import confidence
+from ecnlab.papers.judge import verdicts
 from ecnlab.papers.material import Analysis, Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
-from ecnlab.papers.published import read_toml
+from ecnlab.papers.published import read_file
 from ecnlab.papers.report_file import Report
-from ecnlab.papers.sizes import verdicts
+from ecnlab.papers.tables import ChecklistFile, ChecklistRow
+from ecnlab.papers.tables import Page as PageTexts
 from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
@@ -47,10 +49,11 @@ def paper_page(folder: Path, tables: Analysis, paper: Paper) -> Page:
     """
     given = Material.read(folder, tables, paper.grid)
     report, about, made = Report.read(folder, paper, given), tables.about, tables.about["ecnlab"]
+    page = report.contents.page
     return Page(
-        title=report.page["title"],
+        title=page.title,
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
-        lede=report.page["lede"].strip(),
+        lede=page.lede.strip(),
         answer=report.answer(),
         tallies=[*_tallies(given), blocks.answers(blocks.by_claim(given.claims))],
         forest=blocks.distances(given.numbers.filter(~pl.col("metric").is_in(given.published.apart))),
@@ -62,7 +65,7 @@ def paper_page(folder: Path, tables: Analysis, paper: Paper) -> Page:
             *_changed(given),
         ],
         sections=[
-            *_printed(given, report.page),
+            *_printed(given, page),
             Section(
                 "networks",
                 "The networks",
@@ -71,7 +74,7 @@ def paper_page(folder: Path, tables: Analysis, paper: Paper) -> Page:
                 folded=True,
             ),
             *report.sections(),
-            _checklist(given.published.paper, read_toml(folder / "checklist.toml")["row"]),
+            _checklist(given.published.paper, read_file(folder / "checklist.toml", ChecklistFile).row),
             _provenance(about, tables["departures"], tables["experiments"]),
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the "
@@ -94,14 +97,14 @@ def _changed(given: Material) -> list[tuple[str, str]]:
     return [("verdicts that the full size changes", f"{changed} of {len(given.full)}")] if given.full else []
 
 
-def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
+def _printed(given: Material, page: PageTexts) -> list[Section]:
     """Return all printed values with the measurements."""
     runs = _runs(given.tables)
     numbers = blocks.number_rows(
         given.numbers,
         given.published,
         given.reasons,
-        page.get("context", {}),
+        page.context,
         given.grid,
         given.full,
         given.rules.level,
@@ -111,7 +114,7 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
     shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)]
     if numbers:
-        agreement = f"{AGREEMENT}{quick} {page['agreement'].strip()}"
+        agreement = f"{AGREEMENT}{quick} {page.agreement.strip()}"
         shown.insert(0, Section("numbers", "The printed numbers", agreement, numbers))
     return shown
 
@@ -153,15 +156,15 @@ def _chance(given: Material) -> str:
     return f"{1.0 - given.claims.height * (1.0 - given.rules.level):.0%}"
 
 
-def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:
+def _checklist(paper: str, rows: list[ChecklistRow]) -> Section:
     tones: dict[str, Tone] = {"shown": "yes", "not-run": "open", "not-reproducible": "no"}
     cells: list[list[Cell | str]] = [
         [
-            Cell(row["what"], lead=row["id"]),
-            Cell(f"§{row['section']}" if row["section"][:1].isdigit() else row["section"]),
-            Cell(row["state"].replace("-", " "), tone=tones[row["state"]]),
-            Cell(", ".join(row["by"])),
-            Cell(row["note"]),
+            Cell(row.what, lead=row.id),
+            Cell(f"§{row.section}" if row.section[:1].isdigit() else row.section),
+            Cell(row.state.replace("-", " "), tone=tones[row.state]),
+            Cell(", ".join(row.by)),
+            Cell(row.note),
         ]
         for row in rows
     ]
@@ -185,7 +188,7 @@ def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments:
             ["commit", made["commit"] or "unknown"],
             ["size", "full" if about["full"] else "quick: a part of the full grid's seeds"],
             ["base seed", str(about["seed"])],
-            *([f"without ECN in {name}", said] for name, said in about.get("ecn_fallback", {}).items()),
+            *([f"without ECN in {name}", text] for name, text in about.get("ecn_fallback", {}).items()),
         ],
     )
     runs: list[list[Cell | str]] = [

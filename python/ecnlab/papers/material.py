@@ -15,16 +15,17 @@ from ecnlab.folder.table_shapes import Shape
 from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
-from ecnlab.papers.analysis_shapes import checked
+from ecnlab.papers.analysis_shapes import checked, quoted_verdicts
 from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.formatting import Quoted
+from ecnlab.papers.grid import Grid, at
 from ecnlab.papers.judge import FULL, QUICK, Rules
-from ecnlab.papers.published import Metric, Published, read_published
-from ecnlab.papers.reasons import read_reasons
-from ecnlab.papers.samples import at
-from ecnlab.papers.sizes import of_full
+from ecnlab.papers.published import Published, read_file, read_published
+from ecnlab.papers.references import References, fill, start_of
+from ecnlab.papers.tables import Fact, Metric, ReasonsFile
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
+from ecnlab.scenario.files import read_text
 
 Row = Mapping[str, Any]
 
@@ -88,7 +89,7 @@ class Material:
         """The analysis in ``tables`` with the texts in the paper's ``folder``. Raises EcnlabError for a text that is wrong."""
         published = read_published(folder)
         points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
-        full = {} if tables.about["full"] else of_full(folder)
+        full = {} if tables.about["full"] else quoted_verdicts(folder)
         bare = cls(folder, published, grid, points, numbers, claims, tables, full=full)
         return replace(bare, reasons=read_reasons(folder / "reasons.toml", bare.evidence))
 
@@ -96,7 +97,7 @@ class Material:
     def evidence(self) -> Evidence:
         """The data for the references of the paper's texts."""
         tables = {"points": self.points, "numbers": self.numbers, "claims": self.claims}
-        return Evidence(self.published, self.grid, tables)
+        return Evidence.of(self.published, self.grid, tables)
 
     @property
     def rules(self) -> Rules:
@@ -119,15 +120,15 @@ class Material:
             raise EcnlabError(f"{metric}: {found.height} measured points at {where}, need 1")
         return found.row(0, named=True)
 
-    def said(self, row: Row) -> str:
+    def with_interval(self, row: Row) -> str:
         """A point with its interval, as a reader writes it."""
         return blocks.with_interval(row, self.metric(row["metric"]))
 
     def cell(self, metric: str, **where: str | list[str]) -> Cell:
         """Return the single point of a metric at a place as a table cell; empty if nothing was measured."""
-        return Cell(self.said(self.point(metric, **where)) if self.at(metric, **where).height else "", True)
+        return Cell(self.with_interval(self.point(metric, **where)) if self.at(metric, **where).height else "", True)
 
-    def say(self, claim: str, statement: str, range_of: str = "") -> Finding:
+    def finding(self, claim: str, statement: str, range_of: str = "") -> Finding:
         """Return a claim as one sentence of the summary; for many places with the ``range_of`` its quantity."""
         if range_of:
             found = blocks.ranged(self.claims, self.published, claim, statement, range_of)
@@ -135,3 +136,32 @@ class Material:
             found = blocks.finding(self.claims, self.published, self.grid, claim, statement)
         answer = self.claims.filter(pl.col("id") == claim)["answer"][0]
         return blocks.marked(found, answer, self.full.get(claim, answer))
+
+
+def read_reasons(path: Path, evidence: Evidence) -> dict[str, str]:
+    """Return the reason of each printed number or claim that has one, with its facts and references filled in.
+
+    ``reasons.toml`` has no measured number: the points of the runs at hand are filled in.
+
+    Raises EcnlabError naming a reason without a printed entry, or a fact that was not measured.
+    """
+    printed = evidence.published.ids()
+    source = read_text(path)
+    reasons: dict[str, str] = {}
+    for entry in read_file(path, ReasonsFile).reason:
+        if absent := set(entry.ids) - set(printed):
+            raise EcnlabError(f"{path}: a reason for {min(absent)!r}, which is not in published.toml")
+        facts = {name: _quoted(path, name, fact, evidence) for name, fact in entry.facts.items()}
+        text = entry.text.strip()
+        filled = fill(text, evidence, path, start=start_of(text, source), names=facts)
+        for name in entry.ids:
+            reasons[name] = f"{reasons[name]} {filled}" if name in reasons else filled
+    return reasons
+
+
+def _quoted(path: Path, name: str, fact: Fact, evidence: Evidence) -> Quoted:
+    """Return the point that a fact names."""
+    try:
+        return References(evidence).point(fact.metric, fact.pick, fact.to, **fact.where)
+    except EcnlabError as error:
+        raise EcnlabError(f"{path}: fact {name!r}: {error}") from error

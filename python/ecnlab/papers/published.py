@@ -1,113 +1,32 @@
-"""Printed values of a paper (``published.toml``) and its metrics (``metrics.toml``), read and checked."""
+"""Data files of a paper, read as types; its printed values and metrics (``published.toml``, ``metrics.toml``) as one `Published`."""
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import inspect
+from msgspec.structs import replace
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.stats import Bounds, Direction
+from ecnlab.base.guesses import unknown
+from ecnlab.papers.tables import Beside, Claim, MetricsFile, Number, Printed, PublishedFile, Recipe, Where
+from ecnlab.papers.tables import Metric as Metric
 from ecnlab.scenario.files import read_text
 
 FORMAT: Final = 1
-KINDS: Final = ("mean", "gain", "ratio", "difference")
-TESTS: Final = {
-    "trend": ("axis", "expected"),
-    "no-trend": ("axis", "excluded", "tolerance"),
-    "below": ("limit",),
-    "above": ("limit",),
-    "near": ("target", "tolerance"),
-}
 
-SIGNS: Final = ("increasing", "decreasing")
+F = TypeVar("F", bound=msgspec.Struct)
 
-T = TypeVar("T")
+_STEP: Final = re.compile(r"\.([\w-]+)|\[(\d+|\.\.\.)\]")
+"""A step of a path of msgspec, which writes ``...`` for a key that no type names."""
 
-Where = Mapping[str, str | list[str]]
-"""A place in the grid: axis to label, or to several labels."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A measured quantity: its definition, and the condition for agreement with a printed value."""
-
-    name: str
-    definition: str
-    kind: str
-    margin: float = 0.0
-    neutral: float | None = None
-    percent: bool = False
-    digits: int = 3
-    bounds: Sequence[float] = ()
-    """The least and the largest value there can be, ``inf`` where there is none; nothing for a quantity without bounds."""
-    apart: bool = False
-    """Its printed numbers are easy to meet and counted separately."""
-    steps: Sequence[str] = ()
-    """The steps in which it is measured according to ``measure``."""
-    measure: Mapping[str, Any] = field(default_factory=dict)
-    """How: see `ecnlab.papers.measuring`. Without it, as the quantity of the metric's name."""
-
-    @property
-    def limits(self) -> Bounds:
-        """Between which values its intervals stay."""
-        return Bounds(*self.bounds)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
-    """A printed value of a paper, its source, and the metric and place of the grid with which it is compared."""
-
-    id: str
-    row: str
-    metric: str
-    where: Where
-    section: str = ""
-    page: int = 0
-    figure: str = ""
-    slide: int = 0
-
-    @property
-    def source(self) -> str:
-        """Return the printed location, as far as the entry gives it."""
-        section = "§" if self.section[:1].isdigit() else ""
-        marks = (
-            (section, self.section),
-            ("Fig.\u00a0", self.figure),
-            ("p.\u00a0", self.page),
-            ("slide\u00a0", self.slide),
-        )
-        return ", ".join(f"{mark}{value}" for mark, value in marks if value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number(Printed):
-    """A printed number. ``margin`` is how far it was rounded, where that is not the same for all of its metric."""
-
-    value: float
-    unit: str = ""
-    about: bool = False
-    margin: float | None = None
-
-    def within(self, metric: Metric) -> float:
-        """The margin: its own, or that of its metric."""
-        return metric.margin if self.margin is None else self.margin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(Printed):
-    """A printed statement without a number, and the test that decides it."""
-
-    statement: str
-    test: Literal["trend", "no-trend", "below", "above", "near"]
-    axis: str = ""
-    expected: Direction = "undecided"
-    excluded: Direction = "undecided"
-    limit: float = 0.0
-    target: float = 0.0
-    tolerance: float = 0.0
+T = TypeVar("T", bound=Printed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +42,8 @@ class Published:
     claims: tuple[Claim, ...]
     where: Where = field(default_factory=dict)
     """Place of all measurements, except for entries that give another."""
-    quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Definitions of metrics and comparisons: see `ecnlab.papers.measuring`."""
-    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    quantities: Mapping[str, Recipe] = field(default_factory=dict)
+    beside: Mapping[str, Beside] = field(default_factory=dict)
     together: bool = False
     """Whether all tests of claims are one family, whose intervals are corrected for their number."""
 
@@ -142,9 +60,14 @@ class Published:
         """The metrics whose printed numbers have a tally of their own."""
         return [name for name, metric in self.metrics.items() if metric.apart]
 
-    def ids(self) -> set[str]:
+    def ids(self) -> list[str]:
         """Return the ids of all numbers and claims."""
-        return {number.id for number in self.numbers} | {claim.id for claim in self.claims}
+        return [entry.id for entry in (*self.numbers, *self.claims)]
+
+    def recipe(self, name: str) -> Recipe:
+        """Return the recipe of the metric or quantity ``name``; an empty one if code computes it."""
+        metric = self.metrics.get(name)
+        return (metric.measure if metric else None) or self.quantities.get(name) or Recipe()
 
 
 def read_published(folder: Path) -> Published:
@@ -153,37 +76,44 @@ def read_published(folder: Path) -> Published:
     Raises EcnlabError naming the entry that is wrong; OSError if the file cannot be read.
     """
     path = folder / "published.toml"
-    table = read_toml(path)
-    measured = read_toml(folder / "metrics.toml")
-    metrics = {key: _make(Metric, entry, f"metric {key}") for key, entry in measured["metric"].items()}
-    where = table.get("where", {})
-    numbers = tuple(_make(Number, _placed(entry, where), "number") for entry in table["number"])
-    claims = tuple(_make(Claim, _placed(entry, where), "claim") for entry in table["claim"])
-    for key, metric in metrics.items():
-        if metric.kind not in KINDS:
-            raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
-        if metric.bounds and (len(metric.bounds) != 2 or not metric.bounds[0] < metric.bounds[1]):
-            raise EcnlabError(
-                f"metrics.toml: metric {key}: bounds are the least and the largest value, not {metric.bounds}"
-            )
-    printed: list[Printed] = [*numbers, *claims]
-    for entry in printed:
-        if entry.metric not in metrics:
-            raise EcnlabError(f"{path}: {entry.id}: no metric is called {entry.metric!r}")
-    for given, claim in zip(table["claim"], claims, strict=True):
-        if claim.test not in TESTS:
-            raise EcnlabError(f"{path}: {claim.id}: test {claim.test!r} is none of {', '.join(TESTS)}")
-        if missing := [key for key in TESTS[claim.test] if key not in given]:
-            raise EcnlabError(f"{path}: {claim.id}: a {claim.test} test needs {missing[0]!r}")
-        if wrong := [key for key in ("expected", "excluded") if given.get(key, SIGNS[0]) not in SIGNS]:
-            raise EcnlabError(f"{path}: {claim.id}: {wrong[0]} {given[wrong[0]]!r} is none of {', '.join(SIGNS)}")
-    ids = [entry.id for entry in printed]
+    table, measured = read_file(path, PublishedFile), read_file(folder / "metrics.toml", MetricsFile)
+    found = Published(
+        table.paper,
+        table.title,
+        table.authors,
+        table.date,
+        measured.metric,
+        tuple(_placed(table.number, table.where)),
+        tuple(_placed(table.claim, table.where)),
+        table.where,
+        measured.quantity,
+        measured.beside,
+        table.together,
+    )
+    for entry in (*found.numbers, *found.claims):
+        if entry.metric not in found.metrics:
+            raise EcnlabError(f"{path}: {entry.id}: {unknown('metric', entry.metric, found.metrics)}")
+    ids = found.ids()
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} appears twice")
-    about = {key: table[key] for key in ("paper", "title", "authors", "date")}
-    how = {"quantities": measured.get("quantity", {}), "beside": measured.get("beside", {})}
-    together = table.get("together", False)
-    return Published(**about, **how, metrics=metrics, numbers=numbers, claims=claims, where=where, together=together)
+    return found
+
+
+def _placed(entries: Sequence[T], where: Where) -> Iterator[T]:
+    """Yield ``entries`` with the place of the whole file."""
+    return (replace(entry, where={**where, **entry.where}) for entry in entries)
+
+
+# --------------------------------------------------------------- data files
+
+
+def read_file(path: Path, kind: type[F]) -> F:
+    """Return the data file at ``path`` as a ``kind``. Raises EcnlabError with the place of what is wrong; OSError."""
+    table = read_toml(path)
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        raise EcnlabError(f"{path}: {_described(table, kind, str(error))}") from error
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -197,12 +127,59 @@ def read_toml(path: Path) -> dict[str, Any]:
     return table
 
 
-def _placed(entry: Mapping[str, Any], where: Where) -> Mapping[str, Any]:
-    return {**entry, "where": {**where, **entry["where"]}} if "where" in entry else entry
+def _described(table: dict[str, Any], kind: type[msgspec.Struct], error: str) -> str:
+    """Return the ``error`` of msgspec with the place in front and the nearest valid name at the end."""
+    what, _, path = error.partition(" - at `$")
+    here: Any = table
+    of: Any = inspect.type_info(kind)
+    place = ""
+    for key, index in _STEP.findall(path):
+        of = _one_type(of, here)
+        if isinstance(of, inspect.UnionType):  # of structs, none of which has the tag that is here
+            of = inspect.LiteralType(tuple(getattr(one, "tag", "") for one in of.types))
+        elif key:
+            of = next(field.type for field in of.fields if field.encode_name == key)
+        elif isinstance(of, inspect.DictType):
+            key, of = _wrong_key(table, kind, here, error), of.value_type
+        else:
+            of = of.item_type
+        here, place = here[key or int(index)], f"{place}.{key}" if key else f"{place}[{index}]"
+    name = f" ({here['id']})" if isinstance(here, dict) and "id" in here else ""
+    return f"{place.lstrip('.')}{name}: ".removeprefix(": ") + _remedied(what, here, _one_type(of, here))
 
 
-def _make(kind: type[T], entry: Mapping[str, Any], what: str) -> T:
-    try:
-        return kind(**entry)
-    except TypeError as error:
-        raise EcnlabError(f"{what} {entry.get('id', '')}: {error}") from error
+def _remedied(what: str, here: Any, of: Any) -> str:
+    """Return the message of msgspec about ``here``, which should be ``of`` that type, with the valid names."""
+    if isinstance(of, inspect.LiteralType) and isinstance(here, str):
+        return f"{here!r} is none of {', '.join(map(str, of.values))}"
+    if what.startswith("Object contains unknown field"):
+        return str(unknown("key", what.split("`")[1], [field.encode_name for field in of.fields]))
+    if what.startswith("Object missing required field"):
+        return f"the key {what.split('`')[1]!r} is missing"
+    return what[:1].lower() + what[1:]
+
+
+def _one_type(of: Any, here: Any) -> Any:
+    """Return the type of a union that ``here`` should have; the union if no struct of it has its tag."""
+    types: Sequence[Any] = of.types if isinstance(of, inspect.UnionType) else [of]
+    if isinstance(here, dict):
+        types = [one for one in types if not hasattr(one, "tag") or one.tag in (None, here.get(one.tag_field))]
+        types = [one for one in types if isinstance(one, inspect.StructType | inspect.DictType)]
+    elif isinstance(here, list):
+        types = [one for one in types if isinstance(one, inspect.ListType)]
+    return types[0] if types else of
+
+
+def _wrong_key(table: dict[str, Any], kind: type[msgspec.Struct], here: dict[str, Any], error: str) -> str:
+    """Return the key of ``here``, a part of ``table``, whose value has the ``error``. Removes the others from it."""
+    for key, value in list(here.items()):
+        others = dict(here)
+        here.clear()
+        here[key] = value
+        try:
+            msgspec.convert(table, kind)
+        except msgspec.ValidationError as found:
+            if str(found) == error:
+                return key
+        here.update(others)
+    raise AssertionError(error)

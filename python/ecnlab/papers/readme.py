@@ -6,7 +6,7 @@ the quoted rows of a full run and what that run was of, so that the README can b
     make readme PAPER=rfc2884 FROM=results/rfc2884    # after `ecnlab reproduce rfc2884 --full`
     make readme PAPER=rfc2884                         # after a change of words only
 
-A test makes every README again, and asks of the experiments whether they are still the ones that were run.
+A test makes every README again, and checks that the experiments are those of the quoted run.
 """
 
 from __future__ import annotations
@@ -25,30 +25,32 @@ import polars as pl
 from ecnlab._core import ExperimentRun
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import known
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
-from ecnlab.papers import engine_rows, unbuilt
-from ecnlab.papers.analysis_shapes import FORMAT, read_quoted, read_results, shapes
-from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.grid import MEANS
+from ecnlab.papers import engine_rows
+from ecnlab.papers.analysis_shapes import FORMAT, QUOTED, read_quoted, read_results, shapes
+from ecnlab.papers.evidence import JUDGEMENTS, Evidence
+from ecnlab.papers.judge import both_sizes, verdicts
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper, Step
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Published, read_file, read_published
+from ecnlab.papers.references import REFERENCE, fill
 from ecnlab.papers.registry import find
 from ecnlab.papers.size_words import JUDGED
-from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
-from ecnlab.papers.template import REFERENCE, fill
+from ecnlab.papers.tables import Feature, FeaturesFile
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.scenario.files import read_experiment, read_text
 
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
+UNBUILT: Final = "unbuilt.toml"
+"""The list of features that the papers name and ecnlab does not have."""
+
 NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
 KEPT: Final = engine_rows.TABLES
 """Tables whose quoted rows are kept if a results folder does not have them: not every full run uses the Linux kernel.
 """
-
-JUDGEMENTS: Final = ("numbers", "claims")
 
 TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
 """A percentage or a decimal: the format of a measured number."""
@@ -89,7 +91,7 @@ def render(folder: Path, evidence: Evidence) -> str:
     Raises EcnlabError naming the template, the line and the reference that is wrong.
     """
     path = folder / TEMPLATE
-    feature = partial(unbuilt.text, folder.parent)
+    feature = partial(feature_text, folder.parent)
     title, _, rest = fill(read_text(path), evidence, path, names={"unbuilt": feature}).partition("\n")
     quoted = evidence.about.get("ecnlab")
     source = (
@@ -100,22 +102,20 @@ def render(folder: Path, evidence: Evidence) -> str:
     return f"{NOTICE}{title}\n{source}{rest}"
 
 
+def features(papers: Path) -> Mapping[str, Feature]:
+    """The features by name. ``papers`` is the folder of all papers. Raises EcnlabError if the file is wrong; OSError."""
+    return read_file(papers / UNBUILT, FeaturesFile).feature
+
+
+def feature_text(papers: Path, name: str) -> str:
+    """Return the README's statement about a feature. Raises EcnlabError if the list does not have it."""
+    return known("feature", name, features(papers)).text.strip()
+
+
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
     """Return the data for the template's references: ``quoted.json``."""
     held = read_quoted(folder / QUOTED)
-    return _evidence(paper, published, held["tables"], held["run"])
-
-
-def _evidence(
-    paper: Paper,
-    published: Published,
-    quoted: Mapping[str, list[dict[str, Any]]],
-    run: Mapping[str, Any],
-    results: Mapping[str, pl.DataFrame] | None = None,
-) -> Evidence:
-    """Return the data of quoted rows; tables of the ``results`` take the place of quoted ones."""
-    tables = {name: _frame(name, rows, paper) for name, rows in quoted.items()}
-    return Evidence(published, paper.grid, tables | dict(results or {}), run)
+    return Evidence.of(published, paper.grid, {}, held["run"], held["tables"])
 
 
 def stale(paper: Paper, folder: Path) -> list[str]:
@@ -191,7 +191,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
     run |= _kernel(paper, folder, results, about, of_kernel)
-    evidence = _evidence(paper, published, {name: rows["rows"] for name, rows in kept.items()}, run, tables)
+    evidence = Evidence.of(published, paper.grid, tables, run, {name: rows["rows"] for name, rows in kept.items()})
     render(folder, evidence)
     rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
     sizes = both_sizes(analysis["quick"], verdicts(tables["numbers"], tables["claims"]))
@@ -232,7 +232,7 @@ def _with_kernel(
     held["run"] |= _kernel(paper, folder, results, about, of_kernel) | {
         "kept": {name: {key: about[key] for key in ("ecnlab", "linux")} for name in of_kernel}
     }
-    evidence = _evidence(paper, published, held["tables"], held["run"], of_kernel)
+    evidence = Evidence.of(published, paper.grid, of_kernel, held["run"], held["tables"])
     render(folder, evidence)
     rows = {name: [_plain(row) for row in evidence.seen.get(name, {}).values()] for name in of_kernel}
     return _dump(held | {"tables": dict(sorted((held["tables"] | rows).items()))})
@@ -302,18 +302,6 @@ def _kept(folder: Path, missing: set[str]) -> dict[str, dict[str, Any]]:
     return {name: {"rows": rows, "of": kept.get(name, run)} for name, rows in held["tables"].items() if name in missing}
 
 
-def _frame(name: str, rows: list[dict[str, Any]], paper: Paper) -> pl.DataFrame:
-    """Quoted rows as the table they are from."""
-    whole = [{key: _unbounded(key, value) for key, value in row.items()} for row in rows]
-    if name in JUDGEMENTS:
-        return pl.DataFrame(whole, infer_schema_length=None)
-    blank = dict.fromkeys(paper.grid.keys, "")
-    if name == engine_rows.CELLS:
-        return pl.DataFrame([blank | row for row in whole], schema=engine_rows.schema(paper.grid))
-    schema: dict[str, type[pl.DataType]] = {"metric": pl.String, **dict.fromkeys(paper.grid.keys, pl.String)}
-    return pl.DataFrame([blank | row for row in whole], schema=schema | MEANS)
-
-
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row without its blank labels; an end that is not there is null."""
     return {
@@ -321,12 +309,6 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in row.items()
         if value != ""
     }
-
-
-def _unbounded(key: str, value: Any) -> Any:
-    if value is None and key in ("low", "high"):
-        return -math.inf if key == "low" else math.inf
-    return value
 
 
 def _dump(held: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""References: functions for the texts of papers, so that a text names a measured value and the value is filled in.
+"""Texts of papers as Jinja templates, with references: functions, so that a text names a measured value and it is filled in.
 
 A text keeps no measured number of its own, so that none can outlive its runs::
 
@@ -15,21 +15,30 @@ A text keeps no measured number of its own, so that none can outlive its runs::
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+import jinja2
 import polars as pl
 
 from ecnlab.agreement.means import TONES
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import known, unknown
 from ecnlab.papers import engine_rows
-from ecnlab.papers.evidence import Evidence, Row, known, unknown
-from ecnlab.papers.formatting import with_interval
-from ecnlab.papers.published import Metric
-from ecnlab.papers.quoted import Extent, Quoted, Tests
+from ecnlab.papers.evidence import Evidence, Row
+from ecnlab.papers.formatting import Extent, Quoted, Tests, with_interval
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
+from ecnlab.papers.tables import Metric
+
+REFERENCE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+"""References and statements in a template."""
+
+_UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
 
 PICKS: Final = ("min", "max", "nearest")
 
@@ -214,3 +223,42 @@ def _holds(rule: str, than: Any, rows: Sequence[Row], metric: Metric) -> bool:
 
 def _counted(counts: Mapping[str, int], verdict: str | None) -> int:
     return sum(counts.values()) if verdict is None else counts.get(verdict, 0)
+
+
+# --------------------------------------------------------------- templates
+
+
+def fill(text: str, evidence: Evidence, file: Path, *, start: int = 1, names: Mapping[str, Any] | None = None) -> str:
+    """Return ``text`` with its references filled in. ``names`` are those that it has besides the functions of all texts.
+
+    Raises EcnlabError for the first reference that is wrong, with its line in ``file``, in which the text starts at the
+    line ``start``.
+    """
+    there = {**References(evidence).functions(), **(names or {})}
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    environment.globals = there
+    try:
+        return environment.from_string(text).render()
+    except (EcnlabError, jinja2.TemplateError, ValueError, KeyError, TypeError) as error:
+        line = _line(error)
+        raise EcnlabError(f"{file}:{start + line - 1}: {_message(error, there)}") from error
+
+
+def start_of(text: str, source: str) -> int:
+    """Return the line at which a TOML string ``text`` starts in ``source``, the contents of the file that has it."""
+    plain = source.replace('\\"', '"')
+    return plain.count("\n", 0, max(plain.find(text), 0)) + 1
+
+
+def _line(error: Exception) -> int:
+    """Return the line of a template on which ``error`` was raised."""
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next(frame.lineno or 1 for frame in reversed(frames) if frame.filename == "<template>")
+
+
+def _message(error: Exception, there: Mapping[str, Any]) -> str:
+    if isinstance(error, jinja2.UndefinedError) and (name := _UNDEFINED.fullmatch(str(error))):
+        return str(unknown("function or fact", name[1], there))
+    return f"nothing is called {error}" if isinstance(error, KeyError) else str(error)

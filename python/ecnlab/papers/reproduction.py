@@ -33,14 +33,13 @@ from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.index import index_page
-from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family
+from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family, verdicts
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Computed, Stored
 from ecnlab.papers.measuring import analyse, samples
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.sizes import verdicts
 from ecnlab.report import render
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
@@ -72,11 +71,11 @@ def reproduce(
 
     ``out`` gets ``sweeps/`` (one per experiment), ``analysis/`` (Parquet, and CSV of the same), ``results.json`` and
     ``report.html``. Runs that ``out`` already has are not done again, so an interrupted reproduction continues and a
-    ``full`` one builds on a quick one. With ``linux`` the Linux kernel is asked, too, what the paper has for it. ``workers``,
+    ``full`` one builds on a quick one. With ``linux`` the paper's experiments for the Linux kernel run, too. ``workers``,
     ``progress`` and ``cluster`` are as for `ecnlab.sweep`; the Linux kernel runs on this machine in any case.
 
-    Raises EcnlabError for a paper there is none of, if ``out`` holds its full size and the quick one is asked for, or if
-    ``linux`` is asked for and there is no kernel or nothing for it; and all that `ecnlab.sweep` raises.
+    Raises EcnlabError for an unknown paper, for the quick size if ``out`` holds the full one, or for ``linux`` if there is
+    no kernel or no experiment for it; and all that `ecnlab.sweep` raises.
     """
     (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
@@ -85,11 +84,11 @@ def reproduce(
         _refuse_full(found, target)
     if linux:
         _refuse_without_kernel(found)
-    asked = {name: one for step in found.steps for name, one in _asked(step, folder, full=full)}
-    beside = {name: one for step in found.on_linux for name, one in _asked(step, folder, full=full, linux=True)}
+    planned = {name: one for step in found.steps for name, one in _planned(step, folder, full=full)}
+    beside = {name: one for step in found.on_linux for name, one in _planned(step, folder, full=full, linux=True)}
     report_runs = progress or (lambda _done, _all: None)
-    done = _run({**asked, **(beside if linux else {})}, target / "sweeps", workers, report_runs, cluster)
-    sweeps = {name: done[name] for name in asked}
+    done = _run({**planned, **(beside if linux else {})}, target / "sweeps", workers, report_runs, cluster)
+    sweeps = {name: done[name] for name in planned}
     drawn = found.draw(sweeps)
     about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
     tables = {**_analyse(found, published, sweeps, full=full), **_of_all(done), **drawn.tables}
@@ -200,7 +199,7 @@ def _refuse_without_kernel(paper: Paper) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Planned:
     """A sweep to make."""
 
     experiment: Experiment
@@ -208,12 +207,12 @@ class _Asked:
     engine: Engine
 
 
-def _asked(step: Step, folder: Path, *, full: bool, linux: bool = False) -> Iterator[tuple[str, _Asked]]:
+def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> Iterator[tuple[str, _Planned]]:
     """The sweeps of a step by their names."""
     experiment = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full if full else step.quick)
-    yield step.name, _Asked(experiment, step.keep, PACKETS)
+    yield step.name, _Planned(experiment, step.keep, PACKETS)
     if linux:
-        yield _on_kernel(step), _Asked(experiment, step.keep, LINUX)
+        yield _on_kernel(step), _Planned(experiment, step.keep, LINUX)
 
 
 def _on_kernel(step: Step) -> str:
@@ -221,16 +220,16 @@ def _on_kernel(step: Step) -> str:
 
 
 def _run(
-    asked: Mapping[str, _Asked],
+    planned: Mapping[str, _Planned],
     folder: Path,
     workers: int | None,
     progress: Progress,
     cluster: str | Cluster | None,
 ) -> dict[str, Sweep]:
-    sizes = {name: len({run.id for run in one.experiment.runs}) for name, one in asked.items()}
+    sizes = {name: len({run.id for run in one.experiment.runs}) for name, one in planned.items()}
     total, before = sum(sizes.values()), 0
     sweeps = {}
-    for name, one in asked.items():
+    for name, one in planned.items():
         shifted = _shifted(progress, before, total)
         sweeps[name] = sweep(
             one.experiment,
@@ -283,8 +282,8 @@ def _judged(
     paper: Paper, published: Published, measured: pl.DataFrame, rules: Rules
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Numbers and claims from samples."""
-    asked = {entry.metric for entry in (*published.numbers, *published.claims)}
-    judged = measured.filter(pl.col("metric").is_in(asked))
+    compared = {entry.metric for entry in (*published.numbers, *published.claims)}
+    judged = measured.filter(pl.col("metric").is_in(compared))
     points = paper.grid.points(judged, published.metrics, rules.level)
     if published.together:
         rules = rules.of(published, size_of_family(published, points))

@@ -17,13 +17,14 @@ from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
-from ecnlab.papers.behind import NOT_AXES, Behind, Finder
+from ecnlab.papers.behind import NOT_AXES, Behind, Finder, labels_of
 from ecnlab.papers.formatting import as_printed, in_words, with_interval
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper
-from ecnlab.papers.published import Number, Printed, Published, read_published, read_toml
+from ecnlab.papers.published import Published, read_file, read_published
 from ecnlab.papers.registry import find
+from ecnlab.papers.tables import ChecklistFile, Number, Printed, Recipe
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep_runs import run_keys
 from ecnlab.scenario.files import read_experiment, with_captures
@@ -95,9 +96,9 @@ def _entry(published: Published, row: str, folder: Path) -> Printed:
         raise EcnlabError(
             f"{row} of {published.paper} has several numbers and claims: choose one of {', '.join(of_row)}"
         )
-    for listed in read_toml(folder / "checklist.toml")["row"]:
-        if listed["id"] == row:
-            by = f"it is shown by {', '.join(listed['by'])}" if listed["by"] else listed["note"]
+    for listed in read_file(folder / "checklist.toml", ChecklistFile).row:
+        if listed.id == row:
+            by = f"it is shown by {', '.join(listed.by)}" if listed.by else listed.note
             raise EcnlabError(f"{row} of {published.paper} has no number or claim that a run measures: {by}")
     beside = [entry.id for entry in entries.values() if entry.row == row.partition(".")[0]]
     near = ", ".join(get_close_matches(row, beside or entries, NEAR, 0.0))
@@ -122,20 +123,19 @@ def _scenario(experiment: Experiment, run: str) -> Scenario:
     return next(one.scenario for one in map(experiment.run, range(len(experiment))) if one.id == run)
 
 
-def _links(recipes: list[Mapping[str, Any]], published: Published, scenario: Scenario) -> list[str]:
+def _links(recipes: list[Recipe], published: Published, scenario: Scenario) -> list[str]:
     """The links that the ``recipes`` read; else those that the paper measures; else all of the scenario."""
     there = list(scenario.resolved["link"])
-    everything = [*published.quantities.values(), *(metric.measure for metric in published.metrics.values())]
-    for named in (set(_named_links(recipes)), set(_named_links(everything))):
-        if found := [link for link in there if link in named]:
+    everything = [published.recipe(name) for name in (*published.quantities, *published.metrics)]
+    for read in (set(_links_read(recipes)), set(_links_read(everything))):
+        if found := [link for link in there if link in read]:
             return found
     return there
 
 
-def _named_links(recipes: list[Mapping[str, Any]]) -> Iterator[str]:
+def _links_read(recipes: list[Recipe]) -> Iterator[str]:
     for recipe in recipes:
-        named = recipe.get("where", {}).get("link", [])
-        for link in [named] if isinstance(named, str) else named:
+        for link in labels_of(recipe.where.get("link", [])):
             yield link.partition("~")[0].partition("[")[0]
 
 

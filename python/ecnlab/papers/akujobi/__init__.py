@@ -39,5 +39,5 @@ PAPER: Final = Paper(
     blocks=named(
         settings.orders, settings.ten_nearest, settings.numbers_beside, settings.claims_beside, runs.evolution
     ),
-    words=named(settings.chosen, settings.chosen_with_any_clock, settings.asked_again, settings.answered_alike),
+    words=named(settings.chosen, settings.chosen_with_any_clock, settings.tested_again, settings.answered_alike),
 )

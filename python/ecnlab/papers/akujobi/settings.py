@@ -8,13 +8,15 @@ from itertools import product
 from typing import Final, TypeVar
 
 import polars as pl
+from msgspec import structs
 
 from ecnlab.papers import blocks
 from ecnlab.papers.akujobi.grid import GRID
+from ecnlab.papers.grid import at
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Claim, Number, Published
-from ecnlab.papers.samples import at
+from ecnlab.papers.published import Published
+from ecnlab.papers.tables import Claim, Number
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
@@ -99,7 +101,7 @@ def elsewhere(given: Material) -> Published:
 
 
 def _there(entry: T) -> T:
-    return replace(entry, where={**entry.where, "settings": "nearest"})
+    return structs.replace(entry, where={**entry.where, "settings": "nearest"})
 
 
 def is_there(entry: Number | Claim, points: pl.DataFrame) -> bool:
@@ -112,7 +114,7 @@ def _answers(given: Material) -> pl.DataFrame:
     return judge_claims(elsewhere(given), given.tables["samples"], given.points, GRID)
 
 
-def asked_again(given: Material) -> str:
+def tested_again(given: Material) -> str:
     """Return the number of claims tested under both settings."""
     return str(len(elsewhere(given).claims))
 
@@ -133,7 +135,11 @@ def numbers_beside(given: Material) -> Table:
             [
                 Cell(f"{metric.name}: {GRID.place({**row, 'settings': ''})}", lead=row["id"]),
                 Cell(blocks.as_printed(row["printed"], metric), True),
-                *(cell for one in (here, row) for cell in (Cell(given.said(one)), blocks.chip(one["verdict"]))),
+                *(
+                    cell
+                    for one in (here, row)
+                    for cell in (Cell(given.with_interval(one)), blocks.chip(one["verdict"]))
+                ),
             ]
         )
     columns = ["row", "printed", "measured", "verdict", "nearest settings", "verdict there"]
@@ -147,8 +153,8 @@ def claims_beside(given: Material) -> Table:
         cells: list[Cell | str] = [Cell(claim.statement, lead=claim.id)]
         for tests in (given.claims, there):
             own = tests.filter(pl.col("id") == claim.id)
-            said = blocks.evidence(own, given.metric(claim.metric), claim.test, GRID)
-            cells += [Cell(said), blocks.chip(own["answer"][0])]
+            text = blocks.evidence(own, given.metric(claim.metric), claim.test, GRID)
+            cells += [Cell(text), blocks.chip(own["answer"][0])]
         rows.append(cells)
     columns = ["claim", "evidence, with 95% intervals", "holds", "nearest settings", "holds there"]
     return Table("Claims, under the networks' settings and the nearest.", columns, rows)

@@ -1,4 +1,4 @@
-"""RFC 2884's questions asked again, of the queues and senders of 2026: whom ECN helps, by how much, and where it harms.
+"""RFC 2884's questions for the queues and senders of 2026: whom ECN helps, by how much, and where it harms.
 
 The experiments are the files of ``papers/ecn-today``; ``published.toml`` there has the statements, which are older than the
 runs, ``metrics.toml`` the measurements, ``report.toml`` the report.

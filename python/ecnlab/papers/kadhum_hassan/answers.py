@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Final
 
 from ecnlab.papers import blocks
+from ecnlab.papers.grid import interval
 from ecnlab.papers.judge import verdict
 from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES, USERS
 from ecnlab.papers.kadhum_hassan.measure import RATE_BPS
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.published import Number
-from ecnlab.papers.samples import interval
+from ecnlab.papers.tables import Number
 from ecnlab.report import Axis, Finding, Group, Point, Series, Table
 from ecnlab.report.page import Cell
 
@@ -27,38 +27,40 @@ ANY: Final = "marks at any chance"
 
 def loss(given: Material, users: str) -> Finding:
     """Compare the losses of ECN-RED and drop-tail, with the fraction that each queue drops."""
-    said = given.say(f"K13.loss.{users}.ecn-droptail", f"{users} users: ECN-RED loses fewer packets than drop-tail.")
+    found = given.finding(
+        f"K13.loss.{users}.ecn-droptail", f"{users} users: ECN-RED loses fewer packets than drop-tail."
+    )
     rows = {queue: given.point("loss", users=users, queue=queue, variant=PRINTED) for queue in QUEUES}
-    shares = ", ".join(f"{GRID.named(queue)} {given.said(row)}" for queue, row in rows.items())
-    return replace(said, evidence=f"Dropped: {shares}. ECN-RED's over drop-tail's: {said.evidence}.")
+    shares = ", ".join(f"{GRID.named(queue)} {given.with_interval(row)}" for queue, row in rows.items())
+    return replace(found, evidence=f"Dropped: {shares}. ECN-RED's over drop-tail's: {found.evidence}.")
 
 
 def unit(given: Material) -> Finding:
     """Test whether RED's printed averages are in kilobytes."""
-    asked = [number for number in _queues(given) if number.where["queue"] in RED]
+    numbers = [number for number in _queues(given) if number.where["queue"] in RED]
     kilobytes, packets = (
-        [_at(given, metric, number) for number in asked] for metric in ("average_kilobytes", "queue_packets")
+        [_at(given, metric, number) for number in numbers] for metric in ("average_kilobytes", "queue_packets")
     )
-    fit = _fitting(given, asked, kilobytes)
+    fit = _fitting(given, numbers, kilobytes)
     return blocks.counted(
         fit,
-        len(asked),
+        len(numbers),
         "RED's printed averages are kilobytes, not packets.",
-        f"Printed, and RED's average in kB: {_pairs(given, asked, kilobytes)}. As kilobytes {fit} of {len(asked)} agree, "
-        f"as packets {_fitting(given, asked, packets)}.",
+        f"Printed, and RED's average in kB: {_pairs(given, numbers, kilobytes)}. As kilobytes {fit} of {len(numbers)} agree, "
+        f"as packets {_fitting(given, numbers, packets)}.",
         least=0.5,
     )
 
 
 def buffer(given: Material) -> Finding:
     """Test whether drop-tail's printed queues are those of a buffer in bytes."""
-    asked = [number for number in _queues(given) if number.where["queue"] == "droptail"]
-    rows = [_at(given, "queue_packets", number, BUFFER) for number in asked]
+    numbers = [number for number in _queues(given) if number.where["queue"] == "droptail"]
+    rows = [_at(given, "queue_packets", number, BUFFER) for number in numbers]
     return blocks.counted(
-        _fitting(given, asked, rows),
-        len(asked),
+        _fitting(given, numbers, rows),
+        len(numbers),
         "Drop-tail's printed averages are those of a buffer of 50 kB, not of 100 packets.",
-        f"Printed, and measured with 100 times 500 B in place of 100 packets: {_pairs(given, asked, rows)}. This reading "
+        f"Printed, and measured with 100 times 500 B in place of 100 packets: {_pairs(given, numbers, rows)}. This reading "
         "was found from the numbers, not in the paper.",
     )
 
@@ -66,12 +68,12 @@ def buffer(given: Material) -> Finding:
 def marks(given: Material) -> Finding:
     """How far ECN can act."""
     shares = {users: given.point("marked_share", users=users, queue="ecn", variant=PRINTED) for users in USERS}
-    said = ", ".join(f"{given.said(row)} with {users} users" for users, row in shares.items())
+    listed = ", ".join(f"{given.with_interval(row)} with {users} users" for users, row in shares.items())
     return blocks.counted(
         sum(row["low"] > 0.5 for row in shares.values()),
         len(shares),
         "In ECN-RED, congestion is signalled by marks.",
-        f"Marks among all signals: {said}. ns-2.29 drops ECN-capable packets, too, from a probability of 0.1 on.",
+        f"Marks among all signals: {listed}. ns-2.29 drops ECN-capable packets, too, from a probability of 0.1 on.",
     )
 
 
@@ -90,7 +92,9 @@ def units(given: Material) -> Table:
             _at(given, "queue_packets", number, "RED in packets" if red else BUFFER),
         ]
         fits = ["yes" if _fits(given, number, row) else "no" for row in readings]
-        cells = [Cell(given.said(row), tone=blocks.ANSWERS[fit]) for fit, row in zip(fits, readings, strict=True)]
+        cells = [
+            Cell(given.with_interval(row), tone=blocks.ANSWERS[fit]) for fit, row in zip(fits, readings, strict=True)
+        ]
         none = [] if red else [Cell("")]
         rows.append([_case(number), Cell(f"{number.value:g}", True), *cells[:-1], *none, cells[-1]])
     columns = ["case", "printed", "queue, packets", "queue, kB", "RED's average, kB", "otherwise, packets"]
@@ -109,7 +113,7 @@ def arithmetic(given: Material) -> Table:
                 Cell(f"{delay.value:.2f}", True),
                 Cell(f"{number.value * WIRE_BYTES * 8 / RATE_BPS * 1e3:.3f}", True),
                 Cell(f"{number.value * 1e3 * 8 / RATE_BPS * 1e3:.1f}" if red else "", True),
-                Cell(given.said(_at(given, "queue_delay", number)), True),
+                Cell(given.with_interval(_at(given, "queue_delay", number)), True),
             ]
         )
     columns = ["case", "printed, ms", "N · 592 · 8 / 700,000, ms", "N kB · 8 / 700,000, ms", "measured, ms"]
@@ -168,4 +172,4 @@ def _fitting(given: Material, numbers: Sequence[Number], rows: Sequence[Row]) ->
 
 
 def _pairs(given: Material, numbers: Sequence[Number], rows: Sequence[Row]) -> str:
-    return "; ".join(f"{number.value:g}: {given.said(row)}" for number, row in zip(numbers, rows, strict=True))
+    return "; ".join(f"{number.value:g}: {given.with_interval(row)}" for number, row in zip(numbers, rows, strict=True))

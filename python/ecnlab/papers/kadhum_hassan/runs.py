@@ -178,10 +178,10 @@ def _windows(users: str, queue: str, flows: pl.DataFrame) -> Multiples:
     """Return the windows of three connections, with the printed amplitude for drop-tail."""
     wide = measures.side_by_side(flows, "flow", "window")
     names = _connections(wide)[:3]
-    said, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names))) if queue == "droptail" else ("", [])
+    note, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names))) if queue == "droptail" else ("", [])
     return blocks.small_charts(
         f"Windows of three connections: {GRID.named(queue)}, {users} users",
-        f"As figure {FIGURES[users, queue][1]}; every second sample.{said}",
+        f"As figure {FIGURES[users, queue][1]}; every second sample.{note}",
         wide.gather_every(FEW),
         {name: name for name in names},
         "segments",
@@ -217,5 +217,5 @@ def _amplitude(users: str, windows: pl.DataFrame) -> tuple[str, list[tuple[float
     """Two levels as far apart as the printed amplitude, from the 5th percentile of ``windows`` on, once all have begun."""
     apart = AMPLITUDES[users]
     least = float(np.quantile(windows.filter(pl.col("time_s") >= WARMUP_S)["window"].to_numpy(), 0.05))
-    said = f" The dashed lines are the printed {apart:g} apart, about the mean window from {WARMUP_S:g} s on."
-    return said, [(least, ""), (least + apart, f"printed amplitude: {apart:g}")]
+    note = f" The dashed lines are the printed {apart:g} apart, about the mean window from {WARMUP_S:g} s on."
+    return note, [(least, ""), (least + apart, f"printed amplitude: {apart:g}")]

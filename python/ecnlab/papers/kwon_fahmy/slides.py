@@ -11,14 +11,14 @@ import polars as pl
 from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.formatting import quantity
+from ecnlab.papers.grid import interval
 from ecnlab.papers.judge import verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.published import Number
-from ecnlab.papers.samples import interval
+from ecnlab.papers.tables import Number
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 
@@ -64,11 +64,11 @@ def _cells(given: Material) -> list[Number]:
 
 def _agreeing(given: Material, tests: Mapping[int, str]) -> int:
     """Return how many printed cells agree with the measurements in ``tests``, by slide."""
-    said = []
+    verdicts = []
     for number in _cells(given):
         point = given.point(number.metric, test=tests[number.slide], arm=str(number.where["arm"]))
-        said.append(verdict(number, given.metric(number.metric), interval(point)))
-    return said.count("agrees")
+        verdicts.append(verdict(number, given.metric(number.metric), interval(point)))
+    return verdicts.count("agrees")
 
 
 # --------------------------------------------------------------- slides 20 and 21, value by value
@@ -91,8 +91,8 @@ def printed_tables(given: Material) -> list[Table]:
 def _table(given: Material, test: str, caption: str, slide: int) -> Table:
     rows = []
     for arm in ARMS:
-        measured = {metric: given.said(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
-        cells = [Cell(f"{_printed(given, slide, arm, metric)}: {said}") for metric, said in measured.items()]
+        measured = {metric: given.with_interval(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
+        cells = [Cell(f"{_printed(given, slide, arm, metric)}: {text}") for metric, text in measured.items()]
         rows.append([Cell(GRID.named(arm)), *cells])
     return Table(caption, ["response", *(given.metric(metric).name for metric in COLUMNS)], rows)
 

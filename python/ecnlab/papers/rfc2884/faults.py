@@ -14,11 +14,11 @@ import polars as pl
 
 from ecnlab.base.stats import Answer
 from ecnlab.papers import blocks, measures
+from ecnlab.papers.grid import interval
 from ecnlab.papers.judge import outcome, together
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Tables
 from ecnlab.papers.rfc2884.grid import GRID
-from ecnlab.papers.samples import interval
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
@@ -83,8 +83,8 @@ def by_setting(fault: Fault, given: Material) -> dict[str, Answer]:
         where = {key: label for key, label in claim.where.items() if key != "setting"}
         for row in given.at(claim.metric, **where).iter_rows(named=True):
             answers.setdefault(row["setting"], []).append(outcome(claim, interval(row)))
-    asked = [setting for setting, found in answers.items() if len(found) == len(fault.claims)]
-    ordered = sorted(asked, key=lambda setting: (setting != TESTBED, GRID.score(setting), setting))
+    tested = [setting for setting, found in answers.items() if len(found) == len(fault.claims)]
+    ordered = sorted(tested, key=lambda setting: (setting != TESTBED, GRID.score(setting), setting))
     return {setting: _of_both(answers[setting]) for setting in ordered}
 
 
@@ -97,17 +97,17 @@ def _of_both(answers: Sequence[Answer]) -> Answer:
 
 def four_faults(given: Material) -> Finding:
     """Which faults the testbed shows, and which only other settings do."""
-    said, answers = [], []
+    texts, answers = [], []
     for fault in FAULTS:
         found = by_setting(fault, given)
         answers.append(found.pop(TESTBED))
         elsewhere = list(found.values()).count("yes")
-        said.append(f"{fault.name} {answers[-1]} ({elsewhere} of {len(found)} other settings)")
+        texts.append(f"{fault.name} {answers[-1]} ({elsewhere} of {len(found)} other settings)")
     return Finding(
         together(answers).capitalize(),
         blocks.ANSWERS[together(answers)],
         "Tail drop has the four faults that section 2 gives it.",
-        f"In the testbed, compared with RED: {'; '.join(said)}.",
+        f"In the testbed, compared with RED: {'; '.join(texts)}.",
     )
 
 

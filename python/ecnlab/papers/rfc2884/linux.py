@@ -8,10 +8,10 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
+from ecnlab.papers.grid import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Step
 from ecnlab.papers.rfc2884.grid import GRID
-from ecnlab.papers.samples import at
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
@@ -54,10 +54,10 @@ def _table(given: Material, name: str) -> Table:
     for kernel in both.filter(pl.col("variant") == KERNEL).iter_rows(named=True):
         where = {key: kernel[key] for key in PLACE}
         printed = at(given.numbers, name, {**where, "recovery": THEN[name]})
-        said = [blocks.as_printed(value, metric) for value in printed["printed"]] or ["–"]
+        cells = [blocks.as_printed(value, metric) for value in printed["printed"]] or ["–"]
         then, now = given.at(name, **where, recovery=THEN[name]), at(both, name, {**where, "variant": SIMULATOR})
         for frame in (then, now):
-            said += [given.said(row) for row in frame.head(1).iter_rows(named=True)] or ["–"]
-        rows.append([Cell(GRID.place(where)), *blocks.numeric(*said, given.said(kernel), str(kernel["n"]))])
+            cells += [given.with_interval(row) for row in frame.head(1).iter_rows(named=True)] or ["–"]
+        rows.append([Cell(GRID.place(where)), *blocks.numeric(*cells, given.with_interval(kernel), str(kernel["n"]))])
     columns = ["settings", "printed", "simulator, Linux 2.0", "simulator, Linux 7", "kernel", "n"]
     return Table(f"{metric.name}, with 95% intervals.".capitalize(), columns, rows)

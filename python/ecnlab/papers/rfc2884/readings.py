@@ -10,9 +10,10 @@ import polars as pl
 from ecnlab.papers import blocks
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Number, read_toml
+from ecnlab.papers.published import read_toml
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
+from ecnlab.papers.tables import Number
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
@@ -40,23 +41,23 @@ def worth(given: Material) -> Finding:
             f"Not counted with {seeds} seeds of the joint reading; the full size has {FEWEST} (`--full`).",
         )
     first = {load: row["min_th"] for load, row in smallest(given).items()}
-    told, agree, asked = [], 0, 0
+    texts, agree, total = [], 0, 0
     for name, swapped in HALVES.items():
         choices = choose(given, swapped=swapped)
         judging = [number for number in given.published.numbers if number.id not in choices[_load(number)].chosen_by]
         taken = {load: choice.min_th for load, choice in choices.items()}
         held, before = (len(_agreeing(given, labels, judging)) for labels in (taken, first))
-        told.append(
+        texts.append(
             f"min_th {', '.join(f'{label} at {load}' for load, label in taken.items())} load "
             f"({_how_often(given, name, taken)} of {RESAMPLES} resamples of the seeds): of the {len(judging)} numbers that "
             f"had no part in the choice {held} agree, and {before} with the smallest thresholds"
         )
-        agree, asked = agree + held, asked + len(judging)
+        agree, total = agree + held, total + len(judging)
     return blocks.counted(
         agree,
-        asked,
+        total,
         STATEMENT,
-        f"{told[0]}. With the halves exchanged {told[1]}. {_under_which(given)}",
+        f"{texts[0]}. With the halves exchanged {texts[1]}. {_under_which(given)}",
     )
 
 
@@ -81,13 +82,13 @@ def _under_which(given: Material) -> str:
         "under the joint one alone": second - first,
         "under neither": set(known) - first - second,
     }
-    said = (f"{where} {', '.join(i for i in known if i in ids) or 'none'}" for where, ids in parts.items())
-    return f"Of all {len(known)} agree {'; '.join(said)}."
+    texts = (f"{where} {', '.join(i for i in known if i in ids) or 'none'}" for where, ids in parts.items())
+    return f"Of all {len(known)} agree {'; '.join(texts)}."
 
 
-def _agreeing(given: Material, taken: Mapping[str, str], asked: Sequence[Number]) -> set[str]:
-    """Return the numbers of ``asked`` that agree if each load has its min_th of ``taken``."""
-    verdicts = {number.id: measured(given, number, taken[_load(number)])["verdict"] for number in asked}
+def _agreeing(given: Material, taken: Mapping[str, str], numbers: Sequence[Number]) -> set[str]:
+    """Return the numbers of ``numbers`` that agree if each load has its min_th of ``taken``."""
+    verdicts = {number.id: measured(given, number, taken[_load(number)])["verdict"] for number in numbers}
     return {name for name, verdict in verdicts.items() if verdict == "agrees"}
 
 
@@ -122,7 +123,7 @@ def side_by_side(given: Material) -> Table:
             [
                 Cell(GRID.place(before), lead=number.id),
                 Cell(blocks.as_printed(number.value, metric), True),
-                *(cell for row in both for cell in (Cell(given.said(row), True), blocks.chip(row["verdict"]))),
+                *(cell for row in both for cell in (Cell(given.with_interval(row), True), blocks.chip(row["verdict"]))),
                 "chose" if number.id in choice.chosen_by else "judges",
             ]
         )
@@ -189,7 +190,7 @@ def nearest(given: Material) -> Table:
                 Cell(" to ".join(shown), True),
                 Cell("within" if inside else "outside", tone="yes" if inside else "no"),
                 Cell(best["min_th"], True),
-                Cell(given.said(best), True),
+                Cell(given.with_interval(best), True),
             ]
         )
     columns = [
@@ -208,7 +209,7 @@ def chosen(given: Material) -> Table:
     """Return the choice of section 4.4's rule from these runs, and the values used by the experiments."""
     used = read_toml(given.folder / "red-settings.toml")["settings"]
     rows: list[list[Cell | str]] = [
-        [load, *blocks.numeric(row["min_th"], given.said(row), used[load]["min_th"])]
+        [load, *blocks.numeric(row["min_th"], given.with_interval(row), used[load]["min_th"])]
         for load, row in smallest(given).items()
     ]
     return Table(

@@ -63,11 +63,11 @@ def left_over(given: Material) -> Finding:
     more, less = (both.filter(pl.col("low") > 0).height for both in (total, short))
     worse = total.filter(pl.col("high") < 0).height
     high = ", ".join(
-        f"{given.said(row)} at max_p {row['maxp']}"
+        f"{given.with_interval(row)} at max_p {row['maxp']}"
         for row in given.at("homogeneous_total_gain", congestion="high").iter_rows(named=True)
     )
     payers = (
-        given.said(given.point(f"bulk_{side}_against_nobody", congestion="high", maxp="0.1"))
+        given.with_interval(given.point(f"bulk_{side}_against_nobody", congestion="high", maxp="0.1"))
         for side in ("ecn", "plain")
     )
     return blocks.counted(

@@ -1,6 +1,6 @@
 """The two readings of the thresholds that the RFC does not print: how each chooses them from the runs.
 
-Both ask that RED's average stays in the region at every max_p that is run. `choose` does the joint reading from the means over all
+Both require that RED's average stays in the region at every max_p that is run. `choose` does the joint reading from the means over all
 seeds, `resampled` again for seeds drawn with replacement, so that the report shows how far the choice is one of these seeds.
 """
 
@@ -16,10 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ecnlab.papers import judge
+from ecnlab.papers.grid import at, interval
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.published import Number, Published
+from ecnlab.papers.published import Published
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
-from ecnlab.papers.samples import at, interval
+from ecnlab.papers.tables import Below, Number
 
 SHARE: Final = 0.9
 """The share of time in the region that settings must reach, at every max_p that is run."""
@@ -199,11 +200,13 @@ def _scores(published: Published, load: str, choosing: Sequence[Number], means: 
     stays in the region.
     """
     scores, inside = {}, {}
+    timeouts = published.claim("R30")
+    assert isinstance(timeouts, Below)
     for label in means.labels(load):
         place = {"congestion": load, "min_th": label}
         share = np.minimum(means.least("search_share", **place), means.least("joint_share", recovery="reno", **place))
         inside[label] = share >= SHARE
-        over = means.mean("joint_timeouts_plain", **place, **PRIMARY) / published.claim("R30").limit - 1.0
+        over = means.mean("joint_timeouts_plain", **place, **PRIMARY) / timeouts.limit - 1.0
         scores[label] = np.maximum(0.0, over)
         for number in choosing:
             there = means.mean(f"joint_{number.metric}", **{**number.where, "min_th": label})
