@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -127,10 +128,11 @@ def _runs(tables: Analysis) -> dict[str, list[Mapping[str, Any]]]:
 
 def _with_runs(parts: list[Rows], folder: Path, runs: Mapping[str, list[Mapping[str, Any]]]) -> list[Rows]:
     """Return the rows of ``parts`` with the runs behind each and the command that captures one of them."""
-    paper = folder.resolve().name
+    name, there = folder.resolve().name, folder.resolve().parent.name == "papers"
+    files, paper = (f"papers/{name}", name) if there else (str(folder), shlex.quote(str(folder)))
 
     def with_runs(row: Row) -> Row:
-        behind = [(f"papers/{paper}/{of['experiment']}.toml", _counted(of)) for of in runs.get(row.name, [])]
+        behind = [(f"{files}/{of['experiment']}.toml", _counted(of)) for of in runs.get(row.name, [])]
         return replace(row, runs=behind, command=command(paper, row.name)) if behind else row
 
     return [replace(part, rows=[with_runs(row) for row in part.rows]) for part in parts]
