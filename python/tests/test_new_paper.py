@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -171,6 +172,28 @@ def test_a_mistake_is_refused_with_its_place(file: str, old: str, new: str, mess
     with pytest.raises(EcnlabError) as refused:
         find(folder)
     assert f"{folder}/{message}" in str(refused.value)
+
+
+@pytest.mark.parametrize(("kept", "section"), [("number", "The printed numbers"), ("claim", "The claims")])
+def test_a_paper_may_have_only_numbers_or_only_claims(kept: str, section: str, cli: Cli, tmp_path: Path) -> None:
+    folder = new_paper("first", tmp_path)
+    head, *entries = re.split(r"^(?=\[\[)", (folder / "published.toml").read_text(), flags=re.MULTILINE)
+    other = {"number": "claim", "claim": "number"}[kept]
+    of_kind = [entry for entry in entries if entry.startswith(f"[[{kept}]]")]
+    (folder / "published.toml").write_text(f"{head}{other} = []\n\n{''.join(of_kind)}")
+    report = (folder / "report.toml").read_text()
+    if kept == "claim":
+        report = re.sub(r'answer = """.*?"""', 'answer = "It grows."', report, flags=re.DOTALL)
+        (folder / "reasons.toml").write_text("format = 1\n")
+    else:
+        report = re.sub(r"\[\[finding\]\].*?\n\n", "", report, flags=re.DOTALL)
+    (folder / "report.toml").write_text(report)
+    done = cli("reproduce", "first", "--workers", "1")
+    assert done.returncode == 0, done.stderr
+    assert len(verdicts(tmp_path / "results/first")) == len(of_kind)
+    page = (tmp_path / "results/first/report.html").read_text()
+    assert [name for name in ("The printed numbers", "The claims") if f">{name}<" in page] == [section]
+    assert cli("report", "results/first").returncode == 0
 
 
 def test_names_and_levels_of_labels_are_those_of_the_grid(tmp_path: Path) -> None:

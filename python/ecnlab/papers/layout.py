@@ -110,7 +110,7 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
     numbers, claims = (_with_runs(rows, given.folder, runs) for rows in (numbers, claims))
     quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
-    shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)]
+    shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)] if claims else []
     if numbers:
         agreement = f"{AGREEMENT}{quick} {page['agreement'].strip()}"
         shown.insert(0, Section("numbers", "The printed numbers", agreement, numbers))
