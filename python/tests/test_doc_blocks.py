@@ -34,8 +34,8 @@ from ecnlab.cli import cli
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-ELSEWHERE = {*ROOT.glob("docs/notebooks/*.md"), ROOT / "docs/first-tasks.md"}
-"""Executed by test_notebooks.py, because their blocks share variables, and by test_first_tasks.py, in an empty folder."""
+ELSEWHERE = {*ROOT.glob("docs/notebooks/*.md"), ROOT / "docs/first-tasks.md", ROOT / "docs/new-paper.md"}
+"""Executed by test_notebooks.py, because their blocks share variables, and in an empty folder by test_first_tasks.py and test_new_paper.py."""
 
 PAGES = [ROOT / "README.md", *sorted({*ROOT.glob("docs/**/*.md")} - ELSEWHERE)]
 

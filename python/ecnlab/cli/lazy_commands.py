@@ -29,6 +29,7 @@ GROUPS: Final = {
     },
     "Judge": {
         "reproduce": "reproduce",
+        "paper": "paper",
         "agree": "agree",
         "score": "score",
         "plan": "plan",

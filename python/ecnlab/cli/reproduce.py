@@ -46,7 +46,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of PAPER and write a report that compares printed and measured values.
 
-    PAPER `all` means every paper, each in its own folder, and an index of their reports. Finished runs are not
+    PAPER is a name, or a folder as `ecnlab paper new` writes it; `all` means every paper of ecnlab, each in its own folder, and an index of their reports. Finished runs are not
     repeated: after an interruption, the same command continues.
     """
     from ecnlab import papers  # the report's libraries take a second to load

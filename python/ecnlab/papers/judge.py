@@ -35,8 +35,9 @@ class Rules:
 
         Its quick size decides no trend: with a few seeds a trend depends on the intervals of single steps.
         """
-        level = 1.0 - (1.0 - self.level) / tests
-        return replace(self, level=level, trends=not self.strict) if published.together else self
+        if not (published.together and tests):
+            return self
+        return replace(self, level=1.0 - (1.0 - self.level) / tests, trends=not self.strict)
 
 
 FULL: Final = Rules(LEVEL, strict=False)
@@ -85,7 +86,7 @@ def judge_claims(
             "test": claim.test,
         }
         rows += [{**about, "answer": answer, **test} for test in tests]
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows) if rows else pl.DataFrame(schema=_CLAIM_COLUMNS)
 
 
 def _columns(grid: Grid) -> dict[str, type[pl.DataType]]:
@@ -93,6 +94,16 @@ def _columns(grid: Grid) -> dict[str, type[pl.DataType]]:
     names = dict.fromkeys(("id", "row", "metric", *grid.keys, "section", "unit", "verdict"), pl.String)
     values = dict.fromkeys(("printed", "mean", "low", "high", "margin"), pl.Float64)
     return {**names, "page": pl.Int64, "about": pl.Boolean, **values, "n": pl.Int64}
+
+
+_CLAIM_COLUMNS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("id", "row", "statement", "metric", "test", "answer", "place"), pl.String),
+    "values": pl.List(pl.Float64),
+    **dict.fromkeys(("mean", "low", "high"), pl.Float64),
+    "n": pl.Int64,
+    **dict.fromkeys(("upto", "outcome"), pl.String),
+}
+"""The columns of `judge_claims`."""
 
 
 def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:

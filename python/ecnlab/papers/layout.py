@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -112,7 +113,7 @@ def _printed(given: Material, page: PageTexts) -> list[Section]:
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
     numbers, claims = (_with_runs(rows, given.folder, runs) for rows in (numbers, claims))
     quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
-    shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)]
+    shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)] if claims else []
     if numbers:
         agreement = f"{AGREEMENT}{quick} {page.agreement.strip()}"
         shown.insert(0, Section("numbers", "The printed numbers", agreement, numbers))
@@ -130,10 +131,11 @@ def _runs(tables: Analysis) -> dict[str, list[Mapping[str, Any]]]:
 
 def _with_runs(parts: list[Rows], folder: Path, runs: Mapping[str, list[Mapping[str, Any]]]) -> list[Rows]:
     """Return the rows of ``parts`` with the runs behind each and the command that captures one of them."""
-    paper = folder.resolve().name
+    name, there = folder.resolve().name, folder.resolve().parent.name == "papers"
+    files, paper = (f"papers/{name}", name) if there else (str(folder), shlex.quote(str(folder)))
 
     def with_runs(row: Row) -> Row:
-        behind = [(f"papers/{paper}/{of['experiment']}.toml", _counted(of)) for of in runs.get(row.name, [])]
+        behind = [(f"{files}/{of['experiment']}.toml", _counted(of)) for of in runs.get(row.name, [])]
         return replace(row, runs=behind, command=command(paper, row.name)) if behind else row
 
     return [replace(part, rows=[with_runs(row) for row in part.rows]) for part in parts]

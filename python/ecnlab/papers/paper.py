@@ -1,7 +1,8 @@
 """The definition of a paper: its experiments, their measurements, and its page.
 
 A paper is a folder ``papers/<name>/`` of data (experiments, printed values, metrics, reasons for differences) and a
-package ``ecnlab.papers.<name>`` with one `Paper`, listed in `ecnlab.papers.registry`.
+package ``ecnlab.papers.<name>`` with one `Paper`, listed in `ecnlab.papers.registry`; or a folder with a ``paper.toml``, which
+defines the `Paper` (`ecnlab.papers.paper_file`).
 """
 
 from __future__ import annotations
