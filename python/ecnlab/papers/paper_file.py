@@ -15,7 +15,8 @@ from typing import Any, Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import Claim, read_published, read_toml
+from ecnlab.papers.published import read_published, read_toml
+from ecnlab.papers.tables import Along
 from ecnlab.scenario.files import read_experiment
 
 FILE: Final = "paper.toml"
@@ -148,5 +149,5 @@ def _check_metrics(path: Path, paper: Paper) -> None:
                 f"{path}: experiment.{step}: no metric has it in its `steps`: add it to one in metrics.toml"
             )
     for entry in (*published.numbers, *published.claims):
-        along = [entry.axis] if isinstance(entry, Claim) and entry.axis else []
+        along = [entry.axis] if isinstance(entry, Along) else []
         _check_axes(f"{folder / 'published.toml'}: {entry.id}", [*entry.where, *along], paper.grid)
