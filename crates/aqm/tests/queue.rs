@@ -306,12 +306,12 @@ fn the_router_speaks_back_by_the_papers_branches() {
         (30, Ecn::Ce, "on ce", None),
         (30, Ecn::NotEct, "early", None),
     ];
-    for (held, ecn, what, told) in branches {
+    for (held, ecn, what, quenches) in branches {
         let mut bench = speaking(20.0, |_, _| {});
         bench.fill_to(held);
         let owed = bench.until(held, ecn, what);
         let chosen = bench.befell(what)[0];
-        let expected: Vec<_> = told.map(|cause| (chosen, cause, 40)).into_iter().collect();
+        let expected: Vec<_> = quenches.map(|cause| (chosen, cause, 40)).into_iter().collect();
         assert_eq!(owed, expected, "{held} {ecn:?}");
     }
 }
@@ -319,17 +319,17 @@ fn the_router_speaks_back_by_the_papers_branches() {
 #[test]
 fn the_ends_of_becnthresh_are_becn_and_nearly_ecn() {
     // At min_th each mark is told; at max_th none is, though drops past max_th still are.
-    for (thresh, held, what, told) in
+    for (thresh, held, what, quenches) in
         [(15.0, 16, "mark", 1), (15.0, 44, "mark", 1), (45.0, 44, "mark", 0), (45.0, 45, "forced", 1)]
     {
         let mut bench = speaking(thresh, |_, _| {});
         bench.fill_to(held);
-        assert_eq!(bench.until(held, Ecn::Ect0, what).len(), told, "{thresh} {held}");
+        assert_eq!(bench.until(held, Ecn::Ect0, what).len(), quenches, "{thresh} {held}");
     }
 }
 
 #[test]
-fn a_packet_without_room_is_told_of_as_of_any_drop() {
+fn a_packet_without_room_is_quenched_as_any_drop() {
     // §IV-A: "for every marked and/or dropped packet" while the average exceeds becnthresh. A slow
     // average is still between the thresholds when the queue is full.
     let mut bench = speaking(20.0, |p, _| (p.weight, p.max_p) = (Weight::Of(0.01), 1e-9));
@@ -345,7 +345,7 @@ fn a_packet_without_room_is_told_of_as_of_any_drop() {
 }
 
 #[test]
-fn the_mark_at_the_front_is_told_to_the_sender_of_the_head() {
+fn the_mark_at_the_front_is_quenched_to_the_sender_of_the_head() {
     let mut bench = speaking(20.0, |params, common| {
         params.becn = Some(red::Becn { thresh: Length::Packets(20.0), quench_size: Bytes(56) });
         common.mark_at = MarkAt::Front;
@@ -368,7 +368,7 @@ fn quenches_are_counted_with_their_group() {
 }
 
 #[test]
-fn counters_tell_groups_and_classes_apart() {
+fn counters_distinguish_groups_and_classes() {
     let mut bench = Bench::signalling(2.0, Above::Mark, |c| c.ecn = true);
     bench.put(0, 100, Ecn::NotEct);
     bench.put(0, 1000, Ecn::Ect0);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn view(packets: u64) -> View {
-        View { packets, bytes: 1000 * packets, in_all: 1000 * packets, idle: None, asked: false }
+        View { packets, bytes: 1000 * packets, in_all: 1000 * packets, idle: None, polled: false }
     }
 
     /// A packet comes and finds so many. Whether it is signalled.

@@ -84,7 +84,7 @@ fn a_flow_that_is_empty_when_its_turn_comes_leaves() {
 }
 
 #[test]
-fn an_empty_flow_whose_law_is_not_at_rest_decays_and_is_asked_once_for_each_packet() {
+fn an_empty_flow_whose_law_is_not_at_rest_decays_and_is_polled_once_for_each_packet() {
     let mut bench = Bench::new(Isolation::Flows);
     bench.fill(1, 9);
     bench.fill(2, 1);

@@ -60,7 +60,7 @@ impl Bench {
 
 fn view(packets: u64, idle: Option<Dur>) -> View {
     let bytes = 1500 * packets;
-    View { packets, bytes, in_all: bytes, idle, asked: idle.is_some() }
+    View { packets, bytes, in_all: bytes, idle, polled: idle.is_some() }
 }
 
 #[test]

@@ -245,7 +245,7 @@ mod tests {
     }
     /// A queue of so many bytes, in packets of 1000.
     fn holding(bytes: u64) -> View {
-        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, asked: false }
+        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, polled: false }
     }
     fn ms(ms: f64) -> Dur {
         Dur::from_ps((ms * 1e9) as u64)
