@@ -60,7 +60,7 @@ fn each_quench_reaches_its_sender_and_is_counted_on_its_way() {
 }
 
 #[test]
-fn each_mark_is_told_of_with_the_threshold_at_min_th_and_none_at_max_th() {
+fn each_mark_is_quenched_with_the_threshold_at_min_th_and_none_at_max_th() {
     for (thresh, of_marks) in [(5.0, 1.0), (25.0, 0.0)] {
         let out = run(&plan(EcnKind::EcnBecn, thresh), 1).expect("a run");
         let count = |column| number(&out, "queues", column, PIPE);

@@ -74,7 +74,7 @@ fn bleached_data_are_dropped_where_they_would_be_marked() {
 }
 
 #[test]
-fn an_erased_mark_is_heard_by_nobody() {
+fn an_erased_mark_reaches_no_host() {
     for instead in [Ecn::NotEct, Ecn::Ect0] {
         let erase = |b: &mut BoxPlan| b.codepoints[3] = instead;
         let out = run(&with(plan(bulk(2)), PIPE, erase), 1).expect("a run");
@@ -153,7 +153,7 @@ fn a_stripped_syn_or_syn_ack_leaves_a_connection_without_ecn() {
 }
 
 #[test]
-fn without_ece_the_sender_hears_of_no_mark() {
+fn without_ece_no_mark_reaches_the_sender() {
     let out = run(&with(plan(bulk(2)), PIPE_BACK, |b| b.clear = Flags::ECE), 1).expect("a run");
     assert!(sum(&out, 2, "ce_received") > 10.0 && counted(&out, "ece_cleared") > 10.0);
     assert_eq!((sum(&out, 2, "ece_received"), sum(&out, 2, "ecn_reductions")), (0.0, 0.0));
@@ -162,12 +162,12 @@ fn without_ece_the_sender_hears_of_no_mark() {
 
 #[test]
 fn without_cwr_the_receiver_never_stops_to_echo() {
-    let heard = |plan| {
+    let received = |plan| {
         let out = run(&plan, 1).expect("a run");
         (sum(&out, 1, "ece_received") / number(&out, "links", "delivered", ACCESS_BACK), out)
     };
-    let (good, _) = heard(plan(bulk(1)));
-    let (bad, out) = heard(with(plan(bulk(1)), ACCESS, |b| b.clear = Flags::CWR));
+    let (good, _) = received(plan(bulk(1)));
+    let (bad, out) = received(with(plan(bulk(1)), ACCESS, |b| b.clear = Flags::CWR));
     assert!(bad > 3.0 * good, "{bad} {good}");
     assert!((sum(&out, 1, "cwr_sent") - counted(&out, "cwr_cleared")).abs() <= 1.0);
 }
