@@ -79,7 +79,7 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     pub(crate) peer_shift: u8,
     /// Feedback scheme requested by the peer's SYN ([`Feedback::asks`]).
-    pub(crate) asked: Option<EcnKind>,
+    pub(crate) requested: Option<EcnKind>,
     /// Options of the peer's SYN, stored until the connection is established.
     pub(crate) peer_mss: u32,
     pub(crate) config: Arc<Config>,
@@ -108,7 +108,7 @@ impl Endpoint {
             timestamps: config.timestamps,
             sack: config.sack,
             peer_shift: 0,
-            asked: None,
+            requested: None,
             peer_mss: 0,
             config: Arc::clone(config),
             counters: Counters::default(),

@@ -258,7 +258,7 @@ impl State {
         if sample.delivered.bytes > 0 {
             self.delivered_at = sample.now;
         }
-        self.recovery.hear(sample.in_recovery);
+        self.recovery.on_ack(sample.in_recovery);
         self.update_model(sample);
         if self.rate.wants_rtt() && !sample.srtt.is_zero() {
             self.begin_pacing(sample.srtt);
@@ -452,7 +452,7 @@ impl State {
             return;
         }
         if self.probe_rtt.is_timed() {
-            if self.probe_rtt.hear(self.rounds.start) {
+            if self.probe_rtt.on_ack(self.rounds.start) {
                 self.end_probe_rtt_if_due(sample.now);
             }
         } else if sample.in_flight <= LEAST_CWND * self.mss {

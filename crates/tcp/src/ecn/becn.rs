@@ -6,7 +6,7 @@
 //! the state that outlasts it.
 
 use super::rfc2481::Rfc2481;
-use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
+use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, QuenchSeen, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, QuenchCause, Segment};
@@ -95,8 +95,8 @@ impl Feedback for Becn {
         false
     }
 
-    fn decode(&mut self, _: &Segment, _: EcnFlags, acked: Acked) -> Heard {
-        Heard { no_growth: self.quenches.holds_window(acked), ..Heard::default() }
+    fn decode(&mut self, _: &Segment, _: EcnFlags, acked: Acked) -> AckFeedback {
+        AckFeedback { no_growth: self.quenches.holds_window(acked), ..AckFeedback::default() }
     }
 
     fn on_reduction(&mut self) {}
@@ -147,10 +147,10 @@ impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
         self.ecn.on_arrival(segment, flags, in_window)
     }
 
-    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
-        let says_nothing_new = acked.to <= self.quenches.echo_until;
-        let heard = if says_nothing_new { Heard::default() } else { self.ecn.decode(ack, flags, acked) };
-        Heard { no_growth: self.quenches.holds_window(acked), ..heard }
+    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> AckFeedback {
+        let repeats_old = acked.to <= self.quenches.echo_until;
+        let feedback = if repeats_old { AckFeedback::default() } else { self.ecn.decode(ack, flags, acked) };
+        AckFeedback { no_growth: self.quenches.holds_window(acked), ..feedback }
     }
 
     fn on_reduction(&mut self) {
@@ -199,22 +199,22 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_told_by_the_router_holds_the_window_for_a_round_trip() {
+    fn a_source_quench_holds_the_window_for_a_round_trip() {
         the_window_waits_a_round_trip(Becn::default());
         the_window_waits_a_round_trip(EcnBecn::default());
         the_window_waits_a_round_trip(EcnBecnBoth::default());
     }
 
     /// Whether a mark asks for an ACK at once, and whether the next ACK has ECE.
-    fn heard(mut scheme: impl Feedback) -> (bool, bool) {
+    fn feedback(mut scheme: impl Feedback) -> (bool, bool) {
         let marked = Segment { len: 1000, ecn: Ecn::Ce, ..Segment::default() };
-        let asks = scheme.on_arrival(&marked, EcnFlags::NONE, true);
-        (asks, scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
+        let at_once = scheme.on_arrival(&marked, EcnFlags::NONE, true);
+        (at_once, scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
     }
 
     #[test]
     fn a_receiver_echoes_marks_only_where_there_is_ecn_and_never_at_once() {
-        assert_eq!(heard(Becn::default()), (false, false));
-        assert_eq!([heard(EcnBecn::default()), heard(EcnBecnBoth::default())], [(false, true); 2]);
+        assert_eq!(feedback(Becn::default()), (false, false));
+        assert_eq!([feedback(EcnBecn::default()), feedback(EcnBecnBoth::default())], [(false, true); 2]);
     }
 }

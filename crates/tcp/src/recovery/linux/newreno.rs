@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_ack_tells_of_one_loss_and_a_duplicate_too_many_of_no_delivery() {
+    fn a_partial_ack_marks_one_loss_and_a_duplicate_too_many_no_delivery() {
         let mut host = sending(2);
         let mut newreno = NewRenoState::default();
         host.with(200, |tx, cx| {
