@@ -134,6 +134,6 @@ impl Counted {
         if self.scheme == Scheme::AccEcn && i == opener {
             self.halves[1 - i].note_start(passing);
         }
-        self.halves[1 - i].hear(passing, self.scheme, reflects, found);
+        self.halves[1 - i].on_peer(passing, self.scheme, reflects, found);
     }
 }

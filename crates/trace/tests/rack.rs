@@ -78,7 +78,7 @@ fn a_single_segment_sent_again_is_a_probe_if_the_sender_probes() {
 }
 
 #[test]
-fn what_one_connection_tells_of_a_host_holds_for_its_others() {
+fn evidence_of_one_connection_applies_to_others_of_its_host() {
     let mut short = handshake();
     short.extend(one_again(20, 0));
     let later = |p: &P| P {
@@ -113,7 +113,7 @@ fn the_reordering_timer_begins_a_recovery() {
 }
 
 #[test]
-fn what_is_sent_again_twice_in_answer_to_acks_tells_of_rack() {
+fn segments_sent_again_twice_in_answer_to_acks_show_rack() {
     // A host that needs a millisecond for an answer. The copy of segment 1 left 2 ms before segment 6, which has arrived.
     let mut all = handshake();
     all[2].at += 1;
@@ -173,7 +173,7 @@ fn after_an_undone_recovery_the_segments_that_rack_had_found_lost_are_not_judged
 }
 
 #[test]
-fn a_timestamp_tells_of_a_timeout_in_vain() {
+fn a_timestamp_shows_a_spurious_timeout() {
     let stamped = |p: P, value: u32, echo: u32| {
         let mut options = TcpOptions::default();
         options.timestamps = Some(Timestamps { value, echo });

@@ -111,7 +111,7 @@ fn an_echo_that_stops_before_cwr() {
 }
 
 /// Eight segments of which the first is lost; the reduction is told by CWR on the ninth. 19 packets.
-fn a_loss_told_by_cwr() -> Vec<P> {
+fn a_loss_announced_by_cwr() -> Vec<P> {
     let mut all = ecn_handshake();
     all.extend((0..8).map(|n| d(20, n)));
     all.extend([a(60, 0), a(60, 0), a(60, 0), d(60, 0).ecn(Ecn::NotEct), a(61, 0), a(61, 0), a(61, 0)]);
@@ -121,7 +121,7 @@ fn a_loss_told_by_cwr() -> Vec<P> {
 
 #[test]
 fn an_echo_that_meets_cwr_on_its_way_may_stop() {
-    let mut all = a_loss_told_by_cwr();
+    let mut all = a_loss_announced_by_cwr();
     // The eighth segment was marked, behind this place: its echo comes by when CWR has, and ends when CWR arrives.
     all.extend([a(62, 0).flags(ECE), a(100, 8).flags(ECE), a(101, 9), d(102, 9), a(142, 10)]);
     assert_eq!(rfc3168(&all), []);
@@ -139,7 +139,7 @@ fn an_echo_may_stop_with_cwr_on_a_retransmission_that_nobody_missed() {
 
 #[test]
 fn an_echo_of_what_left_after_cwr_has_to_last() {
-    let mut all = a_loss_told_by_cwr();
+    let mut all = a_loss_announced_by_cwr();
     // One ACK for the segment with CWR and the one with CE behind it.
     all.extend([d(61, 9).ecn(Ecn::Ce), a(100, 8), a(101, 10).flags(ECE), d(102, 10), a(142, 11)]);
     assert_eq!(rfc3168(&all), [(Rule::EceStopped, 24)]);
@@ -400,14 +400,14 @@ fn every_rule_has_a_name_and_a_sentence_of_its_own() {
         assert_eq!(all.len(), RULES.len());
     };
     unique(Rule::name);
-    unique(Rule::says);
+    unique(Rule::text);
     for (i, rule) in RULES.into_iter().enumerate() {
         assert_eq!(rule as usize, i);
     }
 }
 
 #[test]
-fn a_rule_has_the_section_of_the_text_that_says_it() {
+fn a_rule_has_the_section_of_its_text() {
     use Rule::*;
     // RFC 3168 §6.1.1 is the handshake, §6.1.2 the sender, §6.1.3 the receiver, §6.1.4 to §6.1.6 what is not ECT.
     let sections: [&[Rule]; 6] = [

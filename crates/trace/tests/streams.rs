@@ -173,7 +173,7 @@ fn a_timer_that_fires_in_the_instant_of_a_sack() {
 }
 
 #[test]
-fn what_is_lost_again_after_a_timeout_and_told_by_three_duplicate_acks() {
+fn segments_lost_again_after_a_timeout_and_reported_by_three_duplicate_acks() {
     let mut all = plain_handshake();
     all.extend((0..6).map(|n| d(20, n)));
     all.extend([a(60, 0), a(61, 0), d(1020, 0), a(1060, 0), a(1061, 0), a(1062, 0), d(1062, 0)]);
@@ -269,7 +269,7 @@ fn the_same_ports_again_are_another_connection() {
 }
 
 #[test]
-fn windows_are_scaled_once_both_ends_have_said_so() {
+fn windows_are_scaled_once_both_ends_have_agreed() {
     let mut scaled = TcpOptions::default();
     (scaled.window_scale, scaled.timestamps) = (Some(7), Some(Timestamps::default()));
     let mut all = plain_handshake();

@@ -11,7 +11,7 @@ use ecnlab_live::{Clock, Router, RouterFailure, Settings, Target, Tun, private, 
 use ecnlab_probe::Answers;
 use ecnlab_scenario::{Scenario, parse_scenario};
 
-use crate::transfer::{self, Result, tell};
+use crate::transfer::{self, Result, report};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ecnlab/probing");
 const PORT: u16 = 5001;
@@ -34,28 +34,28 @@ pub fn every_box_is_classified() -> Result<()> {
         name if REFUSED.contains(&name) => "ecn-refused",
         name => expected.get(name).and_then(toml::Value::as_str).unwrap_or_default(),
     };
-    let mut asked: Vec<usize> = (0..flows.len()).collect();
+    let mut requested: Vec<usize> = (0..flows.len()).collect();
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         wrong.clear();
-        for (&flow, answers) in asked.iter().zip(ask_all(&scenario, &asked)) {
+        for (&flow, answers) in requested.iter().zip(ask_all(&scenario, &requested)) {
             let (name, answers) = (&flows[flow].name, answers?);
-            tell(|| format!("{name}: {}", answers.class()));
+            report(|| format!("{name}: {}", answers.class()));
             if answers.class() != class(flow) {
                 wrong.push((flow, format!("{name} is {}, not {}: {answers:?}", answers.class(), class(flow))));
             }
         }
-        asked = wrong.iter().map(|(flow, _)| *flow).collect();
+        requested = wrong.iter().map(|(flow, _)| *flow).collect();
     }
-    let told: Vec<String> = wrong.into_iter().map(|(_, why)| why).collect();
-    if told.is_empty() { Ok(()) } else { Err(told.join("\n")) }
+    let wrong: Vec<String> = wrong.into_iter().map(|(_, why)| why).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
 /// The answers of several servers, all at once: most of the time passes in waiting for a silent server.
 fn ask_all(scenario: &Scenario, flows: &[usize]) -> Vec<Result<Answers>> {
     thread::scope(|scope| {
-        let asked: Vec<_> = flows.iter().map(|&flow| scope.spawn(move || ask(scenario, flow))).collect();
-        asked.into_iter().map(|probe| probe.join().unwrap_or_else(|_| Err("a probe panicked".into()))).collect()
+        let requested: Vec<_> = flows.iter().map(|&flow| scope.spawn(move || ask(scenario, flow))).collect();
+        requested.into_iter().map(|probe| probe.join().unwrap_or_else(|_| Err("a probe panicked".into()))).collect()
     })
 }
 
