@@ -77,7 +77,7 @@ impl Bench {
     fn droptail(limit: Length, change: impl FnOnce(&mut Common)) -> Bench {
         Bench::new(Params::DropTail(droptail::Params {}), limit, change)
     }
-    /// From `from` packets found in the queue, all are signalled, or dropped if `above` says so.
+    /// From `from` packets found in the queue, all are signalled, or dropped if `above`.
     fn signalling(from: f64, above: Above, change: impl FnOnce(&mut Common)) -> Bench {
         let at = |n| Threshold::At(Length::Packets(n));
         let params = red::Params { weight: Weight::Of(1.0), above, ..red::Params::new(at(from - 0.5), at(from)) };
@@ -290,7 +290,7 @@ fn a_chosen_packet_without_room_is_a_tail_drop_and_no_mark() {
 fn the_router_speaks_back_by_the_papers_branches() {
     use QuenchCause::{Dropped, Marked};
     let branches = [
-        // Above max_th: drop, and tell the sender of an ECN-capable packet, marked before or not.
+        // Above max_th: drop, and quench the sender of an ECN-capable packet, marked before or not.
         (45, Ecn::Ect0, "forced", Some(Dropped)),
         (45, Ecn::Ect1, "forced", Some(Dropped)),
         (45, Ecn::Ce, "forced", Some(Dropped)),
@@ -300,7 +300,7 @@ fn the_router_speaks_back_by_the_papers_branches() {
         (19, Ecn::Ce, "on ce", None),
         // The gap in the pseudo-code: a packet that cannot be marked is dropped, as RED does.
         (19, Ecn::NotEct, "early", None),
-        // From becnthresh to max_th: mark and tell, unless the packet was marked before.
+        // From becnthresh to max_th: mark and quench, unless the packet was marked before.
         (20, Ecn::Ect0, "mark", Some(Marked)),
         (44, Ecn::Ect1, "mark", Some(Marked)),
         (30, Ecn::Ce, "on ce", None),
@@ -318,7 +318,7 @@ fn the_router_speaks_back_by_the_papers_branches() {
 
 #[test]
 fn the_ends_of_becnthresh_are_becn_and_nearly_ecn() {
-    // At min_th each mark is told; at max_th none is, though drops past max_th still are.
+    // At min_th each mark causes a quench; at max_th none does, though drops past max_th still are.
     for (thresh, held, what, quenches) in
         [(15.0, 16, "mark", 1), (15.0, 44, "mark", 1), (45.0, 44, "mark", 0), (45.0, 45, "forced", 1)]
     {
@@ -352,7 +352,7 @@ fn the_mark_at_the_front_is_quenched_to_the_sender_of_the_head() {
     });
     bench.fill_to(30);
     let owed = bench.until(30, Ecn::Ect0, "mark");
-    // It carries the mark, and its length is the one asked for.
+    // It carries the mark, and it has the requested length.
     assert_eq!(owed.last(), Some(&(bench.befell("mark")[0], QuenchCause::Marked, 56)));
 }
 

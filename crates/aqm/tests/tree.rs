@@ -289,7 +289,7 @@ fn a_sparse_class_does_not_wait_though_another_has_a_rate() {
     assert_eq!([0; 3].map(|_| bench.take(0).map(|packet| packet.flow)), [Some(1); 3]);
     bench.put(0, 101, 100, Ecn::NotEct);
     assert_eq!(bench.flows(0), [101, 1, 1]);
-    // "high" is asked again, and is empty; "slow" has another packet at 12 ms.
+    // "high" is polled again, and is empty; "slow" has another packet at 12 ms.
     bench.put(10, 102, 100, Ecn::NotEct);
     for flow in [2, 3] {
         bench.put(10, flow, 125, Ecn::Ect1);
@@ -431,7 +431,7 @@ proptest! {
                 bench.put(ms, flow, len, Ecn::from_bits(bits));
                 prop_assert!(bench.queue.packets() <= limit as usize);
             } else {
-                // A queue that holds packets may only say that it has none if laws dropped them all.
+                // A queue that holds packets may only report none if laws dropped them all.
                 let some = bench.queue.packets() > 0;
                 let dropped = bench.diary.dropped.len();
                 let none = bench.take(ms).is_none();

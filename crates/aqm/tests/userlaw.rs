@@ -14,7 +14,7 @@ use ecnlab_wire::Ecn;
 type Bench = bench::Bench<1000>;
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Signals arrivals that find more than two packets, drops departures after 5 ms, and writes down what else it is told.
+/// Signals arrivals that find more than two packets, drops departures after 5 ms, and records all other calls.
 #[derive(Debug)]
 struct Law(Calls, Option<Dur>);
 
@@ -68,7 +68,7 @@ impl Supply for Maker {
     }
 }
 
-/// A queue of five packets with the law, and what it is told.
+/// A queue of five packets with the law, and its recorded calls.
 fn supplied(tick: Option<Dur>) -> (Bench, Calls) {
     let calls = Calls::default();
     let mut law = UserLaw::<dyn Supply>::named("x.py:Law");

@@ -80,7 +80,7 @@ impl<T: Level> Trace<T> {
     /// Reads the file's `text`, whose digest is `sha256`.
     ///
     /// # Errors
-    /// If the scenario asks for another file, or the text is no trace.
+    /// If the scenario has another digest, or the text is no trace.
     pub fn supply(&mut self, text: &str, sha256: String) -> Result<(), Wrong> {
         if let Some(expected) = self.sha256.as_ref().filter(|expected| **expected != sha256) {
             let message = format!(

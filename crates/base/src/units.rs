@@ -255,7 +255,7 @@ impl fmt::Display for Length {
     }
 }
 
-/// A quantity travels as its text in TOML and JSON, and says so in the schema.
+/// A quantity is a text in TOML, JSON and the schema.
 macro_rules! as_text {
     ($($type:ident: $what:literal, $pattern:literal, $example:literal;)*) => {$(
         impl<'de> Deserialize<'de> for $type {

@@ -42,7 +42,7 @@ impl<S: ?Sized> UserLaw<S> {
         })
     }
 
-    /// Takes `law`, which stands in a file with the digest `sha256`. Refuses it if the scenario asks for another file.
+    /// Takes `law`, which stands in a file with the digest `sha256`. Refuses it if the scenario has another digest.
     pub fn supply(&mut self, law: Arc<S>, sha256: String) -> Result<(), String> {
         if let Some(expected) = self.sha256.as_ref().filter(|expected| **expected != sha256) {
             return Err(format!(
@@ -66,7 +66,7 @@ impl<S: ?Sized> Clone for UserLaw<S> {
     }
 }
 
-/// What a scenario says of it.
+/// Its entry in a scenario.
 impl<S: ?Sized> PartialEq for UserLaw<S> {
     fn eq(&self, other: &UserLaw<S>) -> bool {
         (&self.python, &self.sha256) == (&other.python, &other.sha256)

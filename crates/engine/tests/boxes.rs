@@ -114,7 +114,7 @@ fn a_dropped_syn_costs_a_timeout_and_ecn_where_the_client_falls_back() {
 fn a_reset_is_a_packet_of_the_box() {
     let out = run(&with(plan(bulk(1)), PIPE, |b| b.syn = Setup::Reset), 1).expect("a run");
     assert_eq!((counted(&out, "dropped"), counted(&out, "resets")), (1.0, 1.0));
-    // One SYN there, one RST back, both over both links; b has heard and said nothing.
+    // One SYN there, one RST back, both over both links; b has received and sent nothing.
     assert_eq!(number(&out, "links", "delivered", PIPE_BACK), 1.0);
     assert_eq!(number(&out, "links", "delivered", ACCESS_BACK), 1.0);
     assert_eq!(number(&out, "flows", "bytes_delivered", 0), 0.0);
@@ -147,7 +147,7 @@ fn a_stripped_syn_or_syn_ack_leaves_a_connection_without_ecn() {
         assert_eq!((counted(&out, "stripped"), number(&out, "flows", "ecn", 0)), (1.0, 0.0));
         assert!(queue(&out, PIPE, "arrived_ect") == 0.0 && number(&out, "flows", "bytes_delivered", 0) > 1e6);
     }
-    // The server, whose SYN-ACK was reset, is told in the client's name.
+    // The server, whose SYN-ACK was reset, receives an RST in the client's name.
     let out = strip(PIPE_BACK, |b| b.syn_ack = Setup::Reset);
     assert!(counted(&out, "resets") >= 1.0 && number(&out, "flows", "bytes_delivered", 0) == 0.0);
 }

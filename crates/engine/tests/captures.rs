@@ -136,7 +136,7 @@ fn a_source_quench_returns_the_beginning_of_a_packet_that_came() {
             let message = &bytes[20..];
             let quench = Quench::parse(message).expect("a source quench");
             assert!(came.contains(&message[8..]), "{seen:?}");
-            // The sender of what is returned is told.
+            // The sender of the returned packet is notified.
             assert_eq!(message[20..24], bytes[16..20]);
             quenches += u64::from(quench.cause == QuenchCause::Marked);
         }

@@ -1,4 +1,4 @@
-//! Window laws on simulated paths against closed forms of the literature. Each test says beforehand how near is near enough, and
+//! Window laws on simulated paths against closed forms of the literature. Each test states its tolerance, and
 //! prints what it has found (`cargo test -p ecnlab-engine --test closed_forms -- --nocapture`).
 
 use crate::common;
@@ -215,7 +215,7 @@ fn dctcp_has_a_mark_in_a_round_trip_or_half_of_one() {
 ///
 ///     (Wm² (1 - b²)/2) / (B (B - b·Wm) + (Wm² - B²)/2)
 ///
-/// and 1 otherwise. Near enough: 0.02. What is marked is over the threshold already, and is told a round trip later: that is
+/// and 1 otherwise. Near enough: 0.02. Marked packets are over the threshold already, and are reported a round trip later: that is
 /// two packets more of about a hundred. A step of 2 packets lets pass what comes as a pair.
 #[test]
 #[ignore = "slow: make slow"]
@@ -288,7 +288,7 @@ fn dctcp_s_rate_is_within_the_band_of_ns3() {
 }
 
 /// The same, `cubic-50ms-no-ecn`: at least 500 segments from 5.43 to 5.465 s and at least 165 from 14 to 14.2 s. A window of 500 where
-/// the pipe holds 208 says that nothing has ended slow start there before a loss: `standard` here. ns-3's window is at most 390
+/// the pipe holds 208 means that nothing has ended slow start there before a loss: `standard` here. ns-3's window is at most 390
 /// from 5.8 to 6 s; here it is more (docs/fidelity.md).
 #[test]
 fn cubic_s_maxima_are_within_the_bands_of_ns3() {

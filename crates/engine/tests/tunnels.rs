@@ -1,4 +1,4 @@
-//! Tunnels: where they begin and end, what queues within see, and what the hosts hear.
+//! Tunnels: where they begin and end, codepoints at queues within and at the hosts.
 
 use crate::common;
 

@@ -200,7 +200,7 @@ fn captures_have_the_codepoints_and_what_quenches_return_is_what_came() {
         assert!(Checksum::new().bytes(ip.payload).is_valid());
         let (header, returned) = IcmpHeader::parse(ip.payload).expect("an ICMP header");
         assert_eq!((header.kind, header.code), (IcmpHeader::SOURCE_QUENCH, 0));
-        // Ports, length and checksum of the datagram, and its sender is told.
+        // Ports, length and checksum of the datagram, and its sender receives a quench.
         assert!(came.contains(returned), "{returned:?}");
         assert_eq!(returned[12..16], packet[16..20]);
         quenches += 1.0;

@@ -1,4 +1,4 @@
-//! `docs/scenario.md` says all of the format, and what it says is true.
+//! `docs/scenario.md` states all of the format, correctly.
 
 use crate::common;
 

@@ -80,7 +80,7 @@ fn every_file_of_a_law_has_its_row() {
 }
 
 /// Else a law would be more than its file, and the next one of its kind would need a place that no other test sees. What
-/// laws share asks them through the traits' hooks. A law may be built on another.
+/// laws share calls them through the traits' hooks. A law may be built on another.
 #[test]
 fn shared_code_names_no_law() {
     let names: BTreeSet<String> =

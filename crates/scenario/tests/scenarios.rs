@@ -215,7 +215,7 @@ fn random_delays_are_drawn_from_streams_of_their_own() {
     for (i, delay) in delays.iter().enumerate() {
         assert_eq!(link(&more, &format!("access[{i}]")).delay, *delay);
     }
-    // A reverse direction that asks for its own random delay gets its own draw.
+    // A reverse direction with its own random delay gets its own draw.
     let own =
         PAIRS.replace("[link.pipe]", "[link.access.reverse]\ndelay = { uniform = [\"1 ms\", \"5 ms\"] }\n[link.pipe]");
     assert_ne!(

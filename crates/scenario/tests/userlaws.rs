@@ -24,7 +24,7 @@ to = "b"
 traffic = "ftp"
 "#;
 
-/// Has every law, from a file with this digest, unless it is called `none.py`; knows who asked.
+/// Has every law, from a file with this digest, unless it is called `none.py`; records the requests.
 #[derive(Debug)]
 struct Files(&'static str, Mutex<Vec<String>>);
 

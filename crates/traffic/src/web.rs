@@ -265,7 +265,7 @@ impl Source for Web {
 
     fn stop(&mut self) -> UnderWay {
         (self.begun, self.stopped) = (true, true);
-        // What has been asked for is answered.
+        // Requests are answered.
         self.events.retain(|Reverse((_, next))| matches!(next, Next::Response(_)));
         UnderWay::Completed
     }
@@ -392,14 +392,14 @@ mod tests {
         let session =
             |s: u32, t: u64| [(s, 0, 0, at(t)), (s, 0, 1, at(t + 10)), (s, 1, 0, at(t + 500)), (s, 1, 1, at(t + 510))];
         assert_eq!(requested(&objects), [session(0, 0), session(1, 1000)].concat());
-        // Asked at 0, acknowledged and answered at 30, transferred at 60; 7001 B are 8 packets.
+        // Requested at 0, acknowledged and answered at 30, transferred at 60; 7001 B are 8 packets.
         let first = objects[0];
         assert_eq!((first.answered, first.transferred, first.bytes), (Some(at(30)), Some(at(60)), 8000));
     }
 
     #[test]
     fn or_from_end_to_start() {
-        // A page lasts until its second object, asked for at 10, has been transferred at 70.
+        // A page lasts until its second object, requested at 10, has been transferred at 70.
         let objects = drive(&regular(PageSpacing::EndToStart), [1, 1], ms(30), |_| false);
         let session =
             |s: u32, t: u64| [(s, 0, 0, at(t)), (s, 0, 1, at(t + 10)), (s, 1, 0, at(t + 570)), (s, 1, 1, at(t + 580))];

@@ -13,7 +13,7 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// 10.0.0.1:43000 > 10.0.0.2:5001, ECT(0), [P.] seq 0x01020304, ack 0x0a0b0c0d, win 500, options [nop,nop,TS val 7 ecr
-/// 9], data "ecn!". tshark says that both checksums are good.
+/// 9], data "ecn!". tshark reports both checksums as good.
 const PACKET: [u8; 56] = [
     0x45, 0x02, 0x00, 0x38, 0x00, 0x00, 0x40, 0x00, 0x40, 0x06, 0x26, 0xbc, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
     0xa7, 0xf8, 0x13, 0x89, 0x01, 0x02, 0x03, 0x04, 0x0a, 0x0b, 0x0c, 0x0d, 0x80, 0x18, 0x01, 0xf4, // TCP

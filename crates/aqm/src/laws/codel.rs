@@ -352,7 +352,7 @@ mod tests {
     use ecnlab_wire::Ecn;
     use std::cmp::Ordering::{Equal, Less};
 
-    /// A CoDel whose packets are asked for one by one.
+    /// A CoDel whose packets are dequeued one by one.
     struct Bench {
         codel: Codel,
         can_mark: bool,
@@ -565,7 +565,7 @@ mod tests {
     #[test]
     fn an_idle_transmitter_has_found_the_queue_empty() {
         assert_eq!(values_after_an_arrival(true), [0.0]);
-        // While the last packet is sent, or another flow's, nobody asks.
+        // While the last packet is sent, or another flow's, the law is not polled.
         assert_eq!(values_after_an_arrival(false), [1.0]);
     }
 

@@ -41,7 +41,7 @@ fn a_slow_clock_makes_bursts() {
 
 #[test]
 fn a_packet_that_comes_wakes_its_class() {
-    // Ticks of a second; the class may send from 13 ms on, and is asked when something comes. Then it was 1 ms longer idle
+    // Ticks of a second; the class may send from 13 ms on, and is polled at the next arrival. Then it was 1 ms longer idle
     // than it must, and sends once more.
     let mut bench = Bench::new(&cbq(&format!("timer = \"1 s\"\n{}", two_bounded())));
     bench.put(0, 5, 0);

@@ -1,4 +1,4 @@
-//! The order of the decision, and what a scenario may say.
+//! Order of the decision, and keys of a scenario.
 
 use super::*;
 use Verdict::{Drop, Pass, Signal, SignalByDrop};
