@@ -1,4 +1,4 @@
-//! Every simulated box is classified as was said beforehand.
+//! Every simulated box is classified as expected.
 
 use std::collections::BTreeMap;
 

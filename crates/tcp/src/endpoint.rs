@@ -78,7 +78,7 @@ pub struct Endpoint {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) peer_shift: u8,
-    /// Feedback scheme requested by the peer's SYN ([`Feedback::asks`]).
+    /// Feedback scheme requested by the peer's SYN ([`Feedback::requested`]).
     pub(crate) requested: Option<EcnKind>,
     /// Options of the peer's SYN, stored until the connection is established.
     pub(crate) peer_mss: u32,

@@ -34,7 +34,7 @@ fn run(case: &Case) -> Result<(), Failure> {
     run::run(&Arc::new(settings::config(case)?), case)
 }
 
-/// The failure of the body with `right` told as `wrong`.
+/// Failure of the body with `right` replaced by `wrong`.
 fn failure_of(right: &str, wrong: &str) -> String {
     assert!(BODY.contains(right), "{right}");
     let text = format!("{HEAD}{}", BODY.replacen(right, wrong, 1));

@@ -107,7 +107,7 @@ impl Counted {
         self.handshake.is_declined()
     }
 
-    /// Processes a SYN or SYN-ACK of end `i` with the ECN offer `asked`.
+    /// Processes a SYN or SYN-ACK of end `i`.
     #[cold]
     pub fn set_up(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions, found: &mut Violations) {
         self.handshake.set_up(segment, options, found);

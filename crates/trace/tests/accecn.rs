@@ -182,7 +182,7 @@ fn a_mark_that_the_field_does_not_count() {
         let mut all = marked(handshake);
         all.iter_mut().skip(4).filter(|p| !p.from_client).for_each(|p| p.options = TcpOptions::default());
         all[6].flags = A | ace(5);
-        // The next ACK counts one: a count that lags is told once.
+        // The next ACK counts one: a count that lags is reported once.
         all[8].flags = A | ace(6);
         all[10].flags = A | ace(6);
         all[12].flags = A | ace(6);
@@ -225,7 +225,7 @@ fn eight_packets_for_one_ack_prove_nothing_elsewhere() {
         all.push(ack(60, segments, 4));
         rules(&all)
     };
-    // The field says seven marks, or fifteen.
+    // The field counts seven marks, or fifteen.
     assert_eq!((of(6).len(), of(7).len(), of(8).len()), (1, 0, 0));
 }
 

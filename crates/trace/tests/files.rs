@@ -1,4 +1,4 @@
-//! Containers: every format reads the same, and what is no capture is told where and why.
+//! Containers: every format reads the same, and other files are refused with place and cause.
 
 use crate::common;
 

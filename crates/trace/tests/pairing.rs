@@ -1,4 +1,4 @@
-//! Two captures of the same packets: who is whose twin, and where that cannot be told.
+//! Two captures of the same packets: pairs, and ambiguous packets.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ fn between(before: &[P], after: &[P]) -> Comparison {
 /// Codepoint before, after, and packets.
 type Row = (Ecn, Ecn, u64);
 
-/// Changes, packets that cannot be told apart, and those at one place only.
+/// Changes, ambiguous packets, and those at one place only.
 fn compared(before: &[P], after: &[P]) -> (Vec<Row>, u64, (u64, u64)) {
     let found = between(before, after);
     let change = |(c, n): (&ecnlab_trace::Change, &u64)| (Ecn::from_bits(c.before), Ecn::from_bits(c.after), *n);

@@ -110,7 +110,7 @@ fn an_echo_that_stops_before_cwr() {
     assert_eq!(found, [(Rule::EceStopped, 14)]);
 }
 
-/// Eight segments of which the first is lost; the reduction is told by CWR on the ninth. 19 packets.
+/// Eight segments of which the first is lost; CWR on the ninth announces the reduction. 19 packets.
 fn a_loss_announced_by_cwr() -> Vec<P> {
     let mut all = ecn_handshake();
     all.extend((0..8).map(|n| d(20, n)));
@@ -158,7 +158,7 @@ fn handshake_at_the_receiver() -> Vec<P> {
     vec![c(0, ask, 0, 0), s(0, agree, 0, 1), c(40, A, 1, 1)]
 }
 
-/// Whether it was told of the client's data what ECE is about.
+/// Whether ECE was reported for the client's data.
 fn checked(all: &[P]) -> Option<bool> {
     common::found(all).tracker.connection(0).ends[0].ecn.echo_checked()
 }
@@ -215,7 +215,7 @@ fn an_echo_that_goes_on_after_cwr() {
     // Elsewhere a mark that came by shows what a router before this place does; what comes a window later is another echo.
     let found = rfc3168(&an_endless_echo(ecn_handshake()));
     assert_eq!(found.iter().filter(|v| v.0 == Rule::EceAfterCwr).collect::<Vec<_>>(), [&(Rule::EceAfterCwr, 13)]);
-    // Where none came by, nothing is said.
+    // Without one, nothing is reported.
     let mut all = an_endless_echo(ecn_handshake());
     all[3].ecn = Ecn::Ect0;
     assert!(rfc3168(&all).iter().all(|v| v.0 != Rule::EceAfterCwr));
@@ -373,7 +373,7 @@ fn an_echo_that_runs_when_the_capture_begins_may_stop() {
 #[test]
 fn an_ack_with_ece_that_others_have_overtaken_begins_no_echo() {
     let mut all = a_mark_answered();
-    all.extend([a(181, 6).flags(ECE), d(181, 11), a(220, 11)]); // the ACK of packet 16 once more, after CWR was heard
+    all.extend([a(181, 6).flags(ECE), d(181, 11), a(220, 11)]); // the ACK of packet 16 once more, after CWR arrived
     assert_eq!(rfc3168(&all), []);
     // The same as the newest one: an echo that has to last.
     all.truncate(24);
@@ -442,7 +442,7 @@ fn a_rule_has_the_section_of_its_text() {
 
 #[test]
 fn a_syn_ack_that_has_nothing_to_do_with_its_syn() {
-    // The SYN is not in the capture: what was asked for is not known, and nothing is said of it.
+    // The SYN is not in the capture: the request is unknown, and no rule applies.
     let all = [s(0, Flags::SYN | A, 0, 1), c(1, A, 1, 1), d(2, 0), a(40, 1).flags(ECE)];
     assert_eq!(rfc3168(&all), []);
     assert_eq!(MSS, 1000);

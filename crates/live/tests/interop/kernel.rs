@@ -10,7 +10,7 @@ use ecnlab_live::Role;
 
 use crate::stretch::{Digest, Stretch};
 
-/// What the kernel's side has heard.
+/// Data received by the kernel's side.
 pub type Sum = Result<Digest, String>;
 
 /// A socket ready for its part, in the namespace of the calling thread.

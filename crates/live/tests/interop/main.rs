@@ -1,6 +1,6 @@
 //! Our TCP and the kernel's, over a TUN device in a namespace of its own, with a bad wire between them.
 //!
-//! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB unless said) and needs to be root; where it is not, it is ignored.
+//! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB by default) and needs to be root; where it is not, it is ignored.
 //! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
 
 mod kernel;
@@ -66,7 +66,7 @@ fn prove(case: &Case) -> Result<()> {
     let negotiation = done.connection.negotiation;
     let expected = match (case.ecn, case.role) {
         (Ecn::Agreed, _) => Negotiation::Accepted,
-        // Whose SYN asks, is refused.
+        // A SYN that requests ECN is refused.
         (Ecn::Refused, _) => Negotiation::Refused,
         (Ecn::Off, _) => Negotiation::NotOffered,
     };

@@ -17,7 +17,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ecnlab/p
 const PORT: u16 = 5001;
 const PROBER: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 2);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
-/// A busy machine may deliver a window in two parts, which the prober takes for two: what then is wrong is asked again.
+/// A busy machine may deliver a window in two parts, which the prober takes for two: wrong answers are probed again.
 const TRIES: usize = 3;
 
 /// Linux takes a SYN with ECT or CE for one whose field was mangled, and refuses ECN (net/ipv4/tcp_input.c,
@@ -117,7 +117,7 @@ fn serve(ecn: bool, node: usize, port: u16, router: &mpsc::Sender<Attached>, sto
     private().map_err(text)?;
     let tun = Tun::create("u0").map_err(text)?;
     let ecn = ("ipv4/tcp_ecn".to_owned(), if ecn { "1" } else { "0" }.to_owned());
-    // The machine's own default may be BBR, which sends CWR and does not slow down: the prober says so.
+    // The machine's own default may be BBR, which sends CWR and does not slow down: the prober reports it.
     let law = ("ipv4/tcp_congestion_control".to_owned(), "reno".to_owned());
     let ip =
         [format!("addr add {SERVER}/32 dev u0"), "link set u0 up mtu 1500".into(), "route add default dev u0".into()];

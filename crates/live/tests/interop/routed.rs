@@ -1,6 +1,6 @@
 //! Our TCP at both ends of a path: between them the kernels of two namespaces, which forward, and our router.
 //!
-//! What the kernel's TCP does not hear, since it is historic, can so be seen on real packets: RFC 2481's ECN with
+//! Historic feedback, which the kernel's TCP ignores, on real packets: RFC 2481's ECN with
 //! source quenches.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -87,7 +87,7 @@ struct Part {
     capture: Vec<u8>,
 }
 
-/// The window of a sender that hears source quenches is halved once a round trip.
+/// The window of a sender that responds to source quenches is halved once a round trip.
 pub fn quenches_halve_the_window() -> Result<()> {
     let [sender, receiver] = run()?;
     keep("becn/sender", &sender.capture)?;
@@ -102,7 +102,7 @@ pub fn quenches_halve_the_window() -> Result<()> {
     if seen.quenches == 0 || [marked, counters.quenches_received] != [seen.quenches; 2] {
         return Err(format!("{marked} marks, {} source quenches on the wire, {counters:?}", seen.quenches));
     }
-    // Behind the last data no CWR can be sent, and the echo goes on: that of a mark near the end may be heard.
+    // Behind the last data no CWR can be sent, and the echo goes on: that of a mark near the end may be received.
     if counters.quench_reductions != seen.notified || counters.ecn_reductions > 1 {
         return Err(format!("not one reduction a round trip: {} seen, {counters:?}", seen.notified));
     }
@@ -193,7 +193,7 @@ fn converse_from(
     let source = Stretch::new("up", if own.role == Role::Client { size() } else { 0 });
     let mut sum = Digest::default();
     let mut capture = Writer::new(Vec::new(), Format::Pcapng, &[own.node.to_owned()], 128).map_err(text)?;
-    // Asked once our end is done; it stays as long as the other one may have to hear its last ACK again.
+    // Called once our end is done; it stays as long as the other end may need its last ACK again.
     let over = || {
         done[0].store(true, Ordering::Release);
         done[1].load(Ordering::Acquire)

@@ -1,4 +1,4 @@
-//! One conversation, and what can be said of it afterwards.
+//! One conversation, and its checks and figures.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub type Result<T> = std::result::Result<T, String>;
 pub enum Ecn {
     /// Both want it.
     Agreed,
-    /// Who opens asks, the other one has it off.
+    /// The opener requests it, the other end has it off.
     Refused,
     /// Neither wants it.
     Off,
@@ -89,7 +89,7 @@ impl Case {
         Ok(Arc::new(config))
     }
 
-    /// What the kernel is told: its address, no other traffic, and its mind on ECN.
+    /// Settings of the kernel: its address, no other traffic, and its ECN mode.
     fn settings(&self) -> Settings {
         let wants = self.ecn == Ecn::Agreed || (self.ecn == Ecn::Refused && self.role == Role::Server);
         let ecn = ("ipv4/tcp_ecn".to_owned(), if wants { "1" } else { "0" }.to_owned());
@@ -111,7 +111,7 @@ impl Case {
     }
 }
 
-/// What the environment says to be different.
+/// Settings from the environment.
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
@@ -163,7 +163,7 @@ pub const LIMIT: Dur = Dur::from_s(300);
 pub struct Done {
     pub outcome: Outcome,
     pub connection: Connection,
-    /// (what was said, what was heard), of our data and of the kernel's.
+    /// (sent, received) of our data and of the kernel's.
     sums: [(Digest, Digest); 2],
     /// Of our end of the wire.
     pub capture: Vec<u8>,
@@ -197,7 +197,7 @@ fn run_inside(case: &Case) -> Result<Done> {
         Role::Client => [SocketAddrV4::new(OURS, 40_000), SocketAddrV4::new(KERNEL, PORT)],
         Role::Server => [SocketAddrV4::new(OURS, PORT), SocketAddrV4::new(KERNEL, 0)],
     };
-    // Real packets take their time, those of virtual time what they are told.
+    // Real packets take their time, those of virtual time the time in their settings.
     let delay = if in_virtual_time() { VIRTUAL_DELAY } else { Dur::ZERO };
     let wire = Impairments { delay, ..case.wire };
     let talk = Conversation {
@@ -238,14 +238,14 @@ fn run_inside(case: &Case) -> Result<Done> {
     Ok(done)
 }
 
-/// Writes a capture to where `ECNLAB_LIVE_CAPTURES` says.
+/// Writes a capture to the folder `ECNLAB_LIVE_CAPTURES`.
 pub fn keep(name: &str, capture: &[u8]) -> Result<()> {
     let Ok(folder) = std::env::var("ECNLAB_LIVE_CAPTURES") else { return Ok(()) };
     let file = std::path::Path::new(&folder).join(format!("{}.pcapng", name.replace('/', "_")));
     std::fs::write(file, capture).map_err(|error| error.to_string())
 }
 
-/// Says what was measured, to those who have asked for so many bytes.
+/// Prints the figures of large transfers.
 pub fn report(figures: impl Fn() -> String) {
     if std::env::var_os("ECNLAB_LIVE_BYTES").is_some() {
         println!("{}", figures());

@@ -1,4 +1,4 @@
-//! The window of a sender as its packets show it: how much was under way when it was told of marks, and afterwards.
+//! The window of a sender as its packets show it: bytes in flight at its notification of marks, and afterwards.
 
 use std::io::Cursor;
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use ecnlab_wire::{Flags, Ipv4Header, Seq, TcpHeader, TcpOptions, protocol};
 
 use crate::transfer::Result;
 
-/// What told a sender of a mark.
+/// Notification of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// An ACK with ECE.
@@ -20,7 +20,7 @@ pub enum Signal {
 /// A reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// Bytes under way when the sender was told.
+    /// Bytes in flight when the sender was notified.
     pub before: u64,
     /// Bytes under way once it had sent new data again.
     pub after: u64,
@@ -29,7 +29,7 @@ pub struct Reduction {
 /// What a capture at a sender shows of it.
 #[derive(Debug, Default)]
 pub struct Windows {
-    /// Round trips in which it was told, in each of which RFC 3168 §6.1.2 wants one reduction.
+    /// Round trips in which it was notified, in each of which RFC 3168 §6.1.2 wants one reduction.
     pub notified: u64,
     /// The reductions after which the congestion window limited the sender: it sent new data at a later ACK, too, and
     /// the window that its receiver advertised had room for another segment.
@@ -58,7 +58,7 @@ pub struct Windows {
 enum Phase {
     #[default]
     Steady,
-    /// Told, and nothing new sent since.
+    /// Notified, and nothing new sent since.
     Notified(u64),
     /// Sends what the new window admits.
     Sending,

@@ -126,7 +126,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        // Where nothing was outstanding an ACK tells of nothing (tcp_ack).
+        // An ACK with nothing outstanding gives no sample (tcp_ack).
         if sample.prior_in_flight > 0 || sample.delivered.bytes > 0 {
             self.0.on_ack(sample);
         }
@@ -237,7 +237,7 @@ impl State {
         }
     }
 
-    // ---- what is heard ----
+    // ---- ACK samples ----
 
     /// bbr_init.
     fn on_established(&mut self, established: &Established) {
@@ -388,7 +388,7 @@ impl State {
         }
     }
 
-    /// bbr_is_next_cycle_phase: after the least RTT. Probing waits until as much is in flight as it asks for, unless
+    /// bbr_is_next_cycle_phase: after the least RTT. Probing waits until as much is in flight as it aims at, unless
     /// something is lost; draining ends as soon as no queue is left.
     fn phase_is_over(&self, sample: &AckSample, losses: bool) -> bool {
         let is_long = self.min_rtt.get().is_some_and(|least| self.cycle.lasted(self.delivered_at) > least);

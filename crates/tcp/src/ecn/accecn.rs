@@ -162,7 +162,7 @@ impl<const LINUX: bool> Counted<LINUX> {
                 self.reported.reflected_ce();
             }
             0b011 | 0b100 | 0b110 => self.not_ect = true,
-            // 0b010 says that it came as it left. Table 4: the others are unused, and taken for a count that begins.
+            // 0b010: it arrived unchanged. Table 4: the others are unused, and taken for a count that begins.
             _ => {}
         }
     }
@@ -308,7 +308,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         self.handshake.syn = syn.ecn;
         self.handshake.requested = true;
         if self.handshake.sent > 0 {
-            // §3.1.5: the first SYN has decided. Another that does not ask for it says that the path may not let it through.
+            // §3.1.5: the first SYN has decided. Another without the offer shows that the path may not let it through.
             self.not_ect |= agreed == Agreed::Nothing;
             return Agreed::This;
         }
@@ -320,7 +320,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             // Table 2: no ECN, and a server that reflects reserved bits.
             0b000 | 0b111 => return Agreed::Nothing,
             0b001 => return Agreed::Another(EcnKind::Rfc3168),
-            // The SYN came as it left, or as a later version of the protocol says.
+            // The SYN arrived unchanged, or the field is one of a later version.
             0b010 | 0b101 => {}
             // §3.2.2.3: it left as Not-ECT. Reflected CE is congestion, but no count.
             ace => (self.not_ect, self.handshake.marked) = (true, ace == 0b110 && !LINUX),
@@ -380,7 +380,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         if !LINUX && acked.to > acked.from && acked.to > 1 {
             self.traversal.arrived();
         }
-        // An ACK that says nothing new may be an old one, and one of the SYN alone may hold a reflection.
+        // An ACK without progress may be an old one, and one of the SYN alone may hold a reflection.
         let progress = acked.to > acked.from || acked.new_sack || (order.is_gt() && acked.to > 1);
         if self.ignores_feedback || !progress || order.is_lt() {
             return AckFeedback::default();

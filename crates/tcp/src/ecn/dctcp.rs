@@ -102,7 +102,7 @@ mod tests {
         Segment { len: 1_000, ecn, ..Segment::default() }
     }
 
-    /// Whether the segment has a waiting ACK leave before it, whether it asks for one of its own, and whether this one has
+    /// Whether the segment has a waiting ACK leave before it, whether it causes one of its own, and whether this one has
     /// ECE.
     fn receive(receiver: &mut Dctcp, segment: &Segment, in_window: bool) -> (bool, bool, bool) {
         let flushes = in_window && receiver.flushes_ack(segment);

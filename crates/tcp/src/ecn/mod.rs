@@ -153,7 +153,7 @@ macro_rules! feedback_hooks {
     ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
         hot {
             /// A segment of any kind has come after the handshake, with the codepoint it came with and its `flags` as
-            /// [`Feedback::read`] reads them; `in_window` says whether it lies in the receive window. Whether its ACK
+            /// [`Feedback::read`] reads them; `in_window` if it lies in the receive window. Whether its ACK
             /// is due at once.
             fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool;
         }
@@ -177,13 +177,13 @@ macro_rules! feedback_hooks {
             fn on_reduction(&mut self);
         }
         provided {
-            /// Which feedback a SYN asks for of a host with this scheme, if that host is to end a connection whose SYNs
-            /// ask for more than one (RFC 9768 §3.1.5).
+            /// Feedback that a SYN requests of a host with this scheme, if the host ends connections whose SYNs
+            /// request more than one (RFC 9768 §3.1.5).
             fn requested(&self, syn: &Segment) -> Option<EcnKind> {
                 None
             }
             /// What the flags of a segment after the handshake mean, sent by either end. Without any they are
-            /// [`EcnFlags::NONE`], and it is not asked.
+            /// [`EcnFlags::NONE`], and it is not called.
             #[inline(always)]
             fn read(&self, flags: Flags) -> EcnFlags {
                 EcnFlags::separate(flags)
@@ -218,7 +218,7 @@ macro_rules! feedback_hooks {
             // ---- the receiver of data ----
 
             /// Whether an ACK that waits is to leave before `segment`, which lies in the window, is taken in: with the
-            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] asks
+            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] calls
             /// for one.
             #[inline]
             fn flushes_ack(&self, segment: &Segment) -> bool {
@@ -386,7 +386,7 @@ mod tests {
     /// The kinds of packets of `scheme` that have `what`.
     fn kinds(scheme: EcnKind, what: impl Fn(Stamp) -> bool) -> Vec<PacketKind> {
         let stamp = |kind| {
-            // Each by a scheme of its own that has reduced and has heard a mark.
+            // Each by a scheme of its own that has reduced and received a mark.
             let mut scheme = Scheme::new(scheme);
             scheme.on_reduction();
             let marked = Segment { len: 1_000, ecn: Ecn::Ce, ..Segment::default() };

@@ -124,7 +124,7 @@ fn retransmissions_are_ect_in_rfc_2481_and_not_in_rfc_3168() {
         }
         assert_eq!(resent.len(), 1);
         assert_eq!(resent[0].ecn, codepoint);
-        // CWR tells of the reduction: on that very segment, or on the first new one.
+        // CWR announces the reduction: on that very segment, or on the first new one.
         assert_eq!(resent[0].flags.contains(Flags::CWR), ecn == Rfc2481);
         assert_eq!(data(&pair).filter(|s| s.flags.contains(Flags::CWR)).count(), 1);
     }

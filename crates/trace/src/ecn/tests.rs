@@ -138,7 +138,7 @@ fn data_sent_before_the_echo_arrived_belongs_to_the_window() {
         (0..4).for_each(|n| seen.send(data(10, n, 0)));
         seen.on_echo(Echo { answer: at(10), ..ece(100, 1000, 4000) });
         seen.send(data(sent, 4, 1000));
-        // Four times that is room for queues: until 140 ms the sender may not have heard of the first.
+        // Four times that is room for queues: until 140 ms the first may not have reached the sender.
         seen.on_echo(ece(139, 4500, 5000));
         assert_eq!(seen.reductions(), 1);
         seen.on_echo(ece(140, 4500, 5000));
@@ -197,12 +197,12 @@ fn marks_that_may_not_have_arrived_need_no_echo() {
     assert_eq!(after(data(10, 0, 0), 1000), [], "it has no mark");
     assert_eq!(after(Data { dropped: true, ..ce(data(10, 0, 0)) }, 1000), [], "it is lost behind this place");
     assert_eq!(after(again(ce(data(10, 0, 0))), 1000), [], "which of the two arrived is not known");
-    // An ACK that others have overtaken tells nothing.
+    // An ACK that others have overtaken is ignored.
     let mut seen = Watched::new();
     seen.send(ce(data(10, 0, 0)));
     seen.on_echo(Echo { old: true, ..ack(50, 1000, 1000) });
     assert_eq!(seen.broken(), []);
-    // Nor is an echo asked for where CWR came behind the mark, nor once the direction is closed.
+    // Nor is an echo required where CWR came behind the mark, nor once the direction is closed.
     let mut seen = Watched::new();
     seen.send(ce(data(10, 0, 0)));
     seen.send(cwr(data(11, 1, 0)));
@@ -308,7 +308,7 @@ fn cwr_comes_once_for_the_data_out_as_it_came() {
     // Up to 3000 was sent with the first.
     assert_eq!(second(2999, true), [(Rule::CwrTwice, 20)]);
     assert_eq!(second(3000, true), []);
-    // From afar windows cannot be told apart.
+    // From afar windows cannot be distinguished.
     assert_eq!(second(2999, false), []);
     // Nor when the sender may have had another reason.
     let mut seen = Watched::new();
@@ -329,7 +329,7 @@ fn what_was_sent_before_cwr_is_the_window_that_it_was_for() {
     // CWR on new data from 8000 on.
     let new = cwr(data(150, 8, 4000));
     assert_eq!([after(new, 8000), after(new, 8001)], [0, 1]);
-    // On a retransmission it says nothing of windows.
+    // On a retransmission it is no evidence of windows.
     assert_eq!(after(again(new), 4001), 1);
 }
 
@@ -406,7 +406,7 @@ fn until_the_echo_arrives_the_window_of_the_sender_is_unchanged() {
     assert_eq!(seen.ecn.counts.ece_to_reduction.sum, at(41));
 }
 
-/// Four segments outstanding, told by CWR, and data sent with `flight` outstanding until a window is over: the last has
+/// Four segments outstanding, the reduction announced by CWR, and data sent with `flight` outstanding until a window is over: the last has
 /// all before it acknowledged.
 fn a_window_later(segments: u64, sent: u64, flight: u64) -> Vec<(Rule, u64)> {
     let mut seen = Watched::with_echo(segments);
@@ -427,7 +427,7 @@ fn a_window_later_less_has_to_be_outstanding() {
     assert_eq!(a_window_later(4, 4, 3999), [], "less");
     assert_eq!(a_window_later(4, 3, 4000), [], "the sender had little to send");
     assert_eq!(a_window_later(3, 4, 4000), [], "three segments cannot be told from the least window");
-    // Growth is told as growth, and a reduction seen in between is one.
+    // Growth is counted as growth, and a reduction seen in between is one.
     let mut seen = Watched::with_echo(4);
     seen.send(cwr(Data { flight: 3600, ..data(110, 4, 4000) }));
     (5..8).for_each(|n| seen.send(Data { flight: 4000, ..data(110 + n, n, 3000 + n) }));

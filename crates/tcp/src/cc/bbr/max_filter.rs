@@ -57,7 +57,7 @@ impl MaxFilter {
 mod tests {
     use super::*;
 
-    /// Feeds segments a second, one each round from the first one on; what the filter says after each.
+    /// Feeds segments a second, one each round from the first one on; returns the filter's output after each.
     fn fed(bws: &[u64]) -> Vec<u64> {
         let mut filter = MaxFilter::default();
         let feed = |(round, &bw): (usize, &u64)| {

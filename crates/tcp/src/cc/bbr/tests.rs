@@ -56,7 +56,7 @@ impl Bench {
         self.ack(n, |sample| sample.in_flight = 500 * MSS);
     }
 
-    /// An ACK that ends a round of 100 ms, in which `n` segments were delivered, and that is otherwise as `change` says.
+    /// An ACK that ends a round of 100 ms, in which `n` segments were delivered, modified by `change`.
     fn ack(&mut self, n: u64, change: impl FnOnce(&mut AckSample)) {
         self.ms += 100;
         self.delivered += n * MSS;
@@ -138,7 +138,7 @@ fn startup_doubles_until_three_rounds_bring_no_quarter_more() {
     }
     bench.round(101);
     assert_eq!((bench.mode(), bench.law.0.rate.get()), (Mode::Drain, paced(101, 88)));
-    // ssthresh tells where Startup has ended: 101 and room for what hosts hold; at 2.9 MB/s and above two segments three
+    // ssthresh shows where Startup has ended: 101 and room for what hosts hold; at 2.9 MB/s and above two segments three
     // times, and one to be even.
     assert_eq!(bench.law.window().ssthresh(), 108 * MSS);
 }

@@ -7,7 +7,7 @@ use ecnlab_wire::{AccEcn as Fields, Ecn, Segment};
 use crate::ack_sample::Amount;
 
 /// Where the count of marked packets begins, and those of bytes with ECT(0) and ECT(1); that of bytes with CE begins at 0
-/// (§3.2.1). A field that says otherwise at the start was written over.
+/// (§3.2.1). A field with another value at the start was overwritten.
 pub(super) const PACKETS: u64 = 5;
 pub(super) const BYTES: u32 = 1;
 /// Counters of bytes have 24 bits.
@@ -82,8 +82,8 @@ impl Received {
         self.unacknowledged
     }
 
-    /// An acceptable segment with `len` bytes of payload has come. Whether it is the first with CE after one without, and
-    /// how many with CE have come since a segment last told.
+    /// Counts an acceptable segment with `len` bytes of payload. Returns whether it is the first with CE after one without, and
+    /// the number with CE since the last segment sent.
     pub fn count(&mut self, ecn: Ecn, len: u32) -> (bool, u32) {
         let ce = ecn == Ecn::Ce;
         let first = ce && self.last != Ecn::Ce;
@@ -193,14 +193,14 @@ impl Reported {
         order
     }
 
-    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers (§3.2.2.5.2,
+    /// Returns the marks among newly delivered data by an ACK with the field `ace` and perhaps an option (§3.2.2.5.2,
     /// appendix A.2).
     pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
         let least = (u64::from(ace).wrapping_sub(self.packets)) % 8;
         // §3.2.2.5: the field may have wrapped, as often as what is delivered leaves room for.
         let most = if newly.packets > 7 { newly.packets - (newly.packets - least) % 8 } else { least };
         let mss = u64::from(mss);
-        // §3.2.3: counters that have not changed may be left out. An option without any says nothing.
+        // §3.2.3: counters that have not changed may be left out. An option without any is ignored.
         let counters = fields.filter(|fields| !fields.is_empty());
         let step = counters.map(|fields| fields.ce().map_or(0, |ce| ce.wrapping_sub(self.ce) & MASK));
         // A counter that lies behind is that of an old ACK, whose field is old, too.
@@ -241,7 +241,7 @@ mod tests {
         Amount { bytes: n * 1_000, packets: n }
     }
 
-    /// What an ACK of `n` segments of 1000 bytes with the field `ace` says to a new sender: packets, bytes.
+    /// Marks decoded by a new sender from an ACK of `n` segments of 1000 bytes with the field `ace`: packets, bytes.
     fn new_marks(ace: u8, n: u64) -> (u64, u64) {
         let reported = Reported::default().decode(ace, None, packets(n), 1_000);
         (reported.packets, reported.bytes)
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(new_marks(5, 8), (8, 8_000));
     }
 
-    /// The same with an option whose counter of CE says so many bytes.
+    /// The same with an option whose counter of CE is `ce` bytes higher.
     fn new_marks_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
         let fields = Fields::new(false, &[1, ce]);
         let reported = Reported::default().decode(ace, Some(fields), packets(n), 1_000);
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn bytes_are_counted_once_by_field_or_option() {
         let mut reported = Reported::default();
-        // Two marks without an option: 2000 bytes are taken for marked. The option then says 2400 in all.
+        // Two marks without an option: 2000 bytes are taken for marked. The option then reports 2400 in all.
         assert_eq!(reported.decode(7, None, packets(2), 1_000), Amount { packets: 2, bytes: 2_000 });
         let fields = Fields::new(false, &[1, 2_400]);
         assert_eq!(reported.decode(7, Some(fields), packets(2), 1_000).bytes, 400);
@@ -315,7 +315,7 @@ mod tests {
     fn marked_bytes_without_a_marked_packet_are_a_contradiction() {
         let contradicts = |ace| {
             let mut reported = Reported::default();
-            // A mark whose bytes the option tells later is none.
+            // A mark whose bytes the option reports later is none.
             reported.decode(6, None, packets(1), 1_000);
             reported.decode(6, Some(Fields::new(false, &[1, 1_000])), packets(1), 1_000);
             assert!(!reported.contradicts());
@@ -333,7 +333,7 @@ mod tests {
     fn the_option_has_the_counters_in_the_order_of_the_codepoints_that_come() {
         let mut received = Received::default();
         received.count(Ecn::Ect0, 1_000);
-        // Said, and repeated once.
+        // Reported, and repeated once.
         for due in [true, true, false] {
             assert_eq!(received.option_is_due(), due);
             assert_eq!(received.fields(40), Some(Fields::new(false, &[1_001, 0, 1])));

@@ -34,7 +34,7 @@ impl Default for Reported {
 const CE: usize = 1;
 
 impl Reported {
-    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers.
+    /// Returns the marks among newly delivered data by an ACK with the field `ace` and perhaps an option.
     pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
         let before = self.bytes[CE];
         let dependable = self.take_option(fields, newly.bytes);
@@ -65,7 +65,7 @@ impl Reported {
         }
     }
 
-    /// Takes in the counters; whether they tell for certain how many bytes were marked.
+    /// Takes in the counters. Returns whether they determine the number of marked bytes.
     fn take_option(&mut self, fields: Option<Fields>, delivered: u64) -> bool {
         let Some(fields) = fields else {
             if let Some(moving) = self.moving {
@@ -118,7 +118,7 @@ mod tests {
         Amount { bytes: n * 1_000, packets: n }
     }
 
-    /// Packets told of by an ACK without option of `n` segments with the field `ace`, after `before` ACKs of one.
+    /// Packets reported by an ACK without option of `n` segments with the field `ace`, after `before` ACKs of one.
     fn new_marks(ace: u8, n: u64, before: u32) -> u64 {
         let mut reported = Reported::default();
         (0..before).for_each(|_| {
@@ -213,7 +213,7 @@ mod tests {
         // Not CE's: nothing of ten was marked, though the field may have wrapped.
         assert_eq!(reported.decode(5, None, packets(10), 1_000), Amount::default());
         assert_eq!(reported.bytes, [11_001, 0, 1]);
-        // Two at once tell nothing for certain, and the next ACK is as without options.
+        // Two at once are ambiguous, and the next ACK is as without options.
         reported.decode(6, Some(Fields::new(true, &[1, 1_000, 12_001])), packets(2), 1_000);
         assert_eq!(reported.moving, Some(CE));
         reported.decode(7, Some(Fields::new(true, &[501, 1_000, 12_501])), packets(1), 1_000);

@@ -154,7 +154,7 @@ mod tests {
         let mut host = sending(10);
         assert!(host.acknowledge(0).is_empty() && host.acknowledge(0).is_empty());
         assert_eq!(host.state(), (CaState::Disorder, 2));
-        // The hole was filled late. One of the two sacked stays above it for all one knows, and counts no more.
+        // The hole was filled late. One of the two sacked may stay above it, and counts no more.
         assert!(host.acknowledge(2).is_empty());
         assert_eq!(host.state(), (CaState::Open, 0));
         assert_eq!([host.acknowledge(2), host.acknowledge(2), host.acknowledge(2)].concat(), [2_001]);
