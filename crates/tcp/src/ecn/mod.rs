@@ -218,8 +218,8 @@ macro_rules! feedback_hooks {
             // ---- the receiver of data ----
 
             /// Whether an ACK that waits is to leave before `segment`, which lies in the window, is taken in: with the
-            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] calls
-            /// for one.
+            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] returns
+            /// true.
             #[inline]
             fn flushes_ack(&self, segment: &Segment) -> bool {
                 false
