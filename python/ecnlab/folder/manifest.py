@@ -19,7 +19,7 @@ from ecnlab.folder.sealed_json import damaged, read_json
 from ecnlab.folder.shapes import FinishedManifest, RunManifest, SweepManifest, insist, insist_on_metrics
 from ecnlab.folder.spec_hash import insist_on_hash
 
-MOST_DIFFERENCES: Final = 5
+MAX_DIFFERENCES: Final = 5
 """Maximum number of differences between two specifications that are listed."""
 
 KINDS: Final = ("run", "sweep")
@@ -111,9 +111,9 @@ def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping
     said = [f"{key}: {there.get(key)} stored, {asked[key]} requested" for key in keys if key != "spec_hash"]
     if "spec_hash" in keys:
         places = list(differences(there.get("spec"), spec)) if spec is not None else []
-        more = [f"and {len(places) - MOST_DIFFERENCES} more keys"] if len(places) > MOST_DIFFERENCES else []
+        more = [f"and {len(places) - MAX_DIFFERENCES} more keys"] if len(places) > MAX_DIFFERENCES else []
         said += (
-            ["the specification (stored against requested): " + ", ".join([*places[:MOST_DIFFERENCES], *more])]
+            ["the specification (stored against requested): " + ", ".join([*places[:MAX_DIFFERENCES], *more])]
             if places
             else ["another specification"]
         )

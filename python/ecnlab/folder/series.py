@@ -10,7 +10,7 @@ from typing import Any, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
 
-MOST: Final = 600
+MAX_BINS: Final = 600
 """Maximum number of bins."""
 
 BIN: Final = "bin"
@@ -48,7 +48,7 @@ class Bins:
         return "" if self.exact else f" Each point is {self.size} samples ({self.size * self.sample_s:g} s)."
 
 
-def bins_of(spec: Mapping[str, Any], most: int = MOST) -> Bins:
+def bins_of(spec: Mapping[str, Any], most: int = MAX_BINS) -> Bins:
     """Return at most ``most`` bins and one for the last sample, of a run of the resolved ``spec``, which sets ``sample``."""
     sample = quantity(str(spec["sample"]))
     return Bins(sample, max(math.ceil(quantity(str(spec["duration"])) / sample / most), 1))

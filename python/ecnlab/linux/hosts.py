@@ -33,8 +33,8 @@ OFF: Final = {"off": Feedback(tcp_ecn=0, kernel="off")}
 FIRST_BUFFER: Final = 131_072
 """Bytes of the receive buffer at first (tcp_rmem[1])."""
 
-LEAST_MAX_RTO_MS: Final = 1000
-MOST_MAX_RTO_MS: Final = 120_000
+MIN_MAX_RTO_MS: Final = 1000
+MAX_MAX_RTO_MS: Final = 120_000
 """The range of net.ipv4.tcp_rto_max_ms."""
 
 FLAGS: Final = {
@@ -96,7 +96,7 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     sysctl = {"tcp_ecn": str(_tcp_ecn(path, table["ecn"], window, found))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
-    sysctl["tcp_rto_max_ms"] = str(_ms(path, "max_rto", table, found, LEAST_MAX_RTO_MS, MOST_MAX_RTO_MS))
+    sysctl["tcp_rto_max_ms"] = str(_ms(path, "max_rto", table, found, MIN_MAX_RTO_MS, MAX_MAX_RTO_MS))
     route = f"initcwnd {table['initial_window']} rto_min {_ms(path, 'min_rto', table, found)}ms"
     if table["ack_every"] == 1:
         route += " quickack 1"
@@ -149,7 +149,7 @@ def _feedbacks(known: Mapping[str, Feedback], asked: str) -> str:
 
 
 def _ms(
-    path: str, key: str, table: Mapping[str, Any], found: Findings, least: int = 1, most: int = MOST_MAX_RTO_MS
+    path: str, key: str, table: Mapping[str, Any], found: Findings, least: int = 1, most: int = MAX_MAX_RTO_MS
 ) -> int:
     """The time ``key`` in whole milliseconds, which the kernel counts, within its bounds."""
     asked = number(table[key])

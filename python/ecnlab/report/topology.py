@@ -18,7 +18,7 @@ from markupsafe import Markup
 REACH: Final = 86
 """From the line of nodes, which is at 0, to the boxes at either side."""
 
-LEAST: Final = (-150.0, 200.0)
+MIN_EXTENT: Final = (-150.0, 200.0)
 """Minimum extent of a drawing: the texts of the line's links are to the right of it."""
 
 NODE: Final = 24
@@ -83,7 +83,7 @@ class _Drawing:
     def __init__(self, wires: Sequence[Wire], line: Sequence[str]) -> None:
         self.wires, self.line = wires, line
         self.between = {frozenset((w.a, w.b)): w for w in wires}
-        self.reach = LEAST
+        self.reach = MIN_EXTENT
         """Extent to the left and to the right."""
 
     def draw(self) -> tuple[list[Markup], int]:

@@ -16,7 +16,7 @@ from ecnlab.base.safe_text import visible
 from ecnlab.folder import digests
 from ecnlab.folder.finished_runs import captures_of, receive_part
 
-MOST_TEXT: Final = 20_000
+MAX_TEXT: Final = 20_000
 """Maximum length of a message or traceback, in characters; the rest is cut off."""
 
 
@@ -54,7 +54,7 @@ def read(data: object) -> Answer:
             f"its worker returned no answer of ecnlab ({error}): install the same wheel on the workers"
         ) from error
     for name in ("worker", "refused", "failed", "message", "traceback"):
-        setattr(found, name, visible(getattr(found, name)[:MOST_TEXT]))
+        setattr(found, name, visible(getattr(found, name)[:MAX_TEXT]))
     return found
 
 

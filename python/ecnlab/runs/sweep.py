@@ -22,7 +22,7 @@ from ecnlab.folder import digests, size_limits
 from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.differences import differences
 from ecnlab.folder.finished_runs import Parts
-from ecnlab.folder.manifest import MOST_DIFFERENCES, read_manifest, refuse_other
+from ecnlab.folder.manifest import MAX_DIFFERENCES, read_manifest, refuse_other
 from ecnlab.folder.names import CAPTURES, FORMAT, MANIFEST, SPECS
 from ecnlab.folder.replaced import only_writer
 from ecnlab.folder.sealed_json import read_json, write_entries, write_json
@@ -204,7 +204,7 @@ def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
     asked = {run.hash: run.scenario.resolved for run in one_of_each(experiment)}
     lost = next((one["spec"] for at, one in read_json(folder / SPECS).items() if at not in asked), None)
     found = ([] if lost is None else list(differences(lost, spec)) for spec in asked.values())
-    return min(found, key=len)[:MOST_DIFFERENCES]
+    return min(found, key=len)[:MAX_DIFFERENCES]
 
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ecnlab.base.readable import cell, number
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.outputs import PAGE, write_named
-from ecnlab.plots.cloud import LEAST, ellipse
+from ecnlab.plots.cloud import MIN_POINTS, ellipse
 from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
@@ -198,9 +198,7 @@ def _scatter(card: Card, one: Mapping[str, Any]) -> Scatter:
             if points:
                 name = ", ".join(filter(None, (card[arm]["label"], case)))
                 clouds.append(_cloud(name, points, len(clouds)))
-    caption = (
-        f"A dot for each seed, the marker at the medians; ellipses at one standard deviation, of {LEAST} seeds or more."
-    )
+    caption = f"A dot for each seed, the marker at the medians; ellipses at one standard deviation, of {MIN_POINTS} seeds or more."
     return Scatter(f"§{one['section']} {one['title']}", caption, clouds, "mean queueing delay, ms", "goodput, Mbit/s")
 
 
@@ -212,7 +210,7 @@ def _plane(points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
 
 def _cloud(name: str, points: Sequence[tuple[float, float]], style: int) -> Cloud:
     middle = (median(x for x, _ in points), median(y for _, y in points))
-    return Cloud(name, points, middle, ellipse(points) if len(points) >= LEAST else (), style)
+    return Cloud(name, points, middle, ellipse(points) if len(points) >= MIN_POINTS else (), style)
 
 
 def _measures(card: Card, one: Mapping[str, Any]) -> Table:

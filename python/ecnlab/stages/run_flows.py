@@ -26,10 +26,10 @@ FLOWS: Final = (
 )
 """Columns of the table of flows, as far as recorded."""
 
-MOST_FLOWS: Final = 4
+MAX_FLOWS: Final = 4
 """Flows with charts of their own: the first."""
 
-MOST_GROUPS: Final = 6
+MAX_GROUPS: Final = 6
 
 SHARES: Final = ("alpha", "prague_alpha")
 """Columns of window laws that estimate the marked share of their data."""
@@ -42,7 +42,7 @@ def goodput_over_time(run: RunResult) -> Chart:
     found = goodput(run.scan("flow_series"), run.table("flows"), bins)
     there = run.table("flows")["group"].unique(maintain_order=True).to_list()
     sampled = [group for group in there if (found["group"] == group).any()]
-    groups = sampled[:MOST_GROUPS]
+    groups = sampled[:MAX_GROUPS]
     numbers = found[BIN].unique().sort().to_list()
     lines = [Line(group, along(found.filter(group=group), "goodput", numbers), i) for i, group in enumerate(groups)]
     rest = f" The first {len(groups)} of {counted(len(sampled), 'group')}." if len(groups) < len(sampled) else ""
@@ -110,7 +110,7 @@ def marks_per_rtt(run: RunResult) -> Multiples | None:
 
 
 def _first(run: RunResult) -> list[str]:
-    return run.table("flows")["name"].head(MOST_FLOWS).to_list()
+    return run.table("flows")["name"].head(MAX_FLOWS).to_list()
 
 
 def _which(run: RunResult, drawn: list[Chart]) -> str:

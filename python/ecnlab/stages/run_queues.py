@@ -36,7 +36,7 @@ OPEN: Final = 6
 ROWS: Final = 200
 """Maximum number of rows of any other table."""
 
-MOST_CLASSES: Final = 6
+MAX_CLASSES: Final = 6
 """Maximum number of lines of one chart."""
 
 
@@ -110,7 +110,7 @@ def law_over_time(run: RunResult) -> list[Chart]:
 def _lines(title: str, caption: str, rows: pl.DataFrame, by: str, unit: str, bins: Bins) -> Chart:
     """A line for each of the first values of ``by``."""
     there = rows[by].unique(maintain_order=True).to_list()
-    shown = there[:MOST_CLASSES]
+    shown = there[:MAX_CLASSES]
     numbers = rows[BIN].unique().sort().to_list()
     lines = [Line(str(one), along(rows.filter(pl.col(by) == one), "mean", numbers), i) for i, one in enumerate(shown)]
     rest = f" {len(shown)} of {len(there)}." if len(shown) < len(there) else ""

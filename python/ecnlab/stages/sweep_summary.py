@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ecnlab.results.sweep import SweepResult
     from ecnlab.results.unfinished import Unfinished
 
-MOST: Final = 24
+MAX_FINDINGS: Final = 24
 """Maximum number of findings on arms."""
 
-MOST_POINTS: Final = 4
+MAX_POINTS: Final = 4
 """Maximum number of settings in a sentence."""
 
 
@@ -82,7 +82,7 @@ def _doubt(one: Effect) -> str:
 def _points(sweep: SweepResult, one: Effect) -> str:
     """Return the effects at single settings, from the least to the greatest."""
     ordered = sorted(one.apart, key=lambda point: point[1].mean)
-    shown = ordered if len(ordered) <= MOST_POINTS else [*ordered[: MOST_POINTS // 2], *ordered[-MOST_POINTS // 2 :]]
+    shown = ordered if len(ordered) <= MAX_POINTS else [*ordered[: MAX_POINTS // 2], *ordered[-MAX_POINTS // 2 :]]
     words = [f"{signed(sweep, one.metric, interval.mean)} at {name}" for name, interval in shown]
     more = f" and {len(ordered) - len(shown)} between" if len(shown) < len(ordered) else ""
     return ", ".join(words) + more
@@ -97,10 +97,10 @@ def effects_of_arms(sweep: SweepResult) -> list[Finding]:
     first, others = reference(sweep)
     asked = [(metric, other) for metric in metrics(sweep) for other in others]
     level = 1.0 - (1.0 - LEVEL) / max(len(asked), 1)
-    found = [effect(sweep, metric, ARM, first, other, level) for metric, other in asked[:MOST]]
+    found = [effect(sweep, metric, ARM, first, other, level) for metric, other in asked[:MAX_FINDINGS]]
     shown = [_finding(sweep, one, len(asked)) for one in found if one]
-    if len(asked) > MOST:
-        rest = counted(len(asked) - MOST, "difference")
+    if len(asked) > MAX_FINDINGS:
+        rest = counted(len(asked) - MAX_FINDINGS, "difference")
         shown.append(Finding("more", "plain", f"{rest} more", "In the table of differences below."))
     return shown + [_absent(metric, names) for metric in metrics(sweep) if (names := without_values(sweep, metric))]
 
