@@ -250,8 +250,8 @@ def offer_report(folder: Path) -> None:
 
 def substituted(entry: Instead) -> str:
     """Return a line about a value of a scenario that an engine replaces by its own."""
-    asked, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
-    return f"substituted: {entry['key']} = {asked}; Linux has {'none' if entry['kernel'] is None else done}"
+    requested, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
+    return f"substituted: {entry['key']} = {requested}; Linux has {'none' if entry['kernel'] is None else done}"
 
 
 def late(evidence: Mapping[str, Any]) -> str:

@@ -43,7 +43,7 @@ class Bins:
         return (bin_ * self.size + (self.size - 1) / 2) * self.sample_s
 
     @property
-    def said(self) -> str:
+    def note(self) -> str:
         """Return the remark of a caption on the bins; "" if there is one sample in each."""
         return "" if self.exact else f" Each point is {self.size} samples ({self.size * self.sample_s:g} s)."
 

@@ -119,8 +119,8 @@ def _run_reasons(a: RunResult, b: RunResult) -> list[str]:
 
 
 def _sweep_reasons(a: SweepResult, b: SweepResult, names: Names) -> list[str]:
-    asked = ("seed", "replicates", "axes", "metrics")
-    reasons = list(differences({k: a.manifest[k] for k in asked}, {k: b.manifest[k] for k in asked}))
+    requested = ("seed", "replicates", "axes", "metrics")
+    reasons = list(differences({k: a.manifest[k] for k in requested}, {k: b.manifest[k] for k in requested}))
     only_a, only_b = set(a.runs["id"]) - set(b.runs["id"]), set(b.runs["id"]) - set(a.runs["id"])
     if only_a or only_b:
         reasons.append(f"runs: {len(only_a)} only in {names[0]}, {len(only_b)} only in {names[1]}")

@@ -67,8 +67,8 @@ def store(answer: Answer, folder: Path, run: str, tables: Collection[str], captu
     if answer.captures.keys() != captures.keys():
         strange = sorted(answer.captures.keys() ^ captures.keys())[0]
         what = "returned the capture" if strange in answer.captures else "did not return the capture"
-        asked = ", ".join(captures) or "none"
-        raise RunError(f"its worker {what} {strange!r}; the captures of this run are: {asked}")
+        requested = ", ".join(captures) or "none"
+        raise RunError(f"its worker {what} {strange!r}; the captures of this run are: {requested}")
     stated = captures_of(run, answer.parts, tables)
     for name, data in answer.captures.items():
         if stated.get(name) != digests.of_bytes(data):

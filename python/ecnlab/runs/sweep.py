@@ -170,10 +170,10 @@ def _remake(
 
 def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
     metrics.refuse(experiment)
-    asked = set(keep)
-    if unknown := asked - TABLES.keys():
+    requested = set(keep)
+    if unknown := requested - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
-    return [name for name in TABLES if name in {*SUMMARY, *asked, *metrics.tables(experiment.metrics)}]
+    return [name for name in TABLES if name in {*SUMMARY, *requested, *metrics.tables(experiment.metrics)}]
 
 
 def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
@@ -186,8 +186,8 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
         remedy = f"use its {there['replicates']} replicates, or choose another folder"
-    asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
-    changed = "; ".join(differences({key: there[key] for key in asked}, asked))
+    requested = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
+    changed = "; ".join(differences({key: there[key] for key in requested}, requested))
     if not changed:
         changed = ", ".join(_fewest_changes(folder, experiment)) or "fewer points or replicates"
     raise FolderError(
@@ -201,9 +201,9 @@ def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
 
     The nearest is that of the same point, unless points were replaced.
     """
-    asked = {run.hash: run.scenario.resolved for run in one_of_each(experiment)}
-    lost = next((one["spec"] for at, one in read_json(folder / SPECS).items() if at not in asked), None)
-    found = ([] if lost is None else list(differences(lost, spec)) for spec in asked.values())
+    requested = {run.hash: run.scenario.resolved for run in one_of_each(experiment)}
+    lost = next((one["spec"] for at, one in read_json(folder / SPECS).items() if at not in requested), None)
+    found = ([] if lost is None else list(differences(lost, spec)) for spec in requested.values())
     return min(found, key=len)[:MAX_DIFFERENCES]
 
 

@@ -120,7 +120,7 @@ def _scenarios(card: Card) -> Table:
             Cell(one["title"]),
             one["weight"],
             Cell(one["verdict"], tone=TONES[one["verdict"]]),
-            Cell(_said(one["criteria"]) or one["why_not"]),
+            Cell(_outcomes(one["criteria"]) or one["why_not"]),
             Cell(" ".join([one["about"], *(f"Stand-in for {text}." for text in one["stands"])])),
         ]
         for one in card["scenarios"]
@@ -135,14 +135,15 @@ def _incumbents(card: Card) -> Table:
     for one in card["scenarios"]:
         scores = [one["incumbents"][arm] for arm in others] if "incumbents" in one else []
         cells = [
-            Cell(f"{score['verdict']}: {_said(score['criteria'])}", tone=TONES[score["verdict"]]) for score in scores
+            Cell(f"{score['verdict']}: {_outcomes(score['criteria'])}", tone=TONES[score["verdict"]])
+            for score in scores
         ]
         if cells:
             rows.append([Cell(f"§{one['section']}"), Cell(one["title"]), *cells])
     return Table("Incumbents", ("section", "scenario", *(card[arm]["label"] for arm in others)), rows)
 
 
-def _said(criteria: Sequence[Mapping[str, Any]]) -> str:
+def _outcomes(criteria: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(f"{row['name']}{at(row)} {times(row)}{MARKS[row['outcome']]}" for row in criteria)
 
 

@@ -62,8 +62,8 @@ def _sojourns(link: str, bins: pl.DataFrame) -> Chart:
 def _at(ends: pl.Series, share: pl.Series, times: pl.Series) -> list[float]:
     """Return the share up to each of ``times``, for sorted ``ends`` of bins with their cumulated ``share``."""
     steps = pl.DataFrame({"t": ends, "share": share})
-    asked = pl.DataFrame({"t": times})
-    return asked.join_asof(steps, on="t", strategy="backward")["share"].fill_null(0.0).to_list()
+    requested = pl.DataFrame({"t": times})
+    return requested.join_asof(steps, on="t", strategy="backward")["share"].fill_null(0.0).to_list()
 
 
 def _thinned(values: pl.Series) -> pl.Series:

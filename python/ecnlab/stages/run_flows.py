@@ -48,7 +48,7 @@ def goodput_over_time(run: RunResult) -> Chart:
     rest = f" The first {len(groups)} of {counted(len(sampled), 'group')}." if len(groups) < len(sampled) else ""
     without = [group for group in there if group not in sampled]
     rest += f" Not sampled, as only TCP is: {listed(without)}." if without else ""
-    caption = f"Payload delivered in order, of all flows of a group together.{rest}{bins.said}"
+    caption = f"Payload delivered in order, of all flows of a group together.{rest}{bins.note}"
     return Chart("Goodput of each group", caption, [bins.time(one) for one in numbers], lines, "Mb/s")
 
 
@@ -62,7 +62,7 @@ def windows(run: RunResult) -> Multiples | None:
     drawn = _small(run, pl.col("cwnd_bytes") * 1e-3, "window", "kB", bins, events, begin)
     dense = " Strokes: marks and drops, at most one of a kind in each point of time." if events else ""
     after = f" After the warm-up of {begin:g} s." if begin else ""
-    return Multiples("Congestion windows", f"{_which(run, drawn)}{after}{bins.said}{dense}", drawn) if drawn else None
+    return Multiples("Congestion windows", f"{_which(run, drawn)}{after}{bins.note}{dense}", drawn) if drawn else None
 
 
 def _begin(run: RunResult, flows: list[str]) -> float:
@@ -87,7 +87,7 @@ def marked_share(run: RunResult) -> list[Multiples]:
     found = []
     for name in (one for one in SHARES if one in types):
         if drawn := _small(run, pl.col(name), name, "ratio", bins, {}):
-            caption = f"{meaning('flow_series', name)}. {_which(run, drawn)}{bins.said}"
+            caption = f"{meaning('flow_series', name)}. {_which(run, drawn)}{bins.note}"
             found.append(Multiples(f"Estimate of the marked share: {name}", caption, drawn))
     return found
 
@@ -104,7 +104,7 @@ def marks_per_rtt(run: RunResult) -> Multiples | None:
     drawn = _charts(run, found.rename({"marks": "mean"}), "marks", "segments", bins, {})
     caption = (
         "Increase of bytes_marked, in segments of the flow's mean payload (bytes_sent ÷ data_segments_sent), "
-        f"× srtt_s ÷ time between samples. {_which(run, drawn)}{bins.said}"
+        f"× srtt_s ÷ time between samples. {_which(run, drawn)}{bins.note}"
     )
     return Multiples("Marks per round trip", caption, drawn)
 

@@ -66,7 +66,7 @@ def _queue_chart(link: str, law: str, rows: pl.DataFrame, bins: Bins, events: li
         lines.append(Line("largest sample", along(rows, "largest", numbers), 2, thin=True))
     if "average" in rows.columns and rows["average"].null_count() < rows.height:
         lines.append(Line(f"average of {law}", along(rows, "average", numbers), 1))
-    caption = f"Queue length over time.{bins.said}"
+    caption = f"Queue length over time.{bins.note}"
     times = [bins.time(one) for one in numbers]
     return Chart(f"Queue of {link} ({law})", caption, times, lines, "packets", rugs=events)
 
@@ -114,7 +114,7 @@ def _lines(title: str, caption: str, rows: pl.DataFrame, by: str, unit: str, bin
     numbers = rows[BIN].unique().sort().to_list()
     lines = [Line(str(one), along(rows.filter(pl.col(by) == one), "mean", numbers), i) for i, one in enumerate(shown)]
     rest = f" {len(shown)} of {len(there)}." if len(shown) < len(there) else ""
-    return Chart(title, f"{caption}.{rest}{bins.said}", [bins.time(one) for one in numbers], lines, unit)
+    return Chart(title, f"{caption}.{rest}{bins.note}", [bins.time(one) for one in numbers], lines, unit)
 
 
 @stage("links", of="run", needs=("links",))

@@ -244,11 +244,11 @@ def trace(
     """
     refuse_damaged_capture(Path(path))
     guessed = of_run(Path(path)) if standard is None else None
-    asked = standard or (guessed[0] if guessed else None)
+    requested = standard or (guessed[0] if guessed else None)
     found = _core.trace(
         Path(path),
         filter=filter,
-        standard=asked or "rfc3168",
+        standard=requested or "rfc3168",
         memory=for_connections() if memory is None else memory,
         decapsulate=decapsulate,
     )

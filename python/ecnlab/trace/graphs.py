@@ -52,7 +52,7 @@ class Violation:
 
     packet: int
     time_s: float
-    says: str
+    rule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ class SequenceGraph:
         for one in self.violations:
             before = max(bisect_right(times, one.time_s) - 1, 0)  # the packet itself may be left out of the graph
             y = places[before] if places else area.y.low
-            sign = area.marker(one.time_s, y, "m2", "no", f"packet {one.packet}: {one.says}")
+            sign = area.marker(one.time_s, y, "m2", "no", f"packet {one.packet}: {one.rule}")
             yield Markup('<a href="#packet-{}" aria-label="packet {}: {}">{}</a>').format(
-                one.packet, one.packet, one.says, sign
+                one.packet, one.packet, one.rule, sign
             )
 
 

@@ -90,12 +90,12 @@ def _answer(capture: Trace, connections: int, broken: int) -> str:
     packets = capture.totals["packets"]
     found = f"{broken:,} packets break" if broken != 1 else "1 packet breaks"
     rule = f"a rule of {capture.standard.replace('rfc', 'RFC ')}" if broken else ""
-    said = f"{found} {rule}" if broken else f"no packet breaks a rule of {capture.standard.replace('rfc', 'RFC ')}"
+    outcome = f"{found} {rule}" if broken else f"no packet breaks a rule of {capture.standard.replace('rfc', 'RFC ')}"
     damage = f" The capture is damaged: {capture.damage}." if capture.damage else ""
     damage += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in capture.warnings)
     if capture.absence:
         return f"{capture.absence[0].upper()}{capture.absence[1:]}.{damage}"
-    return f"{connections:,} TCP connections in {packets:,} packets; {said}.{damage}"
+    return f"{connections:,} TCP connections in {packets:,} packets; {outcome}.{damage}"
 
 
 def _tally(negotiations: Mapping[str, int]) -> Tally:

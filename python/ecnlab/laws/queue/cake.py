@@ -32,9 +32,9 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     overhead = queue["overhead"] + ETHERNET
     if overhead > MAX_OVERHEAD:
         found.refuse_value(f"{path}.overhead", queue["overhead"], f"write at most {MAX_OVERHEAD - ETHERNET}")
-    found.tell(path, "mtu", queue["mtu"], "1514 B")
-    found.tell(path, "limit", queue["limit"], "1000000 packets")
-    found.tell(path, "salt", queue.get("salt"), None)
+    found.substitute(path, "mtu", queue["mtu"], "1514 B")
+    found.substitute(path, "limit", queue["limit"], "1000000 packets")
+    found.substitute(path, "salt", queue.get("salt"), None)
     rate = f"bandwidth {number(queue['rate'])}bit" if "rate" in queue else "unlimited"
     words = [f"cake {rate} {queue['diffserv']} {queue['isolation']} rtt {microseconds(queue, 'rtt', path, found)}"]
     words += [f"overhead {overhead} mpu {queue['mpu']} {FRAMING[queue['framing']]} nowash no-ack-filter"]

@@ -34,7 +34,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
         return ""
     packet = number(queue["mean_packet"])
     exponent, burst = weight(queue, path, low * packet, packet, found)
-    found.tell(path, "weight", queue["weight"], 2.0**-exponent)
+    found.substitute(path, "weight", queue["weight"], 2.0**-exponent)
     words = f"choke limit {limit} min {low} max {high} avpkt {packet} burst {burst} probability {queue['max_p']}"
     return f"{words} bandwidth {rate_bps}bit{' ecn' if queue['ecn'] else ''}"
 

@@ -50,7 +50,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
         found.refuse(
             f"{path}.discipline", f"`{path}`: DualPI2 needs a link with a rate on Linux", "give the link a rate"
         )
-    found.tell(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
+    found.substitute(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
     return _words(_settings(queue, path, found))
 
 
@@ -134,7 +134,7 @@ def _us(queue: Table, key: str, path: str, found: Findings) -> int:
 def _gain(queue: Table, key: str, path: str, found: Findings) -> int:
     """Return a gain in units of 1/256 Hz."""
     units: int = round(256 * queue[key])
-    found.tell(path, key, queue[key], units / 256)
+    found.substitute(path, key, queue[key], units / 256)
     return units
 
 

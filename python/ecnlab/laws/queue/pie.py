@@ -45,7 +45,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     ]
     for key in ("bytemode", "dq_rate_estimator"):
         if queue.get(key):
-            found.tell(path, key, "sizes of IP packets", "sizes with Ethernet's 14 bytes")
+            found.substitute(path, key, "sizes of IP packets", "sizes with Ethernet's 14 bytes")
     return "" if found.any() else " ".join(str(word) for word in words)
 
 
