@@ -45,7 +45,7 @@ class Decision:
     too_costly: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     family: int
-    """Number of differences that can be asked: intervals have the confidence 1 - 0.05 / family."""
+    """Number of possible comparisons: intervals have the confidence 1 - 0.05 / family."""
 
     @property
     def no_difference(self) -> bool:

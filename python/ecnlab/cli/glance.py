@@ -111,7 +111,7 @@ def _recorded(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def fallen(result: Sweep) -> str:
-    """Return the text of `said` for all runs of a sweep."""
+    """Return the text of `fallbacks` for all runs of a sweep."""
     return fallbacks(result.table("flows").collect()) if "flows" in result.tables else ""
 
 

@@ -1,4 +1,4 @@
-"""Connections that do not use the ECN feedback that an end asked for.
+"""Connections that do not use the ECN feedback that an end requested.
 
 A SYN that offered ECN had no reply in time (RFC 3168 6.1.1.1), or the peer has no ECN or another feedback scheme.
 """

@@ -106,7 +106,7 @@ def refuse_other(folder: Path, requested: Mapping[str, Any], spec: Mapping[str, 
 
 
 def _differing(there: Mapping[str, Any], requested: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
-    """Return the differences between a manifest and the request: "seed: 1 there, 2 asked for"."""
+    """Return the differences between a manifest and the request: "seed: 1 stored, 2 requested"."""
     keys = [key for key in requested if there.get(key) != requested[key]]
     differing = [f"{key}: {there.get(key)} stored, {requested[key]} requested" for key in keys if key != "spec_hash"]
     if "spec_hash" in keys:

@@ -1,6 +1,6 @@
 """Measurements defined in a paper's ``metrics.toml``: quantities of runs, and the metrics of which they are samples.
 
-A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric, say how it is found::
+A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric, define it::
 
     table = "queues"                              # rows of a table of the run,
     where = { link = "pipe", group = "able" }     # with these values,
@@ -21,7 +21,7 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
     in = "bulk"                                   # of the run of the seed at that place of another step, or
     beside = "ecn"                                # with that of another run of the seed, by ``[beside.ecn]``
 
-Expressions are SQL. ``[beside.NAME]`` says which runs are compared: ``key`` is the axis in which they differ, ``of`` the
+Expressions are SQL. ``[beside.NAME]`` defines the compared runs: ``key`` is the axis in which they differ, ``of`` the
 labels (all others, if it is left out) and ``to`` the label they are set beside, or ``pairs`` lists both. The place of the
 sample has the first label; with ``at = "to"`` the second, with ``at = ""`` none, with ``at = "both"`` the second as ``against``.
 """

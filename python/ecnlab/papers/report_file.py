@@ -6,7 +6,7 @@ with the ``range`` of what it is about; or ``own``.
 
 A ``[section.NAME]`` has a ``title``, a ``text``, figures and tables; ``blocks`` gives their order where it is not ``figures``,
 ``tables``. Other names there, ``own`` findings and words in a text (``{{ seed() }}``) are functions of the paper's package; a text
-may also quote measured values (`ecnlab.papers.references`). Figures and tables are drawn of the points ``where`` they say.
+may also quote measured values (`ecnlab.papers.references`). Figures and tables are drawn of the points in their ``where``.
 
 ``[axis.NAME]`` is an axis along a key of the grid: its ``label`` and the ``labels`` on it, each a number or beginning with one; or
 with the ``values`` of its labels and their ``ticks``, "" for none; ``joined = false`` for labels without an order, whose points

@@ -61,8 +61,8 @@ def read(data: object) -> Answer:
 def store(answer: Answer, folder: Path, run: str, tables: Collection[str], captures: Mapping[str, Path]) -> None:
     """Store the files of ``answer`` for ``run``: its part in ``folder``, and its ``captures``, each at its path.
 
-    ``tables`` are the tables that the client asked for. Raises RunError, before anything is stored, if the files are not
-    those that the client asked for, or not those that the part states; OSError.
+    ``tables`` are the tables that the client requested. Raises RunError, before anything is stored, if the files are not
+    those that the client requested, or not those that the part states; OSError.
     """
     if answer.captures.keys() != captures.keys():
         strange = sorted(answer.captures.keys() ^ captures.keys())[0]

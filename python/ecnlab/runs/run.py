@@ -48,11 +48,11 @@ def run(
 
     ``seed`` (0 to 2**64 - 1, by default 1) chooses the random streams: the same scenario and seed give the same tables,
     bit for bit. ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``),
-    and ``out`` is a folder to store the run in. The captures that the scenario asks for are written into the folder
+    and ``out`` is a folder to store the run in. The captures of the scenario are written into the folder
     ``captures``, else into the run folder; without either there are none.
 
-    ``engine`` says who answers: the simulator, ``"linux"`` (``docs/linux.md``), ``"linux-wall"`` (the same in real time
-    on the machine's own kernel; ``manifest["evidence"]`` says whether time was kept well enough) or ``"model"``
+    ``engine`` is the engine: the simulator, ``"linux"`` (``docs/linux.md``), ``"linux-wall"`` (the same in real time
+    on the machine's own kernel; ``manifest["evidence"]`` states whether time was kept well enough) or ``"model"``
     (``docs/models.md``), which has no seed, events or captures.
 
     Raises SpecError for a scenario that is not possible, or not for the engine; EcnlabError if the engine cannot do what

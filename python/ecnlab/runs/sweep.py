@@ -58,7 +58,7 @@ def sweep(
     interrupted sweep continues, and one with more ``replicates`` adds only those; what is damaged is done again.
     ``workers`` processes work at a time (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
     the flows, queues and links and those that metrics read; ``capture`` names links and nodes where the packets of every
-    run are captured, besides those that the scenario says; ``progress`` is told of each finished run. With
+    run are captured, besides those of the scenario; ``progress`` is called for each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
     the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
 
@@ -197,7 +197,7 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
 
 
 def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
-    """Where the first stored specification that is not asked for differs from the nearest one that is.
+    """Where the first stored specification that is not requested differs from the nearest one that is.
 
     The nearest is that of the same point, unless points were replaced.
     """

@@ -69,7 +69,7 @@ class Worker:
         self._shown = 0
         self._begins = threading.Lock()
         self.stopped = False
-        """The process was asked to end and cannot be used any more."""
+        """The process was requested to end and cannot be used any more."""
 
     def begin(self) -> None:
         """Start the process, if it is not running."""

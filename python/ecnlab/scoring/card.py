@@ -115,7 +115,7 @@ def card(
 ) -> Card:
     """The card of ``entries``. ``subjects`` and their tables with all defaults, ``resolved``, are by arm.
 
-    ``left_out`` scenarios of the sheet were not asked for; ``criteria`` is the file with other limits. ``instead`` are the
+    ``left_out`` scenarios of the sheet were not requested; ``criteria`` is the file with other limits. ``instead`` are the
     values that ``engine`` replaced by its own.
     """
     found: Card = {

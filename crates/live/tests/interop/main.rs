@@ -1,4 +1,4 @@
-//! Our TCP and the kernel's, over a TUN device in a namespace of its own, with a bad wire between them.
+//! Our TCP and the kernel's, over a TUN device in a namespace of its own, with an impaired link between them.
 //!
 //! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB by default) and needs to be root; where it is not, it is ignored.
 //! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
