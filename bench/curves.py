@@ -26,7 +26,7 @@ SIZES: Mapping[str, Sequence[int]] = {
     "a pair for each flow": (100, 300, 1_000, 3_000, 10_000),
 }
 """Numbers of flows by curve."""
-LEAST_FLOWS = 10_000
+MIN_FLOWS = 10_000
 """Flows of all runs of a point, so that points of few flows have more runs; at least three runs up to as many flows, else one."""
 
 
@@ -62,7 +62,7 @@ def measure(options: Options, name: str, flows: int) -> Point:
 
 def repeats(options: Options, flows: int) -> int:
     """Return the number of runs of a point."""
-    return max(options.repeat, LEAST_FLOWS // flows) if flows <= LEAST_FLOWS else 1
+    return max(options.repeat, MIN_FLOWS // flows) if flows <= MIN_FLOWS else 1
 
 
 def text(name: str, flows: int, *times: str) -> str:

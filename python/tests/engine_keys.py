@@ -186,7 +186,7 @@ NUMBERS: Final[Mapping[str, tuple[object, ...]]] = {
     "number": (0.05, 0.3, 0.7, 1.5),
 }
 
-MOST: Final = 2
+MAX_VALUES: Final = 2
 """Of numbers and quantities so many values are tried; of words, all."""
 
 USER_DEFINED: Final = "user-defined"
@@ -356,7 +356,7 @@ def _tried(base: Scenario, key: Key) -> Iterator[tuple[object, Scenario]]:
         if same and (not isinstance(value, str) or value[:1].isdigit()):
             continue
         count += not isinstance(value, str) or value[:1].isdigit()
-        if count <= MOST:
+        if count <= MAX_VALUES:
             yield value, changed
 
 

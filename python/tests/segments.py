@@ -23,7 +23,7 @@ class Hosts:
     options: bytes = PLAIN
     packets: list[tuple[float, bytes]] = field(default_factory=list)
 
-    def say(
+    def send(
         self,
         ms: float,
         end: int,
@@ -59,9 +59,9 @@ class Hosts:
 
     def shake(self, rtt: float = 20) -> None:
         """A handshake that negotiates ECN."""
-        self.say(0, 0, 0, 0, "SEC", options=self.options)
-        self.say(rtt, 1, 0, 1, "SAE", options=self.options)
-        self.say(rtt + 0.05, 0, 1, 1, "A")
+        self.send(0, 0, 0, 0, "SEC", options=self.options)
+        self.send(rtt, 1, 0, 1, "SAE", options=self.options)
+        self.send(rtt + 0.05, 0, 1, 1, "A")
 
     def save(self, path: Path, order: list[int] | None = None) -> Path:
         """Write a pcap, with the packets in ``order`` of the file."""

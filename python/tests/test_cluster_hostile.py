@@ -214,7 +214,7 @@ def test_only_the_files_of_the_run_are_stored_with_the_content_of_their_names(tm
 
 def test_an_answer_is_shown_without_control_characters():
     answer = cluster_answer.read(msgpack.packb({"worker": "w\x1b[2J", "failed": "x" * 100_000}))
-    assert answer.worker == "w\\x1b[2J" and len(answer.failed) == cluster_answer.MOST_TEXT
+    assert answer.worker == "w\\x1b[2J" and len(answer.failed) == cluster_answer.MAX_TEXT
 
 
 def listening(process: int) -> list[str]:

@@ -16,7 +16,7 @@ from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 
 from ecnlab import EcnlabError, FolderError, SpecError, load, run
 from ecnlab.base.safe_text import json_safe, visible
-from ecnlab.folder.ecn_fallback import said, shown
+from ecnlab.folder.ecn_fallback import fallbacks, shown
 from ecnlab.report.page import shown as in_html
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import check, read_experiment, read_scenario
@@ -286,9 +286,9 @@ def test_mixed_groups_never_read_true():
         }
     )
     assert shown(flows)["ecn"].to_list() == ["mixed", "yes", "fell back", "no"]
-    assert said(flows).startswith("ECN fell back on 3 of 7 connections in a, b:")
-    assert said(flows.filter(group="c")) == ""
-    assert said(flows.drop("ecn_fallbacks")) == ""
+    assert fallbacks(flows).startswith("ECN fell back on 3 of 7 connections in a, b:")
+    assert fallbacks(flows.filter(group="c")) == ""
+    assert fallbacks(flows.drop("ecn_fallbacks")) == ""
 
 
 def test_a_handshake_that_the_end_of_the_run_cuts_off_makes_no_group_mixed(tmp_path):

@@ -28,14 +28,14 @@ def test_every_link_of_a_paper_is_drawn_with_rate_delay_and_queue(name) -> None:
     found = networks(PAPERS_FOLDER / name)
     assert found
     for network in found:
-        file = re.match(r"As (\S+) has it", network.caption)
+        file = re.match(r"As (\S+) has it", network.full_caption)
         assert file
         links = read_scenario(PAPERS_FOLDER / name / file[1]).resolved["link"]
         svg, texts = drawn(network)
         nodes = {text.text for text in svg.iter("text") if text.get("class") == "node"}
         assert nodes == {end for wire in network.wires for end in (wire.a, wire.b)}
         assert {row[0] for row in network.table()[1]} == set(links)
-        assert "Not drawn" not in network.said
+        assert "Not drawn" not in network.full_caption
         for wire in network.wires:
             assert all(word in texts for word in wire.words[0].split(", ")) or wire.words[0] in texts
             assert wire.cells[1] and wire.cells[2]
@@ -79,7 +79,7 @@ def test_a_link_that_has_no_place_is_named_and_texts_are_escaped() -> None:
     wires = [Wire(f"w{i}", str(i), str(i + 1), ["1 Mb/s, 1 ms", "<q>"], ["1", "2"]) for i in range(6)]
     wires += [Wire("far", "x", "y", ["1 Mb/s, 1 ms"], ["1", "2"]), Wire("near", "x", "3", ["1 Mb/s, 1 ms"], ["1", "2"])]
     network = Topology("a <net>", "Said.", wires, ["a", "b"])
-    assert network.said == "Said. Not drawn: far."
+    assert network.full_caption == "Said. Not drawn: far."
     html = render(Page("t", "k", "l", [], [], [Section("s", "S", "", [network])], "f"))
     assert "a &lt;net&gt;" in html and "&lt;q&gt;" in html and "<q>" not in html
     assert "<summary>The links</summary>" in html

@@ -19,7 +19,7 @@ from ecnlab import probing
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_every_box_is_classified_as_was_said_beforehand():
+def test_every_box_is_classified_as_expected():
     expected = tomllib.loads(probing.BOXES.with_name("expected.toml").read_text())
     for seed in (1, 2):
         assert {name: answers["class"] for name, answers in probing.probe(probing.BOXES, seed=seed).items()} == expected

@@ -28,14 +28,14 @@ def between(cli: Any, tmp_path: Any, first: Hosts, second: Hosts) -> tuple[dict[
 def segments(hosts: Hosts, marked: tuple[int, ...] = (), lost: tuple[int, ...] = (), count: int = 6) -> None:
     for n in range(count):
         if n not in lost:
-            hosts.say(40 + n / 10, 0, 1 + n * MSS, 1, "A", MSS, CE if n in marked else ECT0)
+            hosts.send(40 + n / 10, 0, 1 + n * MSS, 1, "A", MSS, CE if n in marked else ECT0)
 
 
 def test_a_large_packet_is_compared_with_its_segments(cli, tmp_path):
     sender, receiver = Hosts(), Hosts()
     for hosts in (sender, receiver):
         hosts.shake()
-    sender.say(40, 0, 1, 1, "A", 6 * MSS, ECT0)
+    sender.send(40, 0, 1, 1, "A", 6 * MSS, ECT0)
     segments(receiver, marked=(3,))
     changes, paths = between(cli, tmp_path, sender, receiver)
     assert changes["ECT(0)", "CE", 0] == 1 and changes["ECT(0)", "ECT(0)", 0] == 5
@@ -50,8 +50,8 @@ def test_segments_that_the_receiver_merges_and_one_that_is_lost(cli, tmp_path):
         hosts.shake()
     segments(sender)
     # Merged: 0 with 1, and 3 to 5 with CE; 2 is lost.
-    receiver.say(40.1, 0, 1, 1, "A", 2 * MSS, ECT0)
-    receiver.say(40.5, 0, 1 + 3 * MSS, 1, "PA", 3 * MSS, CE)
+    receiver.send(40.1, 0, 1, 1, "A", 2 * MSS, ECT0)
+    receiver.send(40.5, 0, 1 + 3 * MSS, 1, "PA", 3 * MSS, CE)
     changes, paths = between(cli, tmp_path, sender, receiver)
     assert changes == {("Not-ECT", "Not-ECT", 0): 2, ("ECT(0)", "ECT(0)", 0): 2, ("ECT(0)", "CE", 0): 3}
     row = paths["49152"]
@@ -63,10 +63,10 @@ def test_sizes_that_overlap_in_part_and_a_bleached_one(cli, tmp_path):
     for hosts in (sender, receiver):
         hosts.shake()
     for n in range(2):
-        sender.say(40 + n, 0, 1 + n * 3 * MSS, 1, "A", 3 * MSS, ECT0)
+        sender.send(40 + n, 0, 1 + n * 3 * MSS, 1, "A", 3 * MSS, ECT0)
     # Three of two segments each; the second spans both large packets.
     for n in range(3):
-        receiver.say(42 + n, 0, 1 + n * 2 * MSS, 1, "A", 2 * MSS, NOT_ECT if n == 1 else ECT0)
+        receiver.send(42 + n, 0, 1 + n * 2 * MSS, 1, "A", 2 * MSS, NOT_ECT if n == 1 else ECT0)
     changes, paths = between(cli, tmp_path, sender, receiver)
     assert changes["ECT(0)", "Not-ECT", 0] == 2 and changes["ECT(0)", "ECT(0)", 0] == 2
     assert (paths["49152"]["only_first"], paths["49152"]["only_second_bytes"]) == (0, 0)
@@ -76,9 +76,9 @@ def test_cwr_of_a_large_packet_is_on_its_first_segment(cli, tmp_path):
     sender, receiver = Hosts(), Hosts()
     for hosts in (sender, receiver):
         hosts.shake()
-    sender.say(40, 0, 1, 1, "AC", 3 * MSS, ECT0)
+    sender.send(40, 0, 1, 1, "AC", 3 * MSS, ECT0)
     for n in range(3):
-        receiver.say(40 + n / 10, 0, 1 + n * MSS, 1, "A" if n else "AC", MSS, ECT0)
+        receiver.send(40 + n / 10, 0, 1 + n * MSS, 1, "A" if n else "AC", MSS, ECT0)
     changes, _ = between(cli, tmp_path, sender, receiver)
     assert changes["ECT(0)", "ECT(0)", 0] == 3 and not any(flags for _, _, flags in changes)
 
@@ -87,10 +87,10 @@ def test_an_original_lost_and_sent_again_is_paired_once(cli, tmp_path):
     sender, receiver = Hosts(), Hosts()
     for hosts in (sender, receiver):
         hosts.shake()
-    sender.say(40, 0, 1, 1, "A", 4 * MSS, ECT0)
+    sender.send(40, 0, 1, 1, "A", 4 * MSS, ECT0)
     segments(receiver, lost=(1,), count=4)
     for hosts in (sender, receiver):
-        hosts.say(90, 0, 1 + MSS, 1, "A", MSS, NOT_ECT)
+        hosts.send(90, 0, 1 + MSS, 1, "A", MSS, NOT_ECT)
     changes, paths = between(cli, tmp_path, sender, receiver)
     assert changes == {("Not-ECT", "Not-ECT", 0): 3, ("ECT(0)", "ECT(0)", 0): 3}
     assert (paths["49152"]["only_first"], paths["49152"]["only_first_bytes"]) == (0, MSS)
@@ -102,8 +102,8 @@ def test_packets_found_only_at_one_place_are_listed_with_their_marks(cli, tmp_pa
         hosts.shake()
     segments(first, marked=(2,), lost=(4,))
     segments(second, marked=(4,), lost=(0, 2))
-    first.say(60, 1, 1, 1 + 6 * MSS, "A")
-    first.say(61, 1, 1, 1 + 6 * MSS, "AE")
+    first.send(60, 1, 1, 1 + 6 * MSS, "A")
+    first.send(61, 1, 1, 1 + 6 * MSS, "AE")
     _, paths = between(cli, tmp_path, first, second)
     client, server = paths["49152"], paths["443"]
     assert [client[f"only_first{part}"] for part in ("", "_bytes", "_ce")] == [2, 2 * MSS, 1]
@@ -117,10 +117,10 @@ def test_the_packets_without_partner_are_listed_with_number_and_codepoint(cli, t
     first, second = Hosts(), Hosts()
     for hosts in (first, second):
         hosts.shake()
-    first.say(40, 0, 1, 1, "A", 2 * MSS, CE)
+    first.send(40, 0, 1, 1, "A", 2 * MSS, CE)
     segments(second, lost=(0, 2, 3, 4, 5))
-    first.say(60, 1, 1, 1 + 6 * MSS, "A")
-    second.say(70, 0, 1 + 6 * MSS, 1, "A", 10, ECT0)
+    first.send(60, 1, 1, 1 + 6 * MSS, "A")
+    second.send(70, 0, 1 + 6 * MSS, 1, "A", 10, ECT0)
     _, paths = between(cli, tmp_path, first, second)
     assert paths["49152"]["only_first"] == 0 and paths["443"]["only_first"] == 1
     rows = json.loads(cli("trace", "first.pcap", "--against", "second.pcap", "--json").stdout)["lost"]

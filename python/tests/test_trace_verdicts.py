@@ -60,18 +60,18 @@ def transfer(place: str, *, ecn: int = ECT0, marked: int = 0, echo: bool = True,
     """A client that sends 60 segments, one each 40 ms, captured at the client or the server; every ``marked``-th has CE."""
     hosts, here = Hosts(), place == "client"
     rtt = 40.0
-    hosts.say(0, 0, 0, 0, "SEC", options=hosts.options)
-    hosts.say(rtt if here else 0.1, 1, 0, 1, "SAE", options=hosts.options)
-    hosts.say(rtt + 0.1, 0, 1, 1, "A")
+    hosts.send(0, 0, 0, 0, "SEC", options=hosts.options)
+    hosts.send(rtt if here else 0.1, 1, 0, 1, "SAE", options=hosts.options)
+    hosts.send(rtt + 0.1, 0, 1, 1, "A")
     echoing = owed = False
     for i in range(60):
         at = 100 + i * rtt
         ce = bool(marked) and i % marked == 2
         flags = "AC" if owed and answer else "A"
-        hosts.say(at, 0, 1 + i * 1000, 1, flags, 1000, CE if ce and not here else ecn)
+        hosts.send(at, 0, 1 + i * 1000, 1, flags, 1000, CE if ce and not here else ecn)
         echoing = (echoing and "C" not in flags) or ce
         owed = echoing and echo
-        hosts.say(at + (rtt - 1 if here else 0.1), 1, 1, 1001 + i * 1000, "AE" if echoing and echo else "A")
+        hosts.send(at + (rtt - 1 if here else 0.1), 1, 1, 1001 + i * 1000, "AE" if echoing and echo else "A")
     return hosts
 
 
@@ -117,7 +117,7 @@ def test_the_page_counts_all_connections_and_shows_warnings(tmp_path):
 def _syn(number: int) -> list[tuple[float, bytes]]:
     """A SYN with ECN from another port."""
     hosts = Hosts()
-    hosts.say(5 + number, 0, 0, 0, "SEC", options=hosts.options)
+    hosts.send(5 + number, 0, 0, 0, "SEC", options=hosts.options)
     [(ms, packet)] = hosts.packets
     return [(ms, packet[:20] + (1000 + number).to_bytes(2, "big") + packet[22:])]
 

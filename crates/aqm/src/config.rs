@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_or_bytes_a_round_say_something_of_a_turn() {
+    fn a_share_or_bytes_a_round_need_turns() {
         let has_turn = |keys: &str| toml::from_str::<Member>(keys).unwrap().has_turn();
         assert_eq!(["", "order = 3", "share = 1\nturn = \"1514 B\""].map(has_turn), [false; 3]);
         assert_eq!(["share = 2", "turn = \"1500 B\""].map(has_turn), [true; 2]);

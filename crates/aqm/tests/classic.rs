@@ -233,7 +233,7 @@ fn a_full_sfb_drops_what_arrives() {
 }
 
 #[test]
-fn gred_knows_packets_by_their_dscp() {
+fn gred_classifies_packets_by_their_dscp() {
     // AF11 is 10.
     let keys = "weight = 1.0\naverage = \"rio\"\n[virtual.in]\ndscp = [10]\nmin_th = \"6 packets\"\nmax_th = \"7 packets\"\n\
                 [virtual.out]\nmin_th = \"2 packets\"\nmax_th = \"3 packets\"\nprio = 1";

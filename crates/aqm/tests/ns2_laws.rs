@@ -149,7 +149,7 @@ fn avq_marks_and_drops_the_packets_that_ns2_does() {
         rows.map(|(first, last)| (first.parse().unwrap(), last.parse().unwrap())).collect()
     };
     let Diary { mut marked, dropped } = line.diary;
-    // ns-2's trace does not tell whether a packet was marked that found no room.
+    // ns-2's trace does not show whether a packet was marked that found no room.
     marked.retain(|id| !dropped.contains(id));
     assert!(printed("marked").len() > 50 && printed("dropped").len() > 5);
     assert_eq!(stretches(&dropped), printed("dropped"));

@@ -1,5 +1,5 @@
 //! What ns-3's test suites of queue discs expect, of the laws here: src/traffic-control/test and src/test/ns3tc at 14064644. Arrivals,
-//! settings and expected counts are theirs; docs/validation.md says which of their tests have no counterpart.
+//! settings and expected counts are theirs; docs/validation.md lists which of their tests have no counterpart.
 
 use crate::bench;
 use crate::packet;

@@ -46,7 +46,7 @@ fn packets_of_a_flow_to_blame_go_to_c() {
     // 500 B are 1.024 ms of score: 36·1.024 is above 1·4 ms². 40 B of another flow are 81.92 µs: 36·0.08192 = 2.95 is not.
     let [tenth, eleventh] = [0, 0].map(|flow| bench.put(0, flow, 500, Ecn::Ect1));
     let innocent = bench.put(0, 5, 40, Ecn::Ect1);
-    // What belongs to C is never asked.
+    // The law of C is never called.
     let classic = bench.put(0, 5, 500, Ecn::Ect0);
     assert_eq!(bench.queue.value("sanctioned"), Some(2.0));
     // L goes first, by its credit.

@@ -77,7 +77,7 @@ impl Bench {
     fn droptail(limit: Length, change: impl FnOnce(&mut Common)) -> Bench {
         Bench::new(Params::DropTail(droptail::Params {}), limit, change)
     }
-    /// From `from` packets found in the queue, all are signalled, or dropped if `above` says so.
+    /// From `from` packets found in the queue, all are signalled, or dropped if `above`.
     fn signalling(from: f64, above: Above, change: impl FnOnce(&mut Common)) -> Bench {
         let at = |n| Threshold::At(Length::Packets(n));
         let params = red::Params { weight: Weight::Of(1.0), above, ..red::Params::new(at(from - 0.5), at(from)) };
@@ -290,7 +290,7 @@ fn a_chosen_packet_without_room_is_a_tail_drop_and_no_mark() {
 fn the_router_speaks_back_by_the_papers_branches() {
     use QuenchCause::{Dropped, Marked};
     let branches = [
-        // Above max_th: drop, and tell the sender of an ECN-capable packet, marked before or not.
+        // Above max_th: drop, and quench the sender of an ECN-capable packet, marked before or not.
         (45, Ecn::Ect0, "forced", Some(Dropped)),
         (45, Ecn::Ect1, "forced", Some(Dropped)),
         (45, Ecn::Ce, "forced", Some(Dropped)),
@@ -300,36 +300,36 @@ fn the_router_speaks_back_by_the_papers_branches() {
         (19, Ecn::Ce, "on ce", None),
         // The gap in the pseudo-code: a packet that cannot be marked is dropped, as RED does.
         (19, Ecn::NotEct, "early", None),
-        // From becnthresh to max_th: mark and tell, unless the packet was marked before.
+        // From becnthresh to max_th: mark and quench, unless the packet was marked before.
         (20, Ecn::Ect0, "mark", Some(Marked)),
         (44, Ecn::Ect1, "mark", Some(Marked)),
         (30, Ecn::Ce, "on ce", None),
         (30, Ecn::NotEct, "early", None),
     ];
-    for (held, ecn, what, told) in branches {
+    for (held, ecn, what, quenches) in branches {
         let mut bench = speaking(20.0, |_, _| {});
         bench.fill_to(held);
         let owed = bench.until(held, ecn, what);
         let chosen = bench.befell(what)[0];
-        let expected: Vec<_> = told.map(|cause| (chosen, cause, 40)).into_iter().collect();
+        let expected: Vec<_> = quenches.map(|cause| (chosen, cause, 40)).into_iter().collect();
         assert_eq!(owed, expected, "{held} {ecn:?}");
     }
 }
 
 #[test]
 fn the_ends_of_becnthresh_are_becn_and_nearly_ecn() {
-    // At min_th each mark is told; at max_th none is, though drops past max_th still are.
-    for (thresh, held, what, told) in
+    // At min_th each mark causes a quench; at max_th none does, though drops past max_th still are.
+    for (thresh, held, what, quenches) in
         [(15.0, 16, "mark", 1), (15.0, 44, "mark", 1), (45.0, 44, "mark", 0), (45.0, 45, "forced", 1)]
     {
         let mut bench = speaking(thresh, |_, _| {});
         bench.fill_to(held);
-        assert_eq!(bench.until(held, Ecn::Ect0, what).len(), told, "{thresh} {held}");
+        assert_eq!(bench.until(held, Ecn::Ect0, what).len(), quenches, "{thresh} {held}");
     }
 }
 
 #[test]
-fn a_packet_without_room_is_told_of_as_of_any_drop() {
+fn a_packet_without_room_is_quenched_as_any_drop() {
     // §IV-A: "for every marked and/or dropped packet" while the average exceeds becnthresh. A slow
     // average is still between the thresholds when the queue is full.
     let mut bench = speaking(20.0, |p, _| (p.weight, p.max_p) = (Weight::Of(0.01), 1e-9));
@@ -345,14 +345,14 @@ fn a_packet_without_room_is_told_of_as_of_any_drop() {
 }
 
 #[test]
-fn the_mark_at_the_front_is_told_to_the_sender_of_the_head() {
+fn the_mark_at_the_front_is_quenched_to_the_sender_of_the_head() {
     let mut bench = speaking(20.0, |params, common| {
         params.becn = Some(red::Becn { thresh: Length::Packets(20.0), quench_size: Bytes(56) });
         common.mark_at = MarkAt::Front;
     });
     bench.fill_to(30);
     let owed = bench.until(30, Ecn::Ect0, "mark");
-    // It carries the mark, and its length is the one asked for.
+    // It carries the mark, and it has the requested length.
     assert_eq!(owed.last(), Some(&(bench.befell("mark")[0], QuenchCause::Marked, 56)));
 }
 
@@ -368,7 +368,7 @@ fn quenches_are_counted_with_their_group() {
 }
 
 #[test]
-fn counters_tell_groups_and_classes_apart() {
+fn counters_distinguish_groups_and_classes() {
     let mut bench = Bench::signalling(2.0, Above::Mark, |c| c.ecn = true);
     bench.put(0, 100, Ecn::NotEct);
     bench.put(0, 1000, Ecn::Ect0);

@@ -322,7 +322,7 @@ fn read(bench: &mut Bench, ms: u64) -> Vec<ecnlab_aqm::ClassReading> {
 }
 
 #[test]
-fn a_sample_has_the_columns_asked_for_of_each_class() {
+fn a_sample_has_the_requested_columns_of_each_class() {
     let column = |name| Column::new(name, "", "");
     let mut config = two(by(classes::Schedule::Drr), packets(20.0), droptail(packets(9.0)), red(|_| {}));
     let mut bench = Bench::new(&config);

@@ -68,12 +68,12 @@ const C: Ecn = Ecn::NotEct;
 
 #[test]
 fn dualpi2_keeps_its_credit_while_the_last_packet_is_on_the_line() {
-    // Linux's dequeue_packet: the credit is reset when it is asked for a packet and has none. Equal shares: it starts at 0, and L
+    // Linux's dequeue_packet: the credit is reset when it is polled for a packet and has none. Equal shares: it starts at 0, and L
     // sends while it is not positive. 100 B take 800 µs. At 800 µs both wait: L sends, the credit is 50·100 = 5000. At 1600 C
     // sends, L is empty: 5000. At 2400 both wait, which came at 1700: C sends, 5000 - 5000 = 0, and L goes last.
     let arrivals = [(0, 100, C), (100, 100, L), (100, 100, C), (1700, 100, L), (1700, 100, C)];
     assert_eq!(left_dualpi2("classic_protection = 50", &arrivals), [0, 800, 1600, 3200, 2400]);
-    // What comes when the line becomes free comes after it has asked, and the credit is 0: the first at once, then L.
+    // What comes when the line becomes free comes after the poll, and the credit is 0: the first at once, then L.
     let arrivals = [(0, 100, C), (100, 100, L), (100, 100, C), (2400, 100, C), (2500, 100, L), (2500, 100, C)];
     assert_eq!(left_dualpi2("classic_protection = 50", &arrivals), [0, 800, 1600, 2400, 3200, 4000]);
 }

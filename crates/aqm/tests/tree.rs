@@ -172,7 +172,7 @@ fn codel_drops_what_cannot_be_marked_and_gives_the_packet_behind() {
 }
 
 #[test]
-fn fq_gives_each_flow_the_queue_that_is_asked_for() {
+fn fq_gives_each_flow_the_requested_queue() {
     let each = || vec![("each", Member::default(), droptail(2.0))];
     let config = composed(Params::Fq(fq::Params { salt: Some(7), ..fq::Params::default() }), 100.0, Full::Tail, each());
     let mut bench = Bench::new(&config);
@@ -185,7 +185,7 @@ fn fq_gives_each_flow_the_queue_that_is_asked_for() {
 }
 
 #[test]
-fn classes_are_told_apart_by_codepoint_and_group() {
+fn classes_differ_by_codepoint_and_group() {
     let l4s = Member { codepoints: vec![Codepoint::Ect1, Codepoint::Ce], ..order(0) };
     let high = Member { groups: vec!["high".to_owned()], ..order(1) };
     let inner = vec![("l4s", l4s, droptail(9.0)), ("high", high, droptail(9.0)), ("rest", order(2), droptail(1.0))];
@@ -211,7 +211,7 @@ fn classes_are_told_apart_by_codepoint_and_group() {
 }
 
 #[test]
-fn classes_are_told_apart_by_dscp() {
+fn classes_differ_by_dscp() {
     // RFC 9956: NQB is 45. RFC 2597: AF41 is 34. A class that lists a codepoint too wants both.
     let member = |order_: u32, keys: &str| Member { order: order_, ..toml::from_str(keys).unwrap() };
     let inner = vec![
@@ -289,7 +289,7 @@ fn a_sparse_class_does_not_wait_though_another_has_a_rate() {
     assert_eq!([0; 3].map(|_| bench.take(0).map(|packet| packet.flow)), [Some(1); 3]);
     bench.put(0, 101, 100, Ecn::NotEct);
     assert_eq!(bench.flows(0), [101, 1, 1]);
-    // "high" is asked again, and is empty; "slow" has another packet at 12 ms.
+    // "high" is polled again, and is empty; "slow" has another packet at 12 ms.
     bench.put(10, 102, 100, Ecn::NotEct);
     for flow in [2, 3] {
         bench.put(10, flow, 125, Ecn::Ect1);
@@ -431,7 +431,7 @@ proptest! {
                 bench.put(ms, flow, len, Ecn::from_bits(bits));
                 prop_assert!(bench.queue.packets() <= limit as usize);
             } else {
-                // A queue that holds packets may only say that it has none if laws dropped them all.
+                // A queue that holds packets may only report none if laws dropped them all.
                 let some = bench.queue.packets() > 0;
                 let dropped = bench.diary.dropped.len();
                 let none = bench.take(ms).is_none();

@@ -12,11 +12,11 @@ use ecnlab_wire::Ecn;
 
 /// Times are in ms.
 type Bench = bench::Bench<1000>;
-type Told = Arc<Mutex<Vec<String>>>;
+type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Signals arrivals that find more than two packets, drops departures after 5 ms, and writes down what else it is told.
+/// Signals arrivals that find more than two packets, drops departures after 5 ms, and records all other calls.
 #[derive(Debug)]
-struct Law(Told, Option<Dur>);
+struct Law(Calls, Option<Dur>);
 
 impl Law {
     fn note(&self, what: String) {
@@ -58,7 +58,7 @@ impl Aqm for Law {
     }
 }
 
-struct Maker(Told, Option<Dur>);
+struct Maker(Calls, Option<Dur>);
 
 impl Supply for Maker {
     fn object(&self, link: LinkContext) -> Box<dyn Aqm> {
@@ -68,12 +68,12 @@ impl Supply for Maker {
     }
 }
 
-/// A queue of five packets with the law, and what it is told.
-fn supplied(tick: Option<Dur>) -> (Bench, Told) {
-    let told = Told::default();
+/// A queue of five packets with the law, and its recorded calls.
+fn supplied(tick: Option<Dur>) -> (Bench, Calls) {
+    let calls = Calls::default();
     let mut law = UserLaw::<dyn Supply>::named("x.py:Law");
-    law.supply(Arc::new(Maker(told.clone(), tick)), "12".to_owned()).unwrap();
-    (Bench::new(&config(law)), told)
+    law.supply(Arc::new(Maker(calls.clone(), tick)), "12".to_owned()).unwrap();
+    (Bench::new(&config(law)), calls)
 }
 
 fn config(law: UserLaw<dyn Supply>) -> Config {
@@ -81,23 +81,23 @@ fn config(law: UserLaw<dyn Supply>) -> Config {
     Config::new(Params::UserDefined(user_defined::Params(law)), common)
 }
 
-fn told(told: &Told) -> Vec<String> {
-    std::mem::take(&mut *told.lock().unwrap())
+fn calls(calls: &Calls) -> Vec<String> {
+    std::mem::take(&mut *calls.lock().unwrap())
 }
 
 #[test]
 fn the_verdicts_of_the_object_are_carried_out() {
     let (mut bench, notes) = supplied(None);
-    assert_eq!(told(&notes), ["made 1 Mbps", "limited 5 packets"]);
+    assert_eq!(calls(&notes), ["made 1 Mbps", "limited 5 packets"]);
     for _ in 0..6 {
         bench.put_as(0, 0, 125, Ecn::Ect0, 0);
     }
     // The fourth and fifth find 3 and 4; the sixth finds the queue full.
     assert_eq!(bench.diary.marked.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [4, 5]);
-    assert_eq!((bench.dropped(), told(&notes)), (vec![6], vec!["full".to_owned()]));
+    assert_eq!((bench.dropped(), calls(&notes)), (vec![6], vec!["full".to_owned()]));
     assert_eq!(bench.take(5).map(|packet| packet.id), Some(1));
     // All others have waited 6 ms.
-    assert_eq!((bench.take(6).map(|packet| packet.id), told(&notes)), (None, vec!["empty".to_owned()]));
+    assert_eq!((bench.take(6).map(|packet| packet.id), calls(&notes)), (None, vec!["empty".to_owned()]));
     assert_eq!(bench.diary.dropped[1..], [2, 3, 4, 5].map(|id| (id, DropReason::Forced)));
 }
 
@@ -112,12 +112,12 @@ fn an_arrival_is_compared_and_one_of_another_flow_is_judged_again() {
 }
 
 #[test]
-fn ticks_come_as_often_as_the_object_says() {
+fn ticks_come_at_the_period_of_the_object() {
     let (mut bench, notes) = supplied(Some(Dur::from_ms(2)));
-    told(&notes);
+    calls(&notes);
     bench.put_as(1, 0, 125, Ecn::Ect0, 0);
     bench.queue.observe(Bench::at(5));
-    assert_eq!(told(&notes), ["tick 1", "tick 1"]);
+    assert_eq!(calls(&notes), ["tick 1", "tick 1"]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_law_that_nobody_supplies_is_found_wherever_it_is_and_passes_all() {
     let mut ways = Vec::new();
     outer.supply(&mut |way, law| {
         ways.push((way.to_owned(), law.python.clone()));
-        law.supply(Arc::new(Maker(Told::default(), None)), "12".to_owned()).unwrap();
+        law.supply(Arc::new(Maker(Calls::default(), None)), "12".to_owned()).unwrap();
     });
     assert_eq!(ways, [("class.low".to_owned(), "in.py:Law".to_owned())]);
     assert_eq!(outer.unsupplied(), None);

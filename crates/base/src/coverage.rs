@@ -16,7 +16,7 @@ pub fn reach(name: &'static str) {
     REACHED.with_borrow_mut(|reached| reached.insert(name));
 }
 
-/// The marks that this thread reached, since it began or a test last asked for them by [`must_reach`].
+/// The marks that this thread reached, since it began or the last call of [`must_reach`].
 pub fn reached() -> BTreeSet<&'static str> {
     REACHED.with_borrow(Clone::clone)
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Bytes, Dur, Rng};
 
-/// A quantity that is drawn anew each time it is asked for.
+/// A quantity that is drawn anew on each use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dist<T> {
     /// Always this.
@@ -98,7 +98,7 @@ impl<T: Quantity> Dist<T> {
         }
     }
 
-    /// Says why it can be none; a mistake in the file.
+    /// Returns why it is invalid; a mistake in the file.
     fn check(self) -> Result<Dist<T>, String> {
         match self {
             Dist::Uniform(from, to) if from > to => Err(format!("{from} is more than {to}; write the smaller first")),
@@ -137,7 +137,7 @@ impl Quantity for Bytes {
     }
 }
 
-/// A number of things: the user rounds it as its own rules say.
+/// A count: the caller rounds it by its own rules.
 impl Quantity for f64 {
     const WANTED: &'static str = "a number or a distribution such as { pareto2 = { mean = 3, shape = 1.5 } }";
     fn of(x: f64) -> f64 {
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    /// The shares beyond given points: what tells a tail from its neighbours, and needs no moment.
+    /// The shares beyond given points: they distinguish tails, and need no moment.
     #[test]
     fn tails_fall_as_they_should() {
         let tail = |mean: f64, shape: f64| Tail { mean, shape };

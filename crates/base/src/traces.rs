@@ -80,11 +80,11 @@ impl<T: Level> Trace<T> {
     /// Reads the file's `text`, whose digest is `sha256`.
     ///
     /// # Errors
-    /// If the scenario asks for another file, or the text is no trace.
+    /// If the scenario has another digest, or the text is no trace.
     pub fn supply(&mut self, text: &str, sha256: String) -> Result<(), Wrong> {
-        if let Some(asked) = self.sha256.as_ref().filter(|asked| **asked != sha256) {
+        if let Some(expected) = self.sha256.as_ref().filter(|expected| **expected != sha256) {
             let message = format!(
-                "the file has changed: its SHA-256 is {sha256}, not {asked}; bring the file back, or leave out `sha256`"
+                "the file has changed: its SHA-256 is {sha256}, not {expected}; bring the file back, or leave out `sha256`"
             );
             return Err((message, None));
         }
@@ -213,17 +213,17 @@ mod tests {
 
     #[test]
     fn a_wrong_csv_is_refused_with_its_line_and_a_remedy() {
-        let said = |text: &str| csv::<Rate>(text).unwrap_err();
-        assert!(said("time,rate\n0,1\n").0.contains("`rate_bps`"));
-        assert_eq!(said("# a fade\n\ntime,rate\n0,1\n").1, Some(3));
-        assert_eq!(said("time_s,rate_bps\n1,5\n").1, Some(2));
-        assert_eq!(said("time_s,rate_bps\n0,5\n\n0,6\n").1, Some(4));
-        assert_eq!(said("time_s,rate_bps\n0,5\n1,-6\n").1, Some(3));
-        assert_eq!(said("time_s,rate_bps\n0,5\n1,nan\n").1, Some(3));
-        assert_eq!(said("time_s,rate_bps\n0,5\n1;6\n").1, Some(3));
-        assert_eq!(said("time_s,rate_bps\n0,5\n1,1e14\n").1, Some(3));
-        assert_eq!(said("time_s,rate_bps\n").1, None);
-        assert!(said("").0.contains("header"));
+        let error = |text: &str| csv::<Rate>(text).unwrap_err();
+        assert!(error("time,rate\n0,1\n").0.contains("`rate_bps`"));
+        assert_eq!(error("# a fade\n\ntime,rate\n0,1\n").1, Some(3));
+        assert_eq!(error("time_s,rate_bps\n1,5\n").1, Some(2));
+        assert_eq!(error("time_s,rate_bps\n0,5\n\n0,6\n").1, Some(4));
+        assert_eq!(error("time_s,rate_bps\n0,5\n1,-6\n").1, Some(3));
+        assert_eq!(error("time_s,rate_bps\n0,5\n1,nan\n").1, Some(3));
+        assert_eq!(error("time_s,rate_bps\n0,5\n1;6\n").1, Some(3));
+        assert_eq!(error("time_s,rate_bps\n0,5\n1,1e14\n").1, Some(3));
+        assert_eq!(error("time_s,rate_bps\n").1, None);
+        assert!(error("").0.contains("header"));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_than_the_one_asked_for_is_refused() {
+    fn a_file_with_another_digest_is_refused() {
         let mut trace = Trace::<Rate>::named(None, Some("a.down".to_owned()), None, None);
         assert_eq!(trace.supply("1\n", "12".to_owned()), Ok(()));
         assert_eq!((trace.sha256(), trace.steps().len()), (Some("12"), 1));

@@ -255,7 +255,7 @@ impl fmt::Display for Length {
     }
 }
 
-/// A quantity travels as its text in TOML and JSON, and says so in the schema.
+/// A quantity is a text in TOML, JSON and the schema.
 macro_rules! as_text {
     ($($type:ident: $what:literal, $pattern:literal, $example:literal;)*) => {$(
         impl<'de> Deserialize<'de> for $type {
@@ -318,18 +318,18 @@ mod tests {
         let e = "20".parse::<Dur>().unwrap_err().to_string();
         assert_eq!(e, "`20` is not a time; write a number and a unit, such as \"20 ms\" or \"1.5 s\"");
         assert!("-3 ms".parse::<Dur>().is_err());
-        let said = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
-        assert_eq!(said("10 Mbit"), "`10 Mbit` is not a rate; did you mean `10 Mbps`?");
-        assert_eq!(said("10 mbps"), "`10 mbps` is not a rate; did you mean `10 Mbps`?");
+        let error = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(error("10 Mbit"), "`10 Mbit` is not a rate; did you mean `10 Mbps`?");
+        assert_eq!(error("10 mbps"), "`10 mbps` is not a rate; did you mean `10 Mbps`?");
         assert_eq!(
-            said("10 MBps"),
+            error("10 MBps"),
             "`10 MBps` is not a rate: rates are in bits per second; did you mean `10 Mbps`, or `80 Mbps`?"
         );
         assert_eq!(
-            said("1.5 kB/s"),
+            error("1.5 kB/s"),
             "`1.5 kB/s` is not a rate: rates are in bits per second; did you mean `1.5 kbps`, or `12 kbps`?"
         );
-        assert_eq!(said("10001 Gbps"), "`10001 Gbps` is above 10 Tbit/s; write at most \"10000 Gbps\"");
+        assert_eq!(error("10001 Gbps"), "`10001 Gbps` is above 10 Tbit/s; write at most \"10000 Gbps\"");
         assert!("10000 Gbps".parse::<Rate>().is_ok());
         let e = "-20 ms".parse::<Dur>().unwrap_err().to_string();
         assert_eq!(e, "`-20 ms` is negative; write a time that is not, such as \"20 ms\" or \"1.5 s\"");

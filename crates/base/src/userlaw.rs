@@ -42,11 +42,11 @@ impl<S: ?Sized> UserLaw<S> {
         })
     }
 
-    /// Takes `law`, which stands in a file with the digest `sha256`. Refuses it if the scenario asks for another file.
+    /// Takes `law`, which stands in a file with the digest `sha256`. Refuses it if the scenario has another digest.
     pub fn supply(&mut self, law: Arc<S>, sha256: String) -> Result<(), String> {
-        if let Some(asked) = self.sha256.as_ref().filter(|asked| **asked != sha256) {
+        if let Some(expected) = self.sha256.as_ref().filter(|expected| **expected != sha256) {
             return Err(format!(
-                "the file has changed: its SHA-256 is {sha256}, not {asked}; bring the file back, or leave out `sha256`"
+                "the file has changed: its SHA-256 is {sha256}, not {expected}; bring the file back, or leave out `sha256`"
             ));
         }
         self.sha256 = Some(sha256);
@@ -66,7 +66,7 @@ impl<S: ?Sized> Clone for UserLaw<S> {
     }
 }
 
-/// What a scenario says of it.
+/// Its entry in a scenario.
 impl<S: ?Sized> PartialEq for UserLaw<S> {
     fn eq(&self, other: &UserLaw<S>) -> bool {
         (&self.python, &self.sha256) == (&other.python, &other.sha256)
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_than_the_one_asked_for_is_refused() {
+    fn a_file_with_another_digest_is_refused() {
         let mut law = UserLaw::<str>::named("b.py:L");
         assert_eq!((law.supply("x".into(), "12".to_owned()), law.sha256.as_deref()), (Ok(()), Some("12")));
         assert!(law.supply("y".into(), "34".to_owned()).unwrap_err().contains("has changed"));

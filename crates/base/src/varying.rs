@@ -440,8 +440,8 @@ mod tests {
             (r#"{"every": "1 s"}"#, "write one of"),
             (r#"{"jump": 1}"#, "unknown field"),
         ] {
-            let said = read(json).unwrap_err();
-            assert!(said.contains(part), "{json}: {said}");
+            let error = read(json).unwrap_err();
+            assert!(error.contains(part), "{json}: {error}");
         }
     }
 

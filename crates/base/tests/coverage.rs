@@ -51,8 +51,8 @@ fn only_tests_record_marks(manifest: &str) -> bool {
     let mut table = "";
     manifest.lines().all(|line| {
         table = if line.starts_with('[') { line } else { table };
-        let asks_only = ["coverage-marks = [", "required-features = ["].iter().any(|key| line.starts_with(key));
-        !line.contains("coverage-marks") || table == "[dev-dependencies]" || asks_only
+        let requires_only = ["coverage-marks = [", "required-features = ["].iter().any(|key| line.starts_with(key));
+        !line.contains("coverage-marks") || table == "[dev-dependencies]" || requires_only
     })
 }
 

@@ -28,10 +28,10 @@ pub fn table(plan: &Plan, flows: &[Flow]) -> Option<Table> {
     t.text("from", rows.iter().map(|(flow, o)| plan.flows[*flow].from[o.ends[0] as usize] as u32), &plan.nodes);
     t.text("to", rows.iter().map(|(flow, o)| plan.flows[*flow].to[o.ends[1] as usize] as u32), &plan.nodes);
     t.u64("bytes", rows.iter().map(|(_, o)| o.bytes));
-    t.f64("asked_s", rows.iter().map(|(_, o)| o.asked.as_secs()));
+    t.f64("asked_s", rows.iter().map(|(_, o)| o.requested.as_secs()));
     t.f64("answered_s", rows.iter().map(|(_, o)| seconds(o.answered)));
     t.f64("transferred_s", rows.iter().map(|(_, o)| seconds(o.transferred)));
-    t.f64("delay_s", rows.iter().map(|(_, o)| o.transferred.map_or(f64::NAN, |end| end.since(o.asked).as_secs())));
+    t.f64("delay_s", rows.iter().map(|(_, o)| o.transferred.map_or(f64::NAN, |end| end.since(o.requested).as_secs())));
     t.bool("complete", rows.iter().map(|(_, o)| o.transferred.is_some()));
     t.bool("measured", rows.iter().map(|(_, o)| o.transferred.is_some_and(|end| end >= warm)));
     Some(t)

@@ -1,5 +1,5 @@
 //! BBR on simulated paths, against bounds that follow from its rules (docs/laws/bbr.md). Where no rule gives a bound, the text
-//! says what a run has shown.
+//! lists the results of the runs.
 //!
 //! The path: 10 Mbit/s, 20 ms each way, packets of 1500 B (1.2 ms each) with 1448 B of payload. The least RTT is 40 ms, 1.2 ms,
 //! and what the fast access and the ACKs take: 41.3 ms. The pipe holds 34.4 packets.

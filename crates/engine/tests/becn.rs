@@ -60,7 +60,7 @@ fn each_quench_reaches_its_sender_and_is_counted_on_its_way() {
 }
 
 #[test]
-fn each_mark_is_told_of_with_the_threshold_at_min_th_and_none_at_max_th() {
+fn each_mark_is_quenched_with_the_threshold_at_min_th_and_none_at_max_th() {
     for (thresh, of_marks) in [(5.0, 1.0), (25.0, 0.0)] {
         let out = run(&plan(EcnKind::EcnBecn, thresh), 1).expect("a run");
         let count = |column| number(&out, "queues", column, PIPE);
@@ -71,14 +71,14 @@ fn each_mark_is_told_of_with_the_threshold_at_min_th_and_none_at_max_th() {
 
 #[test]
 fn plain_and_ecn_senders_take_no_notice() {
-    // Nothing ECN-capable, nothing to tell: byte for byte what a router that keeps silent gives.
+    // Nothing ECN-capable, no quenches: byte for byte the result of a router without them.
     let mut quiet = plan(EcnKind::Off, 5.0);
     let speaking = run(&quiet, 1).expect("a run");
     quiet.links[2].queue = silent();
     quiet.links[3].queue = silent();
     assert_eq!(number(&speaking, "queues", "quenches", PIPE), 0.0);
     assert!(format!("{speaking:?}") == format!("{:?}", run(&quiet, 1).expect("a run")));
-    // ECN-capable: told, in vain.
+    // ECN-capable: quenches without effect.
     let out = run(&plan(EcnKind::Rfc3168, 5.0), 1).expect("a run");
     assert!(sum(&out, "quenches_received") > 100.0);
     assert_eq!(sum(&out, "quench_reductions"), 0.0);
@@ -134,7 +134,7 @@ fn a_lost_quench_is_lost_and_ecn_makes_up_for_it() {
 
 #[test]
 fn a_host_may_be_the_router_itself() {
-    // The queue in front of the sender's own link speaks back: it is told at once, and nothing travels.
+    // The queue of the sender's own link notifies it at once, without a packet.
     let mut plan = plan(EcnKind::EcnBecn, 5.0);
     plan.links[0].queue = speaking(5.0);
     plan.links[0].rate = Some("1 Mbps".parse().expect("a rate"));

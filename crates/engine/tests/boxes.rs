@@ -74,7 +74,7 @@ fn bleached_data_are_dropped_where_they_would_be_marked() {
 }
 
 #[test]
-fn an_erased_mark_is_heard_by_nobody() {
+fn an_erased_mark_reaches_no_host() {
     for instead in [Ecn::NotEct, Ecn::Ect0] {
         let erase = |b: &mut BoxPlan| b.codepoints[3] = instead;
         let out = run(&with(plan(bulk(2)), PIPE, erase), 1).expect("a run");
@@ -114,7 +114,7 @@ fn a_dropped_syn_costs_a_timeout_and_ecn_where_the_client_falls_back() {
 fn a_reset_is_a_packet_of_the_box() {
     let out = run(&with(plan(bulk(1)), PIPE, |b| b.syn = Setup::Reset), 1).expect("a run");
     assert_eq!((counted(&out, "dropped"), counted(&out, "resets")), (1.0, 1.0));
-    // One SYN there, one RST back, both over both links; b has heard and said nothing.
+    // One SYN there, one RST back, both over both links; b has received and sent nothing.
     assert_eq!(number(&out, "links", "delivered", PIPE_BACK), 1.0);
     assert_eq!(number(&out, "links", "delivered", ACCESS_BACK), 1.0);
     assert_eq!(number(&out, "flows", "bytes_delivered", 0), 0.0);
@@ -147,13 +147,13 @@ fn a_stripped_syn_or_syn_ack_leaves_a_connection_without_ecn() {
         assert_eq!((counted(&out, "stripped"), number(&out, "flows", "ecn", 0)), (1.0, 0.0));
         assert!(queue(&out, PIPE, "arrived_ect") == 0.0 && number(&out, "flows", "bytes_delivered", 0) > 1e6);
     }
-    // The server, whose SYN-ACK was reset, is told in the client's name.
+    // The server, whose SYN-ACK was reset, receives an RST in the client's name.
     let out = strip(PIPE_BACK, |b| b.syn_ack = Setup::Reset);
     assert!(counted(&out, "resets") >= 1.0 && number(&out, "flows", "bytes_delivered", 0) == 0.0);
 }
 
 #[test]
-fn without_ece_the_sender_hears_of_no_mark() {
+fn without_ece_no_mark_reaches_the_sender() {
     let out = run(&with(plan(bulk(2)), PIPE_BACK, |b| b.clear = Flags::ECE), 1).expect("a run");
     assert!(sum(&out, 2, "ce_received") > 10.0 && counted(&out, "ece_cleared") > 10.0);
     assert_eq!((sum(&out, 2, "ece_received"), sum(&out, 2, "ecn_reductions")), (0.0, 0.0));
@@ -162,12 +162,12 @@ fn without_ece_the_sender_hears_of_no_mark() {
 
 #[test]
 fn without_cwr_the_receiver_never_stops_to_echo() {
-    let heard = |plan| {
+    let received = |plan| {
         let out = run(&plan, 1).expect("a run");
         (sum(&out, 1, "ece_received") / number(&out, "links", "delivered", ACCESS_BACK), out)
     };
-    let (good, _) = heard(plan(bulk(1)));
-    let (bad, out) = heard(with(plan(bulk(1)), ACCESS, |b| b.clear = Flags::CWR));
+    let (good, _) = received(plan(bulk(1)));
+    let (bad, out) = received(with(plan(bulk(1)), ACCESS, |b| b.clear = Flags::CWR));
     assert!(bad > 3.0 * good, "{bad} {good}");
     assert!((sum(&out, 1, "cwr_sent") - counted(&out, "cwr_cleared")).abs() <= 1.0);
 }

@@ -78,7 +78,7 @@ fn address(node: u8) -> std::net::IpAddr {
 }
 
 #[test]
-fn every_packet_is_intact_and_says_who_sent_it() {
+fn every_packet_is_intact_and_identifies_its_sender() {
     let (_, kept) = captured(&plan(), false);
     let mut ends = BTreeSet::new();
     for (seen, bytes) in &kept {
@@ -136,7 +136,7 @@ fn a_source_quench_returns_the_beginning_of_a_packet_that_came() {
             let message = &bytes[20..];
             let quench = Quench::parse(message).expect("a source quench");
             assert!(came.contains(&message[8..]), "{seen:?}");
-            // The sender of what is returned is told.
+            // The sender of the returned packet is notified.
             assert_eq!(message[20..24], bytes[16..20]);
             quenches += u64::from(quench.cause == QuenchCause::Marked);
         }
@@ -152,7 +152,7 @@ fn queue_row(link: usize) -> usize {
 }
 
 #[test]
-fn before_the_queue_is_told_what_it_makes_of_each_packet() {
+fn before_the_queue_the_capture_states_the_fate_of_each_packet() {
     for mark_at in [MarkAt::Tail, MarkAt::Front] {
         let mut plan = plan();
         plan.links[PIPE].queue.common.mark_at = mark_at;

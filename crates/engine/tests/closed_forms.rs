@@ -1,4 +1,4 @@
-//! Window laws on simulated paths against closed forms of the literature. Each test says beforehand how near is near enough, and
+//! Window laws on simulated paths against closed forms of the literature. Each test states its tolerance, and
 //! prints what it has found (`cargo test -p ecnlab-engine --test closed_forms -- --nocapture`).
 
 use crate::common;
@@ -124,7 +124,7 @@ fn dctcp_sawtooth(flows: u64) {
         .collect();
     let reductions = values(&out, "flows", "ecn_reductions").iter().sum::<f64>() / n;
     let period = 3.0 / reductions / (rtt + waiting * PACKET * 8.0 / 1e9);
-    let told = format!(
+    let measured = format!(
         "N = {flows}: alpha {:.3} ({alpha:.3}), Qmax {high} ({}), Qmin {low} ({:.1}), A {:.1} ({amplitude:.1}), period {period:.1} ({:.1}) round trips",
         mean(&alphas),
         40.0 + n,
@@ -132,10 +132,10 @@ fn dctcp_sawtooth(flows: u64) {
         high - low,
         amplitude / n,
     );
-    println!("{told}");
-    assert!((high - 40.0 - n).abs() <= 3.0, "{told}");
-    assert!(within(mean(&alphas), alpha, 0.25), "{told}");
-    assert!(within(high - low, amplitude, 0.3) && within(period, amplitude / n, 0.3), "{told}");
+    println!("{measured}");
+    assert!((high - 40.0 - n).abs() <= 3.0, "{measured}");
+    assert!(within(mean(&alphas), alpha, 0.25), "{measured}");
+    assert!(within(high - low, amplitude, 0.3) && within(period, amplitude / n, 0.3), "{measured}");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn dctcp_has_a_mark_in_a_round_trip_or_half_of_one() {
 ///
 ///     (Wm² (1 - b²)/2) / (B (B - b·Wm) + (Wm² - B²)/2)
 ///
-/// and 1 otherwise. Near enough: 0.02. What is marked is over the threshold already, and is told a round trip later: that is
+/// and 1 otherwise. Near enough: 0.02. Marked packets are over the threshold already, and are reported a round trip later: that is
 /// two packets more of about a hundred. A step of 2 packets lets pass what comes as a pair.
 #[test]
 #[ignore = "slow: make slow"]
@@ -282,13 +282,13 @@ fn dctcp_s_rate_is_within_the_band_of_ns3() {
     let rates: Vec<f64> = (28..74).map(rate).collect();
     let alpha = between(&out, "alpha", 7.0, 15.0);
     let alpha = [least(&alpha), most(&alpha)];
-    let told = format!("{:.2} to {:.2} Mbit/s, alpha {alpha:.3?} from 7 s on", least(&rates), most(&rates));
-    println!("{told}");
-    assert!(least(&rates) >= 48.0 && most(&rates) <= 49.0, "{told}");
+    let measured = format!("{:.2} to {:.2} Mbit/s, alpha {alpha:.3?} from 7 s on", least(&rates), most(&rates));
+    println!("{measured}");
+    assert!(least(&rates) >= 48.0 && most(&rates) <= 49.0, "{measured}");
 }
 
 /// The same, `cubic-50ms-no-ecn`: at least 500 segments from 5.43 to 5.465 s and at least 165 from 14 to 14.2 s. A window of 500 where
-/// the pipe holds 208 says that nothing has ended slow start there before a loss: `standard` here. ns-3's window is at most 390
+/// the pipe holds 208 means that nothing has ended slow start there before a loss: `standard` here. ns-3's window is at most 390
 /// from 5.8 to 6 s; here it is more (docs/fidelity.md).
 #[test]
 fn cubic_s_maxima_are_within_the_bands_of_ns3() {
@@ -303,9 +303,9 @@ fn cubic_s_maxima_are_within_the_bands_of_ns3() {
         between(&out, "cwnd_bytes", from, to).into_iter().map(|bytes| bytes / 1448.0).collect()
     };
     let (first, fall, second) = (window(5.43, 5.465), window(5.8, 6.0), window(14.0, 14.2));
-    let told = format!("{:.0} at least, {:.0} at most, {:.0} at least", least(&first), most(&fall), least(&second));
-    println!("{told}; largest {:.0}", most(&window(5.0, 6.0)));
-    assert!(least(&first) >= 500.0 && least(&second) >= 165.0, "{told}");
+    let measured = format!("{:.0} at least, {:.0} at most, {:.0} at least", least(&first), most(&fall), least(&second));
+    println!("{measured}; largest {:.0}", most(&window(5.0, 6.0)));
+    assert!(least(&first) >= 500.0 && least(&second) >= 165.0, "{measured}");
 }
 
 /// Jain's index of the goodput of 40 flows over a step at 20 packets, on a pipe that holds 10 packets: all windows are at their least.

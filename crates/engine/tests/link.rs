@@ -93,7 +93,7 @@ fn bucket(bps: u64, burst: u64, packets: f64) -> Config {
 }
 
 #[test]
-fn a_token_bucket_in_the_queue_is_asked_when_its_tokens_are_there() {
+fn a_token_bucket_in_the_queue_is_polled_when_its_tokens_are_there() {
     // As the shaper above: 3000 B, 8 ms a packet.
     let queue = bucket(1_500_000, 3_000, 100.0);
     let shaped = LinkPlan { queue, ..plan("10 Mbps", "0 ms", 100.0) };

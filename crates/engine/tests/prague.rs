@@ -127,16 +127,16 @@ fn marks_in_a_virtual_round_trip(mbps: u64, rtt_ms: f64) {
     let q = 1.0 - marks / packets;
     let expected = q + (q * q + 2.0 * q).sqrt();
     let utilisation = packets * PACKET * 8.0 / 20.0 / (mbps as f64 * 1e6);
-    let told = format!(
+    let measured = format!(
         "{mbps} Mbit/s {rtt_ms} ms: {v:.2} marks in {:.1} ms ({expected:.2} expected), p {:.4}, alpha {:.4}, utilisation {utilisation:.3}, {:.2} ms",
         virtual_rtt * 1e3,
         1.0 - q,
         mean(&out, "f", "prague_alpha", 10.0),
         class(&out, "all", "sojourn_mean_s") * 1e3,
     );
-    println!("{told}");
-    assert!(MARKS.contains(&(v / expected)), "{told}");
-    assert!(utilisation > 0.9, "{told}");
+    println!("{measured}");
+    assert!(MARKS.contains(&(v / expected)), "{measured}");
+    assert!(utilisation > 0.9, "{measured}");
 }
 
 #[test]
@@ -166,15 +166,15 @@ fn alone_at_a_step_marks_come_a_round_trip_at_a_time() {
     let (marks, packets) = (class(&out, "L", "marks"), class(&out, "L", "departed"));
     let srtt = mean(&out, "f", "srtt_s", 20.0);
     let (per_rtt, window) = (marks * srtt / 40.0, packets * srtt / 40.0);
-    let told = format!(
+    let measured = format!(
         "{per_rtt:.1} marks in {:.1} ms, {:.1} expected of {window:.0}, alpha {:.4}",
         srtt * 1e3,
         (2.0 * window).sqrt(),
         mean(&out, "f", "prague_alpha", 20.0)
     );
-    println!("{told}");
+    println!("{measured}");
     let ratio = per_rtt / (2.0 * window).sqrt();
-    assert!(ratio > 1.0 / 1.5 && ratio < 1.5, "{told}");
+    assert!(ratio > 1.0 / 1.5 && ratio < 1.5, "{measured}");
 }
 
 /// Behind DualPI2 L is marked with 2p' and C dropped with p'² (RFC 9332 §2.1). Prague's window of T is v/(2p'), that of Reno, and of
@@ -200,18 +200,18 @@ fn beside_reno_or_cubic_behind_dualpi2_rates_are_as_windows_by_round_trips() {
             let ratio = goodput(&out, 0) / goodput(&out, 1);
             let marked = class(&out, "L", "marks") / class(&out, "L", "departed");
             let r = marked / 2.0 / (class(&out, "C", "early_drops") / class(&out, "C", "arrived")).sqrt();
-            let told = format!(
+            let measured = format!(
                 "{name} {rtt_ms} ms: {ratio:.2} ({expected:.2} expected), L {:.2} ms, C {:.1} ms, {:.1} and {:.1} Mbit/s, p {marked:.4}, R {r:.2}",
                 l * 1e3,
                 c * 1e3,
                 goodput(&out, 0) / 1e6,
                 goodput(&out, 1) / 1e6,
             );
-            println!("{told}");
-            assert!(ratio > expected / 2.0 && ratio < expected * 2.0, "{told}");
-            assert!(MARKS.contains(&(ratio * r / expected)), "{told}");
+            println!("{measured}");
+            assert!(ratio > expected / 2.0 && ratio < expected * 2.0, "{measured}");
+            assert!(MARKS.contains(&(ratio * r / expected)), "{measured}");
             // L's step is at 1 ms, C's target 15 ms.
-            assert!(l < 0.001 && (0.005..0.020).contains(&c), "{told}");
+            assert!(l < 0.001 && (0.005..0.020).contains(&c), "{measured}");
         }
     }
 }
@@ -227,9 +227,9 @@ fn below_the_target_rates_do_not_depend_on_the_round_trip() {
         let out = run(&network("40 Mbps", "2.5 ms", "7.5 ms", &pi2("5 ms"), 60, flows), 1).expect("a run");
         let ratio = goodput(&out, 0) / goodput(&out, 1);
         let srtt = ["near", "far"].map(|name| mean(&out, name, "srtt_s", 20.0) * 1e3);
-        let told = format!("{control:?}: {ratio:.2} ({expected} expected), RTTs {srtt:.1?} ms");
-        println!("{told}");
-        assert!(ratio > expected * 0.75 && ratio < expected / 0.75, "{told}");
+        let measured = format!("{control:?}: {ratio:.2} ({expected} expected), RTTs {srtt:.1?} ms");
+        println!("{measured}");
+        assert!(ratio > expected * 0.75 && ratio < expected / 0.75, "{measured}");
     }
 }
 
@@ -252,14 +252,14 @@ fn forty_flows_with_less_than_a_segment_each_leave_the_queue_short() {
     let utilisation = class(&out, "all", "departed") * PACKET * 8.0 / 20.0 / 10e6;
     let segments = mean(&out, "f7", "prague_cwnd_segments", 10.0);
     let marked = class(&out, "L", "marks") / class(&out, "L", "departed");
-    let told = format!(
+    let measured = format!(
         "{:.1} ms, utilisation {utilisation:.3}, {segments:.2} segments, p {marked:.3}, srtt {:.1} ms",
         waits * 1e3,
         mean(&out, "f7", "srtt_s", 10.0) * 1e3
     );
-    println!("{told}");
-    assert!(waits < 0.5 * 0.043, "{told}");
-    assert!(utilisation > 0.9, "{told}");
+    println!("{measured}");
+    assert!(waits < 0.5 * 0.043, "{measured}");
+    assert!(utilisation > 0.9, "{measured}");
 }
 
 /// RFC 9331 §4.3: bursts of 250 us at most. At 100 Mbit/s, 120 us a packet, two may leave at once. The access, ten times as fast as

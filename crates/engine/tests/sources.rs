@@ -52,7 +52,7 @@ fn datagrams_arrive_at_their_rate() {
 }
 
 #[test]
-fn the_table_of_packets_tells_datagrams_from_segments() {
+fn the_table_of_packets_distinguishes_datagrams_from_segments() {
     let tcp = tcp("modern", |_| {});
     let flows = vec![flow("u", 2, &tcp, cbr(1_000_000, 0.0)), flow("f", 2, &tcp, ftp())];
     let plan = Plan { packet_events: true, ..path(&droptail(20.0), "2 Mbps", "10 ms", flows) };

@@ -128,15 +128,15 @@ fn datagrams_end_at_the_stop_and_those_under_way_arrive() {
 }
 
 #[test]
-fn what_web_clients_have_asked_for_is_answered_and_nothing_is_asked_any_more() {
+fn requests_of_web_clients_are_answered_and_no_more_are_sent() {
     let web = r#"{"kind": "web", "sessions": 100, "inter_session": "100 ms", "pages": 3, "inter_page": "1 s",
         "objects": 4, "inter_object": "50 ms", "object_size": "10 kB", "packet": "1000 B"}"#;
     let out = run(&stopped(json(web), 5_000), 1).expect("a run");
     let table = out.table("objects").expect("the objects");
-    let Some(Column::F64(asked)) = table.column("asked_s") else { panic!("no times") };
+    let Some(Column::F64(requested)) = table.column("asked_s") else { panic!("no times") };
     let Some(Column::F64(answered)) = table.column("answered_s") else { panic!("no times") };
     let Some(Column::Bool(complete)) = table.column("complete") else { panic!("no flags") };
-    assert!(asked.len() > 100 && asked.iter().all(|&t| t < 5.0));
+    assert!(requested.len() > 100 && requested.iter().all(|&t| t < 5.0));
     assert!(complete.iter().all(|&done| done));
     assert!(answered.iter().any(|&t| t > 5.0));
 }

@@ -1,4 +1,4 @@
-//! Tunnels: where they begin and end, what queues within see, and what the hosts hear.
+//! Tunnels: where they begin and end, codepoints at queues within and at the hosts.
 
 use crate::common;
 
@@ -74,7 +74,7 @@ fn without_tunnels_there_is_no_table_of_them() {
 }
 
 #[test]
-fn a_mark_within_is_heard_by_the_hosts() {
+fn a_mark_within_reaches_the_hosts() {
     let out = ran(&through(plan(&ftp()), &[PIPE], Ingress::Normal, Egress::Rfc6040));
     let (marks, copied) = (queue(&out, PIPE, "marks"), number(&out, "tunnels", "ce_propagated", 0));
     // The last ones are still on the wire.

@@ -55,10 +55,10 @@ fn ect_datagrams_are_marked_and_others_are_dropped() {
         let out = run(&plan(codepoint, false), 1).expect("a run");
         assert_eq!(queue(&out, "arrived_ect"), queue(&out, "arrived"));
         assert_eq!(queue(&out, "early_drops"), 0.0);
-        let (marks, heard) = (queue(&out, "marks"), sum(&out, "ce_received"));
+        let (marks, received) = (queue(&out, "marks"), sum(&out, "ce_received"));
         // Those that are queued or on the wire at the end have not arrived.
         let held = number(&out, "links", "held", 2);
-        assert!(marks > 100.0 && marks - heard <= held && heard <= marks, "{marks} {heard} {held}");
+        assert!(marks > 100.0 && marks - received <= held && received <= marks, "{marks} {received} {held}");
         assert_eq!((number(&out, "flows", "ecn", 0), number(&out, "flows", "ecn", 1)), (1.0, 1.0));
     }
 }
@@ -83,19 +83,24 @@ const QUICK: &str =
 
 #[test]
 fn senders_that_obey_quenches_stop_flooding_the_queue() {
-    let deaf = run(&plan(r#", "ecn": "ect0""#, true), 1).expect("a run");
+    let unresponsive = run(&plan(r#", "ecn": "ect0""#, true), 1).expect("a run");
     let obedient = run(&plan(QUICK, true), 1).expect("a run that balances");
-    for out in [&deaf, &obedient] {
+    for out in [&unresponsive, &obedient] {
         let (sent, received) = (number(out, "queues", "quenches", PIPE), sum(out, "quenches_received"));
         // At the end one may be under way.
         assert!(sent > 20.0 && (sent - received).abs() <= 2.0, "{sent} {received}");
         // What leaves r for a are the quenches alone: datagrams have no ACKs.
         assert_eq!(number(out, "links", "entered", 1), sent);
     }
-    assert_eq!(sum(&deaf, "quench_reductions"), 0.0);
+    assert_eq!(sum(&unresponsive, "quench_reductions"), 0.0);
     assert!(sum(&obedient, "quench_reductions") > 5.0);
     let queue = |out: &Output| number(out, "links", "queue_mean_packets", 2);
-    assert!(queue(&deaf) > 20.0 && queue(&obedient) < 0.5 * queue(&deaf), "{} {}", queue(&deaf), queue(&obedient));
+    assert!(
+        queue(&unresponsive) > 20.0 && queue(&obedient) < 0.5 * queue(&unresponsive),
+        "{} {}",
+        queue(&unresponsive),
+        queue(&obedient)
+    );
     // They come back: the link stays busy.
     assert!(number(&obedient, "links", "utilisation", 2) > 0.85, "{}", number(&obedient, "links", "utilisation", 2));
 }
@@ -129,7 +134,7 @@ fn rfc_1016_as_it_stands_is_a_delay_of_75_ms() {
 }
 
 #[test]
-fn not_ect_datagrams_are_told_nothing() {
+fn not_ect_datagrams_cause_no_quenches() {
     let out = run(&plan("", true), 1).expect("a run");
     assert_eq!((number(&out, "queues", "quenches", PIPE), sum(&out, "quenches_received")), (0.0, 0.0));
 }
@@ -144,15 +149,18 @@ fn lost_quenches_are_lost() {
 }
 
 #[test]
-fn connections_beside_them_hear_their_own_quenches() {
+fn connections_beside_them_receive_their_own_quenches() {
     // The endpoint of a quench about a datagram is no connection's, whatever its number.
     let host = tcp("modern", |c| c.ecn = ecnlab_tcp::registry::EcnKind::EcnBecn);
     let flows = vec![flow("f0", 2, &host, ftp()), flow("u", 2, &host, cbr(QUICK)), flow("f1", 2, &host, ftp())];
     let plan = Plan { warmup: Dur::ZERO, ..path(&queue(true), "2 Mbps", "10 ms", flows) };
     let out = run(&plan, 1).expect("a run that balances");
-    let heard: Vec<f64> = (0..3).map(|flow| number(&out, "flows", "quenches_received", flow)).collect();
-    let told = number(&out, "queues", "quenches", PIPE);
-    assert!(heard.iter().all(|&n| n > 10.0) && (heard.iter().sum::<f64>() - told).abs() <= 2.0, "{heard:?} {told}");
+    let received: Vec<f64> = (0..3).map(|flow| number(&out, "flows", "quenches_received", flow)).collect();
+    let returned = number(&out, "queues", "quenches", PIPE);
+    assert!(
+        received.iter().all(|&n| n > 10.0) && (received.iter().sum::<f64>() - returned).abs() <= 2.0,
+        "{received:?} {returned}"
+    );
 }
 
 #[derive(Default)]
@@ -192,7 +200,7 @@ fn captures_have_the_codepoints_and_what_quenches_return_is_what_came() {
         assert!(Checksum::new().bytes(ip.payload).is_valid());
         let (header, returned) = IcmpHeader::parse(ip.payload).expect("an ICMP header");
         assert_eq!((header.kind, header.code), (IcmpHeader::SOURCE_QUENCH, 0));
-        // Ports, length and checksum of the datagram, and its sender is told.
+        // Ports, length and checksum of the datagram, and its sender receives a quench.
         assert!(came.contains(returned), "{returned:?}");
         assert_eq!(returned[12..16], packet[16..20]);
         quenches += 1.0;

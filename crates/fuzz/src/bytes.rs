@@ -2,7 +2,7 @@
 
 use ecnlab_base::Dur;
 
-/// The end of the settings in an input, and the beginning of the bytes that say what happens.
+/// The end of the settings in an input, and the beginning of the bytes with the events.
 const CUT: &str = "\n---\n";
 
 /// An input that is read from its front.

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use ecnlab_trace::{Analysis, Capture, End, Input, Standard, Tracker, UdpTunnels, analyse_capture};
 
-/// A capture, of whichever format its first bytes say: read to its end or to where it is damaged, and analysed.
+/// A capture in the format of its first bytes: read to its end or to where it is damaged, and analysed.
 pub fn capture(input: &[u8]) {
     let standard = if input.len().is_multiple_of(2) { Standard::Rfc3168 } else { Standard::Rfc2481 };
     let analysis = Input::new(Box::new(Cursor::new(input.to_owned())))

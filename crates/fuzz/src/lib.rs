@@ -1,4 +1,4 @@
-//! What may come from outside, as bytes: each target reads one kind of input and asserts what must hold of it.
+//! Untrusted input, as bytes: each target reads one kind of input and asserts what must hold of it.
 //!
 //! `make fuzz` has libFuzzer look for inputs that break a target; the tests replay the corpus and mutations of it. See
 //! docs/testing.md.

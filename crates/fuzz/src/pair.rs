@@ -1,4 +1,4 @@
-//! Two endpoints over a wire that loses, doubles, reorders, delays and marks as the input says; then the wire mends.
+//! Two endpoints over a link that loses, duplicates, reorders, delays and marks by the input; then the impairments end.
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Endpoint, State};

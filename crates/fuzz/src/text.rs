@@ -20,7 +20,7 @@ pub fn scenario(input: &[u8]) {
     let Some(text) = small(input) else { return };
     match parse_scenario(FILE, text) {
         Err(wrong) => points_into(text, &wrong),
-        Ok(scenario) => says_the_same_of_itself(&scenario),
+        Ok(scenario) => survives_a_round_trip(&scenario),
     }
 }
 
@@ -32,7 +32,7 @@ fn small(input: &[u8]) -> Option<&str> {
     (long.map(digits).max().unwrap_or(0) <= 4).then_some(text)
 }
 
-fn says_the_same_of_itself(scenario: &Scenario) {
+fn survives_a_round_trip(scenario: &Scenario) {
     let text = toml::to_string(&scenario.resolved()).expect("a resolved scenario is TOML");
     match parse_scenario("resolved.toml", &text) {
         Ok(again) => assert_eq!(again.hash(), scenario.hash(), "the resolved scenario is another:\n{text}"),

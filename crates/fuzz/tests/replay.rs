@@ -17,7 +17,7 @@ fn inputs(target: &Target) -> Vec<Input> {
 
 /// Runs inputs, each with what to call it, on another thread; a panic or a hang names the input.
 fn all_pass(target: &'static Target, inputs: impl Iterator<Item = (String, Vec<u8>)> + Send + 'static) {
-    let (send, told) = mpsc::channel();
+    let (send, results) = mpsc::channel();
     std::thread::spawn(move || {
         for (name, input) in inputs {
             if send.send(Some(name)).is_err() {
@@ -29,7 +29,7 @@ fn all_pass(target: &'static Target, inputs: impl Iterator<Item = (String, Vec<u
     });
     let mut last = "nothing".to_owned();
     loop {
-        match told.recv_timeout(HANG) {
+        match results.recv_timeout(HANG) {
             Ok(Some(name)) => last = name,
             Ok(None) => return,
             Err(error) => panic!("{}: {last}: it panicked, or took more than {HANG:?} ({error})", target.name),

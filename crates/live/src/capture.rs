@@ -214,7 +214,7 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    /// A header of IPv4 with this codepoint, and `id` where packets are told apart.
+    /// An IPv4 header with this codepoint and the identification `id`.
     fn ip(ecn: Ecn, id: u8) -> Vec<u8> {
         let mut bytes = vec![0x45, ecn.bits(), 0, 20, 0, id, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let sum = ecnlab_wire::Checksum::new().bytes(&bytes).value().to_be_bytes();

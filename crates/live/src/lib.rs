@@ -24,7 +24,7 @@ pub use capture::Out;
 pub use clock::Clock;
 pub use impair::{Impaired, Impairments};
 pub use namespace::{Settings, private, within};
-pub use peer::{Conversation, Failure, Heard, Role, Tally, converse};
+pub use peer::{Conversation, Failure, Outcome, Role, Tally, converse};
 pub use probe::{Target, probe};
 pub use router::{Failure as RouterFailure, Router};
 pub use stream::{Reassembly, SendBuffer};

@@ -81,7 +81,7 @@ pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, 
 
 /// A source quench with the addresses of the original segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct SourceQuench {
     /// Source of the original segment.
     pub source: SocketAddrV4,
     /// Destination of the original segment.
@@ -92,7 +92,7 @@ pub struct Told {
 
 /// Parses a packet as a source quench about a segment of the packet's receiver, and verifies its checksums; `None` for
 /// any other packet, a damaged one, or one about a segment of another host.
-pub fn parse_quench(bytes: &[u8]) -> Option<Told> {
+pub fn parse_quench(bytes: &[u8]) -> Option<SourceQuench> {
     let (ip, message) = Ipv4Header::parse(bytes).ok()?;
     let whole = !ip.more_fragments && ip.fragment_offset == 0 && usize::from(ip.total_len) == bytes.len();
     if ip.protocol != protocol::ICMP || !whole || !Ipv4Header::is_intact(&bytes[..ip.len()]) {
@@ -103,7 +103,7 @@ pub fn parse_quench(bytes: &[u8]) -> Option<Told> {
     let ports = TcpStart::parse(behind).ok()?;
     let source = SocketAddrV4::new(about.source, ports.source);
     let destination = SocketAddrV4::new(about.destination, ports.destination);
-    (about.source == ip.destination).then_some(Told { source, destination, quench })
+    (about.source == ip.destination).then_some(SourceQuench { source, destination, quench })
 }
 
 /// Marks an ECN-capable IPv4 packet CE and updates its checksum (RFC 1624 §3). Returns whether it was ECN-capable.
@@ -209,7 +209,7 @@ mod tests {
         let router = std::net::Ipv4Addr::new(10, 0, 9, 1);
         assert!(packets::emit_quench(router, QuenchCause::Marked, &segment, &mut message));
         let quench = Quench::new(QuenchCause::Marked, Seq(u32::MAX), 56);
-        assert_eq!(parse_quench(&message), Some(Told { source: A, destination: B, quench }));
+        assert_eq!(parse_quench(&message), Some(SourceQuench { source: A, destination: B, quench }));
         assert_eq!((parse(&message), parse_quench(&segment)), (Err(Unfit::Other), None));
         // A segment of another host: the message is for B, the returned segment is from A.
         message[16..20].copy_from_slice(&B.ip().octets());

@@ -51,7 +51,7 @@ pub struct Conversation {
 
 /// Result of a conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heard {
+pub struct Outcome {
     /// Counters of the ecnlab endpoint.
     pub counters: Counters,
     /// The endpoint sent its data as ECN-capable.
@@ -106,7 +106,7 @@ const PARTING: Dur = Dur::from_ms(200);
 /// Maximum number of packets taken from the device at once.
 const BURST: usize = 64;
 
-/// Runs the conversation `talk`: sends the data from `say` up to its end, passes received data to `hear`, and closes
+/// Runs the conversation `talk`: sends the data from `source` up to its end, passes received data to `sink`, and closes
 /// when both are done. Then it waits until `peer_done` reports that the kernel's side has seen the end as well. Each
 /// packet at the endpoint's side of the link is written to `capture`: sent packets before impairment, received ones
 /// after.
@@ -116,24 +116,24 @@ const BURST: usize = 64;
 pub fn converse<W: Write>(
     tun: &Tun,
     talk: &Conversation,
-    say: impl Read,
-    hear: impl Write,
+    source: impl Read,
+    sink: impl Write,
     capture: Option<&mut pcap::Writer<W>>,
     peer_done: impl Fn() -> bool,
-) -> Result<Heard, Failure> {
-    let mut speaker = Speaker::new(tun, talk, say, hear, capture);
+) -> Result<Outcome, Failure> {
+    let mut speaker = Speaker::new(tun, talk, source, sink, capture);
     let done = speaker.talk(peer_done);
     if done.is_err() {
         speaker.give_up();
     }
-    done.map(|()| speaker.heard())
+    done.map(|()| speaker.outcome())
 }
 
 struct Speaker<'a, R, H, W: Write> {
     tun: &'a Tun,
     talk: &'a Conversation,
-    say: R,
-    hear: H,
+    source: R,
+    sink: H,
     capture: Option<&'a mut pcap::Writer<W>>,
     clock: Clock,
     now: Time,
@@ -144,7 +144,7 @@ struct Speaker<'a, R, H, W: Write> {
     irs: Option<Seq>,
     wires: [Impaired; 2],
     unsent: SendBuffer,
-    all_said: bool,
+    source_ended: bool,
     arrived: Reassembly,
     out: Out,
     packet: Vec<u8>,
@@ -155,16 +155,16 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
     fn new(
         tun: &'a Tun,
         talk: &'a Conversation,
-        say: R,
-        hear: H,
+        source: R,
+        sink: H,
         capture: Option<&'a mut pcap::Writer<W>>,
     ) -> Speaker<'a, R, H, W> {
         let stream = |what: &str| Rng::named(talk.seed, &format!("live.{what}"));
         Speaker {
             tun,
             talk,
-            say,
-            hear,
+            source,
+            sink,
             capture,
             clock: Clock::start(),
             now: Time::ZERO,
@@ -177,7 +177,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
                 Impaired::new(talk.impairments[1], stream("in")),
             ],
             unsent: SendBuffer::default(),
-            all_said: false,
+            source_ended: false,
             arrived: Reassembly::default(),
             out: Out::new(),
             packet: Vec::with_capacity(MTU),
@@ -230,7 +230,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         let Some(endpoint) = &self.endpoint else { return Ok(false) };
         let (acked, received) = (endpoint.acked(), endpoint.received());
         self.unsent.acknowledged(acked);
-        let complete = self.all_said && self.unsent.unacknowledged() == 0 && endpoint.peer_closed();
+        let complete = self.source_ended && self.unsent.unacknowledged() == 0 && endpoint.peer_closed();
         if endpoint.is_closed() && complete {
             self.finished.get_or_insert(self.now);
             return Ok(true);
@@ -278,10 +278,10 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
         self.unsent.acknowledged(endpoint.acked());
         let mut chunk = [0; CHUNK];
-        while !self.all_said && self.unsent.unacknowledged() < AHEAD {
-            let len = self.say.read(&mut chunk)?;
+        while !self.source_ended && self.unsent.unacknowledged() < AHEAD {
+            let len = self.source.read(&mut chunk)?;
             if len == 0 {
-                self.all_said = true;
+                self.source_ended = true;
                 endpoint.close(self.now, &mut self.out);
             } else {
                 self.unsent.push(&chunk[..len]);
@@ -331,7 +331,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         let mut failed = Ok(());
         let missing = self.arrived.take(received, |data| {
             if failed.is_ok() {
-                failed = self.hear.write_all(data);
+                failed = self.sink.write_all(data);
             }
         });
         failed?;
@@ -344,13 +344,13 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
     /// Handles a source quench; other packets not for our TCP belong to the kernel, such as neighbour discovery of
     /// IPv6.
     fn take_quench(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let Some(told) = packet::parse_quench(bytes) else { return Ok(()) };
-        if (told.source, told.destination) != (self.talk.own, self.peer) {
+        let Some(message) = packet::parse_quench(bytes) else { return Ok(()) };
+        if (message.source, message.destination) != (self.talk.own, self.peer) {
             return Ok(());
         }
         self.note(bytes, Direction::Inbound)?;
         if let Some(endpoint) = &mut self.endpoint {
-            endpoint.on_quench(&told.quench, self.now);
+            endpoint.on_quench(&message.quench, self.now);
         }
         Ok(())
     }
@@ -408,9 +408,9 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         })
     }
 
-    fn heard(&self) -> Heard {
+    fn outcome(&self) -> Outcome {
         let endpoint = self.endpoint.as_ref();
-        Heard {
+        Outcome {
             counters: endpoint.map(|e| e.counters().clone()).unwrap_or_default(),
             ecn: endpoint.is_some_and(Endpoint::ecn_negotiated),
             wire: [self.wires[0].tally(), self.wires[1].tally()],

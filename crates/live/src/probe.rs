@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ecnlab_base::{Dur, Rng, Time};
-use ecnlab_probe::{Answers, Said, Session};
+use ecnlab_probe::{Answers, Outgoing, Session};
 use ecnlab_wire::Seq;
 use nix::poll::{PollFd, PollFlags, ppoll};
 
@@ -41,17 +41,17 @@ pub fn probe(tun: &Tun, target: &Target, stop: &AtomicBool) -> io::Result<Option
     if !(5..=1000).contains(&request) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a request has 5 to 1000 bytes"));
     }
-    let (clock, mut said) = (Clock::start(), Vec::new());
+    let (clock, mut outgoing) = (Clock::start(), Vec::new());
     let iss = Seq(Rng::named(target.seed, "probe").u64() as u32);
-    let mut session = Session::start(request, iss, clock.now(), &mut said);
+    let mut session = Session::start(request, iss, clock.now(), &mut outgoing);
     while !stop.load(Ordering::Relaxed) {
-        said.drain(..).try_for_each(|said| send(tun, target, &said))?;
+        outgoing.drain(..).try_for_each(|outgoing| send(tun, target, &outgoing))?;
         if let Some(answers) = session.answers() {
             return Ok(Some(answers));
         }
-        if !receive(tun, target, &mut session, clock, &mut said)? {
-            session.on_deadline(clock.now(), &mut said);
-            if said.is_empty() {
+        if !receive(tun, target, &mut session, clock, &mut outgoing)? {
+            session.on_deadline(clock.now(), &mut outgoing);
+            if outgoing.is_empty() {
                 wait(tun, clock, session.deadline())?;
             }
         }
@@ -59,8 +59,8 @@ pub fn probe(tun: &Tun, target: &Target, stop: &AtomicBool) -> io::Result<Option
     Ok(None)
 }
 
-fn send(tun: &Tun, target: &Target, said: &Said) -> io::Result<()> {
-    let Said { connection, segment, offset } = said;
+fn send(tun: &Tun, target: &Target, outgoing: &Outgoing) -> io::Result<()> {
+    let Outgoing { connection, segment, offset } = outgoing;
     let start = *offset as usize;
     let data = target.request.get(start..start + segment.len as usize).unwrap_or_default();
     let mut bytes = Vec::with_capacity(MTU);
@@ -70,7 +70,13 @@ fn send(tun: &Tun, target: &Target, said: &Said) -> io::Result<()> {
 }
 
 /// Receives a packet, if there is one.
-fn receive(tun: &Tun, target: &Target, session: &mut Session, clock: Clock, said: &mut Vec<Said>) -> io::Result<bool> {
+fn receive(
+    tun: &Tun,
+    target: &Target,
+    session: &mut Session,
+    clock: Clock,
+    outgoing: &mut Vec<Outgoing>,
+) -> io::Result<bool> {
     let mut buffer = [0; MTU];
     let Some(bytes) = tun.receive(&mut buffer)? else { return Ok(false) };
     if let Ok(arrived) = packet::parse(bytes)
@@ -78,7 +84,7 @@ fn receive(tun: &Tun, target: &Target, session: &mut Session, clock: Clock, said
         && *arrived.destination.ip() == target.own
         && let Some(connection) = arrived.destination.port().checked_sub(target.first_port)
     {
-        session.on_segment(connection.into(), &arrived.segment, clock.now(), said);
+        session.on_segment(connection.into(), &arrived.segment, clock.now(), outgoing);
     }
     Ok(true)
 }

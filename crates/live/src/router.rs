@@ -401,14 +401,14 @@ impl Router {
         let (node, row) = (link.from(), link.row_behind());
         let router = node_address(node);
         // All are written before one is sent, because it may reuse the slot of a dropped packet's bytes.
-        let mut told = Vec::new();
+        let mut returned = Vec::new();
         for &Owed { packet, cause, .. } in owed {
             let mut message = Vec::new();
             if packets::emit_quench(router, cause, self.cargo.bytes(packet.cargo()), &mut message) {
-                told.push((packet, message));
+                returned.push((packet, message));
             }
         }
-        for (about, message) in told {
+        for (about, message) in returned {
             let Some(host) = self.host_of(&message) else { continue };
             let label = Label {
                 wire_len: message.len() as u32,

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_is_told() {
+    fn a_hole_is_reported() {
         let mut parts = Reassembly::default();
         parts.put(0, &[1, 2]);
         parts.put(3, &[4]);

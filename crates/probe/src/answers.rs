@@ -137,7 +137,7 @@ pub enum Finding {
     /// ECE, but it ended before CWR.
     EchoNotKept,
     /// ECE continued after CWR.
-    CwrNotHeard,
+    CwrWithoutEffect,
     /// Data of a server with ECN arrived as Not-ECT.
     EctErasedBack,
     /// Every data packet arrived with CE.
@@ -145,7 +145,7 @@ pub enum Finding {
     /// Packets sent as Not-ECT arrived with ECT or CE.
     EctSetBack,
     /// Neither CWR nor fewer packets after ECE.
-    EceNotHeard,
+    EceWithoutEffect,
     /// Fewer packets after ECE, but no CWR.
     NoCwr,
     /// CWR after ECE, but no fewer packets.
@@ -171,13 +171,17 @@ impl Finding {
                 "CE is erased on the forward path, ECE is cleared on the return path, or the server does not echo CE",
             ),
             Finding::EchoNotKept => ("echo-not-kept", "the server ends the echo before CWR"),
-            Finding::CwrNotHeard => ("cwr-not-heard", "CWR is cleared on the forward path, or the server ignores it"),
+            Finding::CwrWithoutEffect => {
+                ("cwr-not-heard", "CWR is cleared on the forward path, or the server ignores it")
+            }
             Finding::EctErasedBack => {
                 ("ect-erased-back", "the server's ECT is erased on the return path, or never set")
             }
             Finding::CeSetBack => ("ce-set-back", "every packet is marked CE on the return path"),
             Finding::EctSetBack => ("ect-set-back", "packets without ECT get a codepoint on the return path"),
-            Finding::EceNotHeard => ("ece-not-heard", "ECE is cleared on the forward path, or the server ignores it"),
+            Finding::EceWithoutEffect => {
+                ("ece-not-heard", "ECE is cleared on the forward path, or the server ignores it")
+            }
             Finding::NoCwr => ("no-cwr", "CWR is cleared on the return path, or the server does not send it"),
             Finding::NotSlowed => ("not-slowed", "the server sends CWR, but does not reduce its rate"),
         }
@@ -209,7 +213,7 @@ impl Answers {
             [Some(true), ..] => Some(Finding::CeSetThere),
             [_, Some(false), ..] => Some(Finding::CeNotEchoed),
             [_, _, Some(false), _] => Some(Finding::EchoNotKept),
-            [_, _, _, Some(true)] => Some(Finding::CwrNotHeard),
+            [_, _, _, Some(true)] => Some(Finding::CwrWithoutEffect),
             _ => None,
         }
     }
@@ -221,14 +225,14 @@ impl Answers {
         } else {
             data.are_all(data.ce).then_some(Finding::CeSetBack)
         };
-        let unasked = (self.unmarked.not_ect < self.unmarked.all()).then_some(Finding::EctSetBack);
+        let set_back = (self.unmarked.not_ect < self.unmarked.all()).then_some(Finding::EctSetBack);
         let reduction = self.back.reduction.and_then(|reduction| match (reduction.cwr, reduction.slowed()) {
             (true, true) => None,
-            (false, false) => Some(Finding::EceNotHeard),
+            (false, false) => Some(Finding::EceWithoutEffect),
             (false, true) => Some(Finding::NoCwr),
             (true, false) => Some(Finding::NotSlowed),
         });
-        [codepoint, unasked, reduction].into_iter().flatten()
+        [codepoint, set_back, reduction].into_iter().flatten()
     }
 
     /// Returns the class: the names of the findings, `ecn` if there are none, or `unclear` if a test could not be

@@ -12,4 +12,4 @@ mod session;
 
 pub use answers::{Answers, Back, Echo, Finding, Reduction, Reply, Seen};
 pub use path::{Failure, probe};
-pub use session::{CONNECTIONS, REQUEST, Said, Session};
+pub use session::{CONNECTIONS, Outgoing, REQUEST, Session};

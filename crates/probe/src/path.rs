@@ -11,7 +11,7 @@ use ecnlab_tcp::{Config, Endpoint, Out, State};
 use ecnlab_wire::{Flags, Segment, Seq};
 
 use crate::answers::Answers;
-use crate::session::{CONNECTIONS, REQUEST, Said, Session};
+use crate::session::{CONNECTIONS, Outgoing, REQUEST, Session};
 
 /// Bytes of the response: more than any window that is tested.
 const RESPONSE: u64 = 200_000;
@@ -124,11 +124,11 @@ impl<'a> Path<'a> {
             let iss = Seq(self.iss.u64() as u32);
             self.servers.push(Server { endpoint: Endpoint::listen(&self.config, iss), answered: false });
         }
-        let (mut said, iss) = (Vec::new(), Seq(self.iss.u64() as u32));
-        let mut session = Session::start(REQUEST, iss, Time::ZERO, &mut said);
+        let (mut outgoing, iss) = (Vec::new(), Seq(self.iss.u64() as u32));
+        let mut session = Session::start(REQUEST, iss, Time::ZERO, &mut outgoing);
         let mut now = Time::ZERO;
         loop {
-            for Said { connection, segment, .. } in std::mem::take(&mut said) {
+            for Outgoing { connection, segment, .. } in std::mem::take(&mut outgoing) {
                 self.send(0, connection, segment, now);
             }
             if let Some(answers) = session.answers() {
@@ -139,12 +139,12 @@ impl<'a> Path<'a> {
             now = event.min(timer).min(session.deadline());
             if event == now {
                 if let Some((connection, segment)) = self.on_link(now) {
-                    session.on_segment(connection, &segment, now, &mut said);
+                    session.on_segment(connection, &segment, now, &mut outgoing);
                 }
             } else if timer == now {
                 self.on_timer(now);
             } else {
-                session.on_deadline(now, &mut said);
+                session.on_deadline(now, &mut outgoing);
             }
         }
     }

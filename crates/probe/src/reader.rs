@@ -36,7 +36,7 @@ enum Stage {
     /// The window grows.
     Growing,
     /// The last ACK had ECE for the first time.
-    Told { before: u32 },
+    Notified { before: u32 },
     /// The following round has ended.
     Answered { before: u32, after: u32 },
     /// More data followed, so it was the window that ended that round.
@@ -107,17 +107,17 @@ impl Reader {
             _ if round == 0 => self.stage,
             Stage::Growing if self.ecn && round >= FEWEST => {
                 self.cwr = false;
-                Stage::Told { before: round }
+                Stage::Notified { before: round }
             }
             Stage::Growing => Stage::Growing,
-            Stage::Told { before } => Stage::Answered { before, after: round },
+            Stage::Notified { before } => Stage::Answered { before, after: round },
             Stage::Answered { before, after } | Stage::Confirmed { before, after } => {
                 Stage::Confirmed { before, after }
             }
         };
         // RFC 3168 §6.1.3: ECE in every ACK until CWR.
-        let told = !matches!(self.stage, Stage::Growing);
-        let echo = if told && !self.cwr { Flags::ECE } else { Flags::empty() };
+        let notified = !matches!(self.stage, Stage::Growing);
+        let echo = if notified && !self.cwr { Flags::ECE } else { Flags::empty() };
         (!self.is_done()).then_some(echo)
     }
 

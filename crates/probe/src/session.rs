@@ -14,7 +14,7 @@ pub const REQUEST: u32 = 100;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Said {
+pub struct Outgoing {
     /// Number of its connection, from 0: each has its own port.
     pub connection: u32,
     /// The segment, without its payload bytes.
@@ -34,14 +34,14 @@ pub struct Session {
 
 impl Session {
     /// Opens the first connection. The request has `request` bytes, at least the number of its parts: 5.
-    pub fn start(request: u32, iss: Seq, now: Time, out: &mut Vec<Said>) -> Session {
+    pub fn start(request: u32, iss: Seq, now: Time, out: &mut Vec<Outgoing>) -> Session {
         let mut session = Session { request, iss, dialogues: Vec::new(), out: Vec::new() };
         session.go_on(now, out);
         session
     }
 
     /// Processes a segment for the connection with this number; its codepoint is the one with which it arrived.
-    pub fn on_segment(&mut self, connection: u32, segment: &Segment, now: Time, out: &mut Vec<Said>) {
+    pub fn on_segment(&mut self, connection: u32, segment: &Segment, now: Time, out: &mut Vec<Outgoing>) {
         if connection as usize + 1 == self.dialogues.len()
             && let Some(dialogue) = self.dialogues.last_mut()
         {
@@ -56,7 +56,7 @@ impl Session {
     }
 
     /// Processes the deadline if it has expired.
-    pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Said>) {
+    pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Outgoing>) {
         if let Some(dialogue) = self.dialogues.last_mut().filter(|dialogue| dialogue.deadline <= now) {
             dialogue.on_deadline(now, &mut self.out);
         }
@@ -64,7 +64,7 @@ impl Session {
     }
 
     /// Passes on segments to be sent, and opens the next connection when one has ended.
-    fn go_on(&mut self, now: Time, out: &mut Vec<Said>) {
+    fn go_on(&mut self, now: Time, out: &mut Vec<Outgoing>) {
         self.hand_out(out);
         let number = self.dialogues.len() as u32;
         if number < CONNECTIONS && self.dialogues.last().is_none_or(Dialogue::is_over) {
@@ -75,10 +75,10 @@ impl Session {
         }
     }
 
-    fn hand_out(&mut self, out: &mut Vec<Said>) {
+    fn hand_out(&mut self, out: &mut Vec<Outgoing>) {
         let Some(dialogue) = self.dialogues.last() else { return };
         let (connection, first) = (self.dialogues.len() as u32 - 1, dialogue.iss() + 1);
-        out.extend(self.out.drain(..).map(|segment| Said { connection, segment, offset: segment.seq - first }));
+        out.extend(self.out.drain(..).map(|segment| Outgoing { connection, segment, offset: segment.seq - first }));
     }
 
     /// Returns the replies, once the session has ended.

@@ -1,4 +1,4 @@
-//! Every simulated box is classified as was said beforehand.
+//! Every simulated box is classified as expected.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn text(file: &str) -> String {
 }
 
 #[test]
-fn every_box_is_classified_as_was_said_beforehand() {
+fn every_box_is_classified_as_expected() {
     let scenario = ecnlab_scenario::parse_scenario("boxes.toml", &text("boxes.toml")).unwrap_or_else(|e| panic!("{e}"));
     let expected: BTreeMap<String, String> = toml::from_str(&text("expected.toml")).expect("a class for each flow");
     for seed in [1, 2] {

@@ -34,8 +34,8 @@ impl Router {
         let address: Ipv4Addr =
             address.parse().map_err(|_| PyValueError::new_err(format!("{address} is not an IPv4 address")))?;
         let tun = py.detach(|| within(&namespace, || Tun::create(device))).map_err(|error| {
-            let said = format!("{device} in {}: {error}", namespace.display());
-            PyOSError::new_err((error.raw_os_error().unwrap_or(0), said))
+            let message = format!("{device} in {}: {error}", namespace.display());
+            PyOSError::new_err((error.raw_os_error().unwrap_or(0), message))
         })?;
         self.with(|router| router.as_mut().ok_or_else(over)?.attach(tun, node, address).map_err(raise))
     }

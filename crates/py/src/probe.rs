@@ -24,7 +24,7 @@ pub fn probe_scenario<'py>(
     if let Some(missing) = flows.iter().find(|called| !names.iter().any(|name| is_called(name, called))) {
         return Err(PyValueError::new_err(format!("there is no flow `{missing}`; there is {}", names.join(", "))));
     }
-    let asked = |i: &usize| {
+    let requested = |i: &usize| {
         let named = flows.iter().any(|called| is_called(names[*i], called));
         named || flows.is_empty() && plan.flows[*i].traffic.uses_tcp()
     };
@@ -33,7 +33,7 @@ pub fn probe_scenario<'py>(
         let answers = answers.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok((plan.flows[i].name.clone(), to_python(py, &answers)?))
     };
-    (0..plan.flows.len()).filter(asked).map(ask).collect()
+    (0..plan.flows.len()).filter(requested).map(ask).collect()
 }
 
 /// Returns the answers, with the class and the findings: name and meaning of each.

@@ -274,7 +274,7 @@ pub fn trace_series<'py>(
 /// Names of the codepoints by their bits, and of undecided ones.
 const CODEPOINTS: [&str; 5] = ["Not-ECT", "ECT(1)", "ECT(0)", "CE", "cannot tell"];
 /// Index of undecided codepoints in [`CODEPOINTS`].
-const CANNOT_TELL: u8 = 4;
+const AMBIGUOUS: u8 = 4;
 
 /// Comparison of two captures of the same packets: {"changes": table, "paths": table, "lost": table}.
 #[pyfunction]
@@ -283,10 +283,9 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     let (one, other) = (open(&first)?, open(&second)?);
     let found = py.detach(|| ecnlab_trace::compare(one, other));
     let found = found.map_err(|error| failure(&first, error))?;
-    let told = found.changes.iter().map(|(c, packets)| (c.key, c.from_low, c.before, c.after, c.flags, *packets));
-    let unclear =
-        found.cannot_tell.iter().map(|((key, low), packets)| (*key, *low, CANNOT_TELL, CANNOT_TELL, 0, *packets));
-    let rows: Vec<(Key, bool, u8, u8, u16, u64)> = told.chain(unclear).collect();
+    let paired = found.changes.iter().map(|(c, packets)| (c.key, c.from_low, c.before, c.after, c.flags, *packets));
+    let unclear = found.ambiguous.iter().map(|((key, low), packets)| (*key, *low, AMBIGUOUS, AMBIGUOUS, 0, *packets));
+    let rows: Vec<(Key, bool, u8, u8, u16, u64)> = paired.chain(unclear).collect();
     let ends = |low: bool| rows.iter().map(|row| endpoint(row.0.endpoints()[usize::from(row.1 != low)])).collect();
     let mut t = Table::new("changes");
     texts(&mut t, "from", ends(true));

@@ -44,13 +44,13 @@ mod tests {
     #[test]
     fn absent_names_are_found_and_no_law_has_them() {
         let there: Vec<&str> = laws().iter().map(|law| law.name).collect();
-        for (names, beside, said) in ABSENT {
+        for (names, beside, expected) in ABSENT {
             assert!(there.contains(beside), "{beside}");
             for name in *names {
                 assert!(there.iter().all(|law| plain(law) != *name), "{name}");
                 assert_eq!(plain(name), *name, "{name} is never found");
-                assert_eq!(remedy(name, &there).as_deref(), Some(*said));
-                assert_eq!(remedy(&format!("TCP_{name}"), &there).as_deref(), Some(*said));
+                assert_eq!(remedy(name, &there).as_deref(), Some(*expected));
+                assert_eq!(remedy(&format!("TCP_{name}"), &there).as_deref(), Some(*expected));
                 assert_eq!(remedy(name, &["host"]), None);
             }
         }

@@ -60,7 +60,7 @@ pub(crate) struct Head {
     #[serde(default, rename = "metrics")]
     #[schemars(with = "BTreeMap<String, Metric>")]
     _metrics: BTreeMap<String, AnyTable>,
-    /// What the summary and the page say first. It changes no run.
+    /// Top of the summary and the page. It changes no run.
     #[serde(default, rename = "report")]
     #[schemars(with = "ReportFile")]
     _report: Option<AnyTable>,

@@ -108,7 +108,7 @@ pub(crate) struct Node {
     pub count: Option<u32>,
 }
 
-/// A link, or an array of links: duplex unless it says otherwise.
+/// A link, or an array of links: duplex by default.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Link {

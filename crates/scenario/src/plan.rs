@@ -244,7 +244,7 @@ fn web(flow: &FlowPlan, seed: u64, until: Time) -> Option<DrawnWeb> {
         server: o.ends[0],
         client: o.ends[1],
         bytes: o.bytes,
-        asked_ps: o.asked.ps(),
+        asked_ps: o.requested.ps(),
     };
     Some(DrawnWeb {
         servers: flow.from.clone(),

@@ -1,4 +1,4 @@
-//! `[report]` of an experiment: what its summary and page say first. It changes no run.
+//! `[report]` of an experiment: the top of its summary and page. It changes no run.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::path::Path;
 use crate::tree::{Node, Value};
 
-/// What the summary and the page of an experiment say first.
+/// The top of the summary and the page of an experiment.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReportFile {

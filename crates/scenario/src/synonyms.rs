@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn every_row_applies_where_its_meaning_is_the_only_valid_word() {
         for (guessed, wanted, about) in SYNONYMS {
-            let said = meant(guessed, &[wanted]).unwrap();
-            assert!(said.starts_with(&format!("did you mean `{wanted}`?")) && said.ends_with(about), "{said}");
+            let hint = meant(guessed, &[wanted]).unwrap();
+            assert!(hint.starts_with(&format!("did you mean `{wanted}`?")) && hint.ends_with(about), "{hint}");
             assert_eq!(meant(guessed, &["no such word"]), None);
             let plain = guessed.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
             assert!(plain, "`{guessed}` is never found: words are in lower case without separators");

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_knows_its_place() {
+    fn every_value_has_its_place() {
         let tree = Node::parse("t", TEXT).unwrap();
         assert_eq!(shown(tree.place_of(&Path::of(&["b", "c"]))), "t:3:5");
         assert_eq!(shown(tree.key_of(&Path::of(&["b", "c"]))), "t:3:1");

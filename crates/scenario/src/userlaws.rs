@@ -13,7 +13,7 @@ use crate::tree::Node;
 
 /// A law requested by a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct Requested<'a> {
     /// Name of the scenario's file; a relative `file` starts at its folder.
     pub scenario: &'a str,
     /// The dotted key that names the law.
@@ -43,9 +43,9 @@ pub struct Available {
 /// remain names, which no engine runs, and memory is unlimited.
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// Loads a window law.
-    fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::cc::Supply>;
+    fn window(&self, requested: Requested<'_>) -> Found<dyn tcp::cc::Supply>;
     /// Loads a law for one FIFO.
-    fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::userlaw::Supply>;
+    fn queue(&self, requested: Requested<'_>) -> Found<dyn aqm::userlaw::Supply>;
     /// Reads the trace `file`, which the scenario in the file `scenario` names: its text and the SHA-256 of that in
     /// hexadecimal; or an error message, `problem; remedy`.
     fn trace(&self, _scenario: &str, file: &str) -> Result<(String, String), String> {
@@ -66,7 +66,7 @@ pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) 
         }
         let at = Path::of(&["tcp", name, "congestion", "python"]);
         let law = Arc::make_mut(&mut tcp.config).congestion.user_law_mut();
-        found.extend(law.and_then(|law| put(law, at, tree, |asked| supplier.window(asked))));
+        found.extend(law.and_then(|law| put(law, at, tree, |requested| supplier.window(requested))));
     }
     for (name, queue) in &mut tables.queues {
         queue.supply(&mut |inside, law| {
@@ -75,7 +75,7 @@ pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) 
             let short = table.key("discipline");
             let is_table = tree.get(&short).is_some_and(|node| node.table().is_some());
             let at = if is_table { short.key("python") } else { table.key("python") };
-            found.extend(put(law, at, tree, |asked| supplier.queue(asked)));
+            found.extend(put(law, at, tree, |requested| supplier.queue(requested)));
         });
     }
     if found.is_empty() { Ok(()) } else { Err(found) }
@@ -86,12 +86,12 @@ fn put<S: ?Sized>(
     law: &mut UserLaw<S>,
     at: Path,
     tree: &Node,
-    find: impl FnOnce(Asked<'_>) -> Found<S>,
+    find: impl FnOnce(Requested<'_>) -> Found<S>,
 ) -> Option<Diagnostic> {
     let (file, class) = law.file_and_class().map(|(file, class)| (file.to_owned(), class.to_owned()))?;
     let key = at.to_string();
-    let asked = Asked { scenario: tree.place.file(), key: &key, file: &file, class: &class };
-    let supplied = find(asked).and_then(|(object, sha256)| law.supply(object, sha256));
+    let requested = Requested { scenario: tree.place.file(), key: &key, file: &file, class: &class };
+    let supplied = find(requested).and_then(|(object, sha256)| law.supply(object, sha256));
     supplied.err().map(|wrong| {
         let (message, help) = wrong.split_once("; ").unwrap_or((&wrong, ""));
         Diagnostic::new(tree.place_of(&at), &at, format!("`{at}`: {message}"), help)

@@ -149,7 +149,7 @@ mod tests {
     const NONE: f64 = f64::INFINITY;
 
     #[test]
-    fn a_parking_lot_is_shared_as_max_min_says() {
+    fn a_parking_lot_is_shared_by_max_min() {
         // One flow over both links, one on each; the second link is wider.
         let paths = [vec![0, 1], vec![0], vec![1]];
         let shares = fair_shares(&paths.iter().collect::<Vec<_>>(), vec![10.0, 30.0], vec![NONE; 3]);

@@ -83,9 +83,9 @@ fn mistakes_in_experiments_are_answered() {
     ];
     let mut wrong = Vec::new();
     for (text, expected) in cases {
-        let said = experiment(text);
-        if said != Err(expected.to_owned()) {
-            wrong.push(format!("{text}\n  says     {said:?}\n  must say {expected:?}"));
+        let result = experiment(text);
+        if result != Err(expected.to_owned()) {
+            wrong.push(format!("{text}\n  says     {result:?}\n  must say {expected:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -382,7 +382,7 @@ const CASES: &[Case] = &[
 ];
 
 /// The messages of a text, without the excerpts.
-fn said(text: &str) -> Vec<String> {
+fn errors(text: &str) -> Vec<String> {
     match parse_scenario("x.toml", text) {
         Err(wrong) => wrong.iter().map(|d| d.to_string().lines().next().unwrap_or_default().to_owned()).collect(),
         Ok(_) => Vec::new(),
@@ -399,9 +399,9 @@ fn every_mistake_is_answered() {
     let mut wrong = Vec::new();
     for (old, new, expected) in [CASES, traffic::CASES, queues::CASES, paths::CASES].concat() {
         assert!(GOOD.contains(old), "{old}");
-        let said = said(&GOOD.replacen(old, new, 1));
-        if said != expected {
-            wrong.push(format!("{new}\n  says     {said:#?}\n  must say {expected:#?}"));
+        let errors = errors(&GOOD.replacen(old, new, 1));
+        if errors != expected {
+            wrong.push(format!("{new}\n  says     {errors:#?}\n  must say {expected:#?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -471,24 +471,24 @@ fn nested(levels: usize, inline: bool, name: &str) -> String {
 
 #[test]
 fn queues_within_queues_have_a_limit_that_is_stated_with_line_and_key() {
-    let said = |text: &str| parse_scenario("x.toml", text).unwrap_err().to_string();
+    let errors = |text: &str| parse_scenario("x.toml", text).unwrap_err().to_string();
     for inline in [false, true] {
         assert!(parse_scenario("x.toml", &nested(16, inline, "c")).is_ok());
-        let e = said(&nested(17, inline, "c"));
+        let e = errors(&nested(17, inline, "c"));
         assert!(e.contains("is more than 16 levels of classes deep; write at most 16 levels"), "{e}");
         assert!(e.contains("`queue.two.class.c.class.c"), "{e}");
     }
     // Deeper than the parser of TOML goes.
     let help = "nest fewer tables; a queue has at most 16 levels of classes";
     for (name, levels) in [("c", 60), ("\"c\"", 60), ("c", 300)] {
-        let e = said(&nested(levels, false, name));
+        let e = errors(&nested(levels, false, name));
         let line = GOOD.lines().count() + 2 + 18 * 4;
         assert!(
             e.starts_with(&format!("x.toml:{line}:2: `queue.two` has tables nested 38 deep; the limit is 36; {help}")),
             "{}",
             &e[..300]
         );
-        let e = said(&nested(levels, true, name));
+        let e = errors(&nested(levels, true, name));
         assert!(e.contains(&format!("tables are nested too deep here; {help}")), "{e}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecnlab_base::{Dur, Steps, Time};
 use ecnlab_engine::Changes;
-use ecnlab_scenario::{Asked, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Found, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
 
 /// A scenario of 60 s whose link has these lines.
 fn file(link: &str) -> String {
@@ -24,7 +24,7 @@ fn changes(link: &str) -> [Changes; 2] {
     [plan.links[0].changes.clone(), plan.links[1].changes.clone()]
 }
 
-fn said(link: &str) -> String {
+fn error(link: &str) -> String {
     parse_scenario("x.toml", &file(link)).expect_err("a wrong scenario").to_string()
 }
 
@@ -170,8 +170,8 @@ fn what_cannot_be_is_refused_at_its_key_with_a_remedy() {
             "packets = \"lost\"",
         ),
     ] {
-        let said = said(link);
-        assert!(said.contains(key) && said.contains(remedy), "{link}:\n{said}");
+        let error = error(link);
+        assert!(error.contains(key) && error.contains(remedy), "{link}:\n{error}");
     }
 }
 
@@ -180,10 +180,10 @@ fn what_cannot_be_is_refused_at_its_key_with_a_remedy() {
 struct Folder(&'static str);
 
 impl Supplier for Folder {
-    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
+    fn window(&self, _: Requested<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
         Err("none".to_owned())
     }
-    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+    fn queue(&self, _: Requested<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
         Err("none".to_owned())
     }
     fn trace(&self, scenario: &str, file: &str) -> Result<(String, String), String> {
@@ -209,15 +209,16 @@ fn a_trace_is_read_once_and_named_by_its_digest() {
 
 #[test]
 fn a_wrong_trace_is_refused_once_with_file_and_line() {
-    let said = traced("time_s,rate_mbps\n0,5\n0,6\n").expect_err("a wrong trace");
-    assert!(said.contains("`link.l.rate.csv`: fade.csv:3: the time 0 does not follow"), "{said}");
-    assert_eq!(said.matches("fade.csv:3").count(), 1, "{said}");
+    let error = traced("time_s,rate_mbps\n0,5\n0,6\n").expect_err("a wrong trace");
+    assert!(error.contains("`link.l.rate.csv`: fade.csv:3: the time 0 does not follow"), "{error}");
+    assert_eq!(error.matches("fade.csv:3").count(), 1, "{error}");
     // Also where the reverse direction has a delay of its own, and takes the rate of the forward one.
     let both = file("rate = { csv = \"fade.csv\" }\ndelay = \"1 ms\"\nreverse = { delay = \"2 ms\" }");
-    let said = parse_scenario_with("runs/x.toml", &both, Arc::new(Folder("x"))).expect_err("a wrong trace").to_string();
-    assert_eq!(said.matches("fade.csv:1").count(), 1, "{said}");
-    let said = traced("time_s,rate_mbps\n0,5\n9,6\n").expect_err("a step at the end of the period");
-    assert!(said.contains("`link.l.rate.every` is 9 s, and the last step of the trace begins at 9 s"), "{said}");
+    let error =
+        parse_scenario_with("runs/x.toml", &both, Arc::new(Folder("x"))).expect_err("a wrong trace").to_string();
+    assert_eq!(error.matches("fade.csv:1").count(), 1, "{error}");
+    let error = traced("time_s,rate_mbps\n0,5\n9,6\n").expect_err("a step at the end of the period");
+    assert!(error.contains("`link.l.rate.every` is 9 s, and the last step of the trace begins at 9 s"), "{error}");
     // Without a supplier it stays a name.
     let file = file("rate = { csv = \"fade.csv\" }\ndelay = \"1 ms\"");
     assert!(

@@ -22,11 +22,11 @@ fn scenario(set: &[(&str, &str)]) -> Scenario {
 /// The value of a column in the row in which others have these texts.
 fn at(output: &Output, table: &str, column: &str, row: &[(&str, &str)]) -> f64 {
     let table = output.table(table).unwrap();
-    let says = |i: usize, (column, text): &(&str, &str)| match table.column(column) {
+    let matches = |i: usize, (column, text): &(&str, &str)| match table.column(column) {
         Some(Column::Text { codes, names }) => names[codes[i] as usize] == *text,
         _ => panic!("{column} is no text"),
     };
-    let i = (0..table.rows()).find(|&i| row.iter().all(|cell| says(i, cell))).unwrap();
+    let i = (0..table.rows()).find(|&i| row.iter().all(|cell| matches(i, cell))).unwrap();
     match table.column(column) {
         Some(Column::U64(values)) => values[i] as f64,
         Some(Column::F64(values)) => values[i],
@@ -75,18 +75,18 @@ fn check(profile: &str, rtt: f64, coupling: Range<f64>) {
     // §4.3), and p_L = 2·√p_C. Rates are windows over round trips.
     let expected = (rtt + sojourn_c) / (rtt + sojourn_l) / 1.5_f64.sqrt();
     let ratio = goodput("scalable") / goodput("classic");
-    let told = format!(
+    let measured = format!(
         "{profile} {rtt} ms: ratio {ratio:.2} ({expected:.2} expected), utilisation {utilisation:.3}, L {sojourn_l:.2} ms (p99 {:.2}), C {sojourn_c:.1} ms, \
          marks of L {:.4} (coupled {marked:.4}), drops of C {dropped:.5}",
         class("L", "sojourn_p99_s") * 1e3,
         class("L", "marks") / class("L", "departed"),
     );
-    println!("{told}");
-    assert!(ratio > expected / 2.0 && ratio < expected * 2.0, "{told}");
-    assert!(utilisation > 0.95, "{told}");
+    println!("{measured}");
+    assert!(ratio > expected / 2.0 && ratio < expected * 2.0, "{measured}");
+    assert!(utilisation > 0.95, "{measured}");
     // L's own law begins at 1 ms (Linux) or marks all from 1.2 ms on (the RFC); C's target is 15 ms.
-    assert!(sojourn_l < 1.2 && (5.0..20.0).contains(&sojourn_c), "{told}");
-    assert!(coupling.contains(&(marked / (2.0 * dropped.sqrt()))), "{told}");
+    assert!(sojourn_l < 1.2 && (5.0..20.0).contains(&sojourn_c), "{measured}");
+    assert!(coupling.contains(&(marked / (2.0 * dropped.sqrt()))), "{measured}");
     assert_eq!((class("L", "dropped"), class("C", "marks")), (0.0, 0.0));
 }
 

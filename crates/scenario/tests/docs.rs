@@ -1,4 +1,4 @@
-//! `docs/scenario.md` says all of the format, and what it says is true.
+//! `docs/scenario.md` states all of the format, correctly.
 
 use crate::common;
 
@@ -27,7 +27,7 @@ fn the_worked_example_is_the_example_file() {
 }
 
 #[test]
-fn the_experiment_of_the_page_runs_as_often_as_it_says() {
+fn the_experiment_of_the_page_runs_as_often_as_stated() {
     let page = page();
     let blocks = blocks(page.split_once("## Experiments").unwrap().1);
     let dumbbell = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
@@ -115,7 +115,7 @@ fn the_page_on_traffic_names_every_kind_and_key_and_its_examples_run() {
 }
 
 #[test]
-fn the_mistake_it_shows_is_told_as_it_shows_it() {
+fn the_mistake_of_the_page_has_the_message_of_the_page() {
     let file = fs::read_to_string(common::root().join("examples/mixed.toml")).unwrap();
     let wrong = parse_scenario("mixed.toml", &file.replace("min_th", "minth")).unwrap_err();
     let shown: String = wrong.to_string().lines().map(|line| format!("    {line}\n")).collect();

@@ -80,9 +80,9 @@ fn every_file_of_a_law_has_its_row() {
 }
 
 /// Else a law would be more than its file, and the next one of its kind would need a place that no other test sees. What
-/// laws share asks them through the traits' hooks. A law may be built on another.
+/// laws share calls them through the traits' hooks. A law may be built on another.
 #[test]
-fn what_laws_share_asks_for_none_by_name() {
+fn shared_code_names_no_law() {
     let names: BTreeSet<String> =
         rows().iter().flat_map(|(law, file, _)| [plain(law.name), plain(&stem(file))]).collect();
     let named = texts("crates", &["rs"]).into_iter().filter(|(path, _)| is_shared(path)).flat_map(|(path, text)| {

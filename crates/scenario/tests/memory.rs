@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_scenario::{Asked, Available, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Available, Found, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
 
 const FILE: &str = r#"format = 1
 duration = "10 s"
@@ -35,10 +35,10 @@ limit = "100 packets"
 struct Machine(Result<u64, &'static str>);
 
 impl Supplier for Machine {
-    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
+    fn window(&self, _: Requested<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
         Err("there is none".to_owned())
     }
-    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+    fn queue(&self, _: Requested<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
         Err("there is none".to_owned())
     }
     fn memory(&self) -> Result<Option<Available>, String> {
@@ -139,7 +139,7 @@ fn sums_do_not_overflow() {
 }
 
 #[test]
-fn a_limit_that_is_no_size_is_told_with_its_remedy() {
+fn a_limit_that_is_no_size_is_refused_with_its_remedy() {
     let machine = Arc::new(Machine(Err("ECNLAB_MAX_MEMORY is \"much\"; write a size such as \"8 GB\"")));
     let wrong = parse_scenario_with("x.toml", &file(1, 1, 1), machine).unwrap_err().to_string();
     assert!(wrong.contains("ECNLAB_MAX_MEMORY is \"much\"; write a size"), "{wrong}");

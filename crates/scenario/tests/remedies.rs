@@ -42,7 +42,7 @@ fn the_table_of_a_refusal_is_accepted_for_every_window_law_and_ecn_kind() {
 }
 
 #[test]
-fn a_prague_sender_is_told_all_that_it_lacks_at_once() {
+fn one_message_lists_all_that_a_prague_sender_lacks() {
     let text = with_tcp("[tcp.mine]\ncongestion = \"prague\"");
     let wrong = parse_scenario("x.toml", &text).unwrap_err();
     let expected = "\

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ecnlab_base::Dur;
 use ecnlab_engine::{Column, Plan};
-use ecnlab_scenario::{Asked, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Found, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
 
 /// Three sources and two sinks around a bottleneck; six flows.
 const PAIRS: &str = "\
@@ -63,10 +63,10 @@ fn scenario(text: &str) -> Scenario {
 struct Traces;
 
 impl Supplier for Traces {
-    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
+    fn window(&self, _: Requested<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
         Err("none".to_owned())
     }
-    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+    fn queue(&self, _: Requested<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
         Err("none".to_owned())
     }
     fn trace(&self, _: &str, file: &str) -> Result<(String, String), String> {
@@ -215,7 +215,7 @@ fn random_delays_are_drawn_from_streams_of_their_own() {
     for (i, delay) in delays.iter().enumerate() {
         assert_eq!(link(&more, &format!("access[{i}]")).delay, *delay);
     }
-    // A reverse direction that asks for its own random delay gets its own draw.
+    // A reverse direction with its own random delay gets its own draw.
     let own =
         PAIRS.replace("[link.pipe]", "[link.access.reverse]\ndelay = { uniform = [\"1 ms\", \"5 ms\"] }\n[link.pipe]");
     assert_ne!(
@@ -392,7 +392,7 @@ fn jitter_and_burst_loss_are_of_one_direction() {
 }
 
 #[test]
-fn what_a_scenario_does_not_say_is_not_in_its_hash() {
+fn unset_keys_are_not_in_the_hash() {
     // New keys leave the hashes, and so the stored runs, of scenarios without them as they were.
     let resolved = scenario(PAIRS).resolved().to_string();
     assert!(["jitter", "burst_loss", "stop", "ecn\":\"not", "quench"].iter().all(|key| !resolved.contains(key)));

@@ -1,4 +1,4 @@
-//! What is generated is current, and says what it must.
+//! Generated schemas are current and complete.
 
 use crate::common;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ecnlab_scenario::{Asked, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Found, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
 use ecnlab_tcp::cc;
 
 const FILE: &str = r#"format = 1
@@ -24,7 +24,7 @@ to = "b"
 traffic = "ftp"
 "#;
 
-/// Has every law, from a file with this digest, unless it is called `none.py`; knows who asked.
+/// Has every law, from a file with this digest, unless it is called `none.py`; records the requests.
 #[derive(Debug)]
 struct Files(&'static str, Mutex<Vec<String>>);
 
@@ -43,19 +43,19 @@ impl ecnlab_aqm::userlaw::Supply for Nothing {
 }
 
 impl Files {
-    fn find(&self, asked: Asked<'_>) -> Result<String, String> {
-        let Asked { scenario, key, file, class } = asked;
+    fn find(&self, requested: Requested<'_>) -> Result<String, String> {
+        let Requested { scenario, key, file, class } = requested;
         self.1.lock().unwrap().push(format!("{scenario} {key} {file} {class}"));
         if file == "none.py" { Err("there is no `none.py`; write it".to_owned()) } else { Ok(self.0.to_owned()) }
     }
 }
 
 impl Supplier for Files {
-    fn window(&self, asked: Asked<'_>) -> Found<dyn cc::Supply> {
-        self.find(asked).map(|digest| (Arc::new(Nothing) as _, digest))
+    fn window(&self, requested: Requested<'_>) -> Found<dyn cc::Supply> {
+        self.find(requested).map(|digest| (Arc::new(Nothing) as _, digest))
     }
-    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
-        self.find(asked).map(|digest| (Arc::new(Nothing) as _, digest))
+    fn queue(&self, requested: Requested<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+        self.find(requested).map(|digest| (Arc::new(Nothing) as _, digest))
     }
 }
 
@@ -68,12 +68,12 @@ fn read(text: &str, digest: &'static str) -> Result<Scenario, String> {
 }
 
 #[test]
-fn the_supplier_is_asked_for_each_law_by_its_key() {
+fn each_law_is_requested_from_the_supplier_by_its_key() {
     let supplier = files("12");
     parse_scenario_with("dir/x.toml", FILE, supplier.clone()).unwrap();
-    let asked = supplier.1.lock().unwrap().clone();
+    let requested = supplier.1.lock().unwrap().clone();
     assert_eq!(
-        asked,
+        requested,
         ["dir/x.toml tcp.default.congestion.python w.py W", "dir/x.toml queue.q.discipline.python laws/q.py Q"]
     );
 }
@@ -104,7 +104,7 @@ fn what_is_resolved_is_the_same_scenario_and_refuses_a_changed_file() {
 }
 
 #[test]
-fn what_the_supplier_refuses_is_told_with_its_line_and_remedy() {
+fn a_refusal_of_the_supplier_has_its_line_and_remedy() {
     let wrong = read(&FILE.replace("w.py", "none.py").replace("laws/q.py", "none.py"), "12").unwrap_err();
     assert!(
         wrong.contains("dir/x.toml:10:25: `queue.q.discipline.python`: there is no `none.py`; write it"),

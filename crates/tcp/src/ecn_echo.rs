@@ -3,7 +3,7 @@
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::config::Config;
-use crate::ecn::{Agreed, EcnFlags, Heard, Marks, Stamp};
+use crate::ecn::{AckFeedback, Agreed, EcnFlags, Marks, Stamp};
 
 /// State of marks at one end. Both RFCs have the same section numbers.
 #[derive(Clone, Debug, Default)]
@@ -38,8 +38,12 @@ impl Echo {
     }
 
     /// RFC 3168 §6.1.2: an ACK with ECN-Echo, which does not report the number of marked packets.
-    pub fn decode(flags: EcnFlags) -> Heard {
-        if flags.echo() { Heard { echo: true, marks: Marks::All, no_growth: false } } else { Heard::default() }
+    pub fn decode(flags: EcnFlags) -> AckFeedback {
+        if flags.echo() {
+            AckFeedback { echo: true, marks: Marks::All, no_growth: false }
+        } else {
+            AckFeedback::default()
+        }
     }
 
     /// Returns CWR if a reduction has not been reported yet, and records that it has.

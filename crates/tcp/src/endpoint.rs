@@ -78,8 +78,8 @@ pub struct Endpoint {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) peer_shift: u8,
-    /// Feedback scheme requested by the peer's SYN ([`Feedback::asks`]).
-    pub(crate) asked: Option<EcnKind>,
+    /// Feedback scheme requested by the peer's SYN ([`Feedback::requested`]).
+    pub(crate) requested: Option<EcnKind>,
     /// Options of the peer's SYN, stored until the connection is established.
     pub(crate) peer_mss: u32,
     pub(crate) config: Arc<Config>,
@@ -108,7 +108,7 @@ impl Endpoint {
             timestamps: config.timestamps,
             sack: config.sack,
             peer_shift: 0,
-            asked: None,
+            requested: None,
             peer_mss: 0,
             config: Arc::clone(config),
             counters: Counters::default(),

@@ -70,8 +70,8 @@ impl Endpoint {
     /// Responds to the SYN or a repeated SYN. RFC 3168 §6.1.1: after one SYN that does not request ECN the connection
     /// uses none, whatever another SYN requested.
     pub(crate) fn answer_syn(&mut self, syn: &Segment, now: Time, out: &mut Out) {
-        let asks = Scheme::new(self.config.ecn).asks(syn);
-        if self.asked.is_some() && asks.is_some() && asks != self.asked {
+        let requested = Scheme::new(self.config.ecn).requested(syn);
+        if self.requested.is_some() && requested.is_some() && requested != self.requested {
             // RFC 9768 §3.1.5: the endpoints could not agree on one of the two schemes. The peer may be established or
             // not.
             let reset =
@@ -79,7 +79,7 @@ impl Endpoint {
             self.send_reset(Segment { flags: Flags::ACK, ..reset }, out);
             return self.die();
         }
-        self.asked = self.asked.or(asks);
+        self.requested = self.requested.or(requested);
         let agreed = self.ecn.answer(syn);
         self.ecn.settle(agreed);
         self.send_syn_ack(now, out);

@@ -24,7 +24,7 @@ impl Endpoint {
         }
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
-        let asks_for_ack = self.ecn.on_arrival(segment, flags, acceptable && !old);
+        let needs_ack = self.ecn.on_arrival(segment, flags, acceptable && !old);
         if !acceptable || old {
             return self.refuse(segment, old, now, out);
         }
@@ -56,7 +56,7 @@ impl Endpoint {
             None if self.tx.flight.seq(self.tx.flight.una).after(segment.ack) => {}
             None => return self.send_ack(now, out),
         }
-        self.take_data(segment, flags, asks_for_ack, now, out);
+        self.take_data(segment, flags, needs_ack, now, out);
     }
 
     /// Responds to a segment for no connection with an RST that its sender accepts (RFC 9293 §3.10.7.1).
@@ -109,7 +109,7 @@ impl Endpoint {
 
     #[inline(always)]
     fn take_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) {
-        if self.tx.flight.has_nothing_to_say() && self.tx.flight.max == self.tx.flight.una && !flags.echo() {
+        if self.tx.flight.sends_nothing() && self.tx.flight.max == self.tx.flight.una && !flags.echo() {
             // At an endpoint that only receives, an ACK has no effect besides its window.
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
@@ -135,16 +135,16 @@ impl Endpoint {
             ack - flight.una
         };
         let acked = Acked { from: flight.una, to: ack, delivered, new_sack, mss: flight.mss };
-        let heard = self.ecn.decode(segment, flags, acked);
-        if heard.marks != Marks::None {
-            self.counters.bytes_marked += heard.marks.of(acked.amount()).bytes;
+        let feedback = self.ecn.decode(segment, flags, acked);
+        if feedback.marks != Marks::None {
+            self.counters.bytes_marked += feedback.marks.of(acked.amount()).bytes;
         }
         AckSeen {
             ack,
             delivered,
-            echo: heard.echo,
-            marks: heard.marks,
-            no_growth: heard.no_growth,
+            echo: feedback.echo,
+            marks: feedback.marks,
+            no_growth: feedback.no_growth,
             bare,
             new_sack,
             echoed: segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo),
@@ -185,10 +185,10 @@ impl Endpoint {
         self.rx.note_header(segment, echo, flags.cwr());
     }
 
-    /// Processes payload and FIN, then sends data, and the ACK if no data segment carried it. `asks_for_ack` is true if
+    /// Processes payload and FIN, then sends data, and the ACK if no data segment carried it. `needs_ack` is true if
     /// the feedback scheme requires an ACK.
     #[inline(always)]
-    fn take_data(&mut self, segment: &Segment, flags: EcnFlags, asks_for_ack: bool, now: Time, out: &mut Out) {
+    fn take_data(&mut self, segment: &Segment, flags: EcnFlags, needs_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
             self.take_in(segment, flags, now)
         } else {
@@ -208,9 +208,9 @@ impl Endpoint {
         let marked = segment.ecn == Ecn::Ce && self.config.ecn_immediate_ack && !self.ecn.is_off();
         let due = match arrival.ack {
             // Only for a segment with nothing to acknowledge: the feedback scheme may acknowledge marked ACKs.
-            AckDue::No => asks_for_ack,
+            AckDue::No => needs_ack,
             AckDue::Now => true,
-            AckDue::Delayed => asks_for_ack || marked,
+            AckDue::Delayed => needs_ack || marked,
         };
         if due {
             let sent = out.len() > before;

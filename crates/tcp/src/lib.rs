@@ -2,7 +2,7 @@
 //!
 //! A driver calls [`Endpoint::on_segment`] and [`Endpoint::on_deadline`], sends what they leave in the
 //! output and comes back at [`Endpoint::deadline`]. Sequence numbers are 32 bits on the wire and 64-bit
-//! offsets inside, so that nothing but the edge knows of their wrap.
+//! offsets inside; only the edge handles their wrap.
 //!
 //! Window laws are in [`cc`], what ends slow start in `slow_start`, loss recovery in `recovery`, ECN feedback in [`ecn`], one law a file; each
 //! has a row in [`registry`] and a page in `docs/laws`.

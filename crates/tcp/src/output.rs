@@ -19,7 +19,7 @@ impl Endpoint {
             self.state,
             State::Established | State::CloseWait | State::FinWait1 | State::Closing | State::LastAck
         );
-        if may_send && !self.tx.flight.has_nothing_to_say() {
+        if may_send && !self.tx.flight.sends_nothing() {
             self.burst(now, out);
         }
     }

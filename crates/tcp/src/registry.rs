@@ -117,7 +117,7 @@ macro_rules! window_family {
             pub(crate) const fn owns_window(&self) -> bool {
                 match self { $(WindowLaw::$law(_) => cc::$module::$facts.owns_window,)+ }
             }
-            /// The key that asks for feedback with a count of marks.
+            /// The key that requires feedback with a count of marks.
             pub(crate) fn needs_count(&self) -> Option<&'static str> {
                 match self { $(WindowLaw::$law(params) => params.needs_count(),)+ }
             }

@@ -59,7 +59,7 @@ impl JsonSchema for WindowLaw {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let laws = WindowLaw::schemas(generator);
-        // A law that must be told something is no mere name.
+        // A law with a required key is no mere name.
         let needs = |name: &str| laws.iter().any(|(law, params)| *law == name && params.get("required").is_some());
         let named = CONGESTION.iter().filter(|law| !needs(law.facts.name));
         let names = named.map(|law| json!({ "const": law.facts.name, "description": law.facts.summary }));

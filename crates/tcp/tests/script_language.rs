@@ -34,8 +34,8 @@ fn run(case: &Case) -> Result<(), Failure> {
     run::run(&Arc::new(settings::config(case)?), case)
 }
 
-/// The failure of the body with `right` told as `wrong`.
-fn told_wrongly(right: &str, wrong: &str) -> String {
+/// Failure of the body with `right` replaced by `wrong`.
+fn failure_of(right: &str, wrong: &str) -> String {
     assert!(BODY.contains(right), "{right}");
     let text = format!("{HEAD}{}", BODY.replacen(right, wrong, 1));
     play(&text).expect_err(wrong).to_string()
@@ -68,7 +68,7 @@ fn each_part_of_an_expected_segment_is_compared() {
         ("0.400 > .", "0.400000000001 > .", "expected  0.400000000001 >"),
         ("0.400 > .", "0.300 > .", "the expected segment did not come"),
     ] {
-        let failure = told_wrongly(right, wrong);
+        let failure = failure_of(right, wrong);
         assert!(failure.contains(named), "{wrong}: {failure}");
     }
 }
@@ -82,7 +82,7 @@ fn a_segment_too_many_fails() {
         ("0.400 > . 1:1001 ack 1\n", "0.500 nothing\n"),
         ("0.400 > . 1:1001 ack 1\n", "0.500 write 1\n"),
     ] {
-        let failure = told_wrongly(right, wrong);
+        let failure = failure_of(right, wrong);
         assert!(failure.contains(unexpected), "{wrong}: {failure}");
     }
     let failure = play(&format!("{HEAD}{BODY}abort\n")).unwrap_err().to_string();
@@ -98,15 +98,15 @@ fn each_checked_value_is_compared() {
         ("ecn no", "ecn yes"),
         ("rto 0.6", "rto 0.60001"),
     ] {
-        let failure = told_wrongly(right, wrong);
+        let failure = failure_of(right, wrong);
         assert!(failure.contains("is not as written"), "{wrong}: {failure}");
     }
-    assert!(told_wrongly("timeouts 1", "weather 1").contains("`weather` is nothing that can be checked"));
+    assert!(failure_of("timeouts 1", "weather 1").contains("`weather` is nothing that can be checked"));
 }
 
 #[test]
 fn a_failure_shows_the_line_and_what_travelled() {
-    let failure = told_wrongly("0.400 > . 1:1001", "0.400 > . 1:1002");
+    let failure = failure_of("0.400 > . 1:1001", "0.400 > . 1:1002");
     assert!(failure.contains("--> test.script:10\n"), "{failure}");
     assert!(failure.contains("10 | 0.400 > . 1:1002 ack 1\n"), "{failure}");
     assert!(failure.contains("0.100 < S. 0:0 ack 1 win 65535 <mss 1000>\n"), "{failure}");

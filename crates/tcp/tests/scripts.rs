@@ -11,7 +11,7 @@ use script::{mutate, rules};
 
 /// With this variable set, the test of `docs/generated/rules.md` writes the page instead of comparing it.
 const WRITE_RULES: &str = "ECNLAB_WRITE_RULES";
-/// With this variable set, no claim is falsified. Most of the time goes into that, and `make mutants` asks only whether the
+/// With this variable set, no claim is falsified. Most of the time goes into that, and `make mutants` tests only whether the
 /// scripts hold.
 const ONCE: &str = "ECNLAB_SCRIPTS_ONCE";
 

@@ -275,7 +275,7 @@ impl Reader {
             link_type: known.link_type,
             bytes,
             original_len: packet.original_len,
-            dropped: options.is_some_and(|options| says_dropped(options, self.big)),
+            dropped: options.is_some_and(|options| is_dropped(options, self.big)),
         }))
     }
 
@@ -462,7 +462,7 @@ fn options(mut bytes: &[u8], big: bool) -> impl Iterator<Item = (u16, &[u8])> {
 
 /// Returns whether a comment marks a packet as dropped, in ecnlab's format.
 #[inline]
-fn says_dropped(bytes: &[u8], big: bool) -> bool {
+fn is_dropped(bytes: &[u8], big: bool) -> bool {
     options(bytes, big).any(|(code, value)| code == 1 && value.starts_with(b"dropped: "))
 }
 

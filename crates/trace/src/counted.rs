@@ -107,7 +107,7 @@ impl Counted {
         self.handshake.is_declined()
     }
 
-    /// Processes a SYN or SYN-ACK of end `i` with the ECN offer `asked`.
+    /// Processes a SYN or SYN-ACK of end `i`.
     #[cold]
     pub fn set_up(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions, found: &mut Violations) {
         self.handshake.set_up(segment, options, found);
@@ -134,6 +134,6 @@ impl Counted {
         if self.scheme == Scheme::AccEcn && i == opener {
             self.halves[1 - i].note_start(passing);
         }
-        self.halves[1 - i].hear(passing, self.scheme, reflects, found);
+        self.halves[1 - i].on_peer(passing, self.scheme, reflects, found);
     }
 }

@@ -16,7 +16,7 @@ struct Ended {
     window: Option<u64>,
     /// ACK number of the first ACK of CWR, which may also cover a packet with CE (RFC 3168 §6.1.3).
     first: Option<u64>,
-    told: bool,
+    noted: bool,
 }
 
 /// Known causes of one direction's echo.
@@ -44,7 +44,7 @@ impl Cause {
         }
         if data.cwr && data.end > data.una {
             let Data { start, end, .. } = *data;
-            self.ended = Some(Ended { start, end, window: None, first: None, told: false });
+            self.ended = Some(Ended { start, end, window: None, first: None, noted: false });
         }
         if data.ecn == Ecn::Ce {
             self.mark = Some((data.end, data.time));
@@ -78,8 +78,8 @@ impl Cause {
             let window = *ended.window.get_or_insert(echo.next);
             let late = if at_receiver { echo.una > first } else { echo.una > window };
             let shown = at_receiver || (self.explained && echo.place == Place::Before);
-            if shown && late && goes_on && !ended.told {
-                ended.told = true;
+            if shown && late && goes_on && !ended.noted {
+                ended.noted = true;
                 found.add(Rule::EceAfterCwr, echo.number, echo.time);
             }
         }

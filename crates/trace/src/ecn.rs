@@ -40,11 +40,11 @@ struct Mark {
 
 /// A reduction required by ECE.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Required {
     time: u64,
     /// Time from which captured data shows the response: the ECE has reached the sender and the response has returned
     /// to the capture point, with an allowance for queues.
-    heard: u64,
+    shown_from: u64,
     /// End of the window of data in which the ECE arrived.
     point: u64,
     /// Maximum bytes outstanding before the ECE.
@@ -56,7 +56,7 @@ struct Asked {
     limited: bool,
     /// New data sent since the ECE, in bytes.
     sent: u64,
-    told: bool,
+    announced: bool,
     /// The previous reduction was not confirmed by CWR although new data was sent.
     overdue: bool,
     /// Everything was acknowledged, and at most one segment was ever outstanding: the next data has CWR.
@@ -80,7 +80,7 @@ pub struct EcnState {
     recover: u64,
     /// The last reduction was required by ECE, not by a loss.
     by_ecn: bool,
-    asked: Option<Asked>,
+    required: Option<Required>,
     /// Maximum bytes outstanding since the window of the last reduction.
     peak: u64,
     /// The receive window limited the data outstanding.
@@ -94,7 +94,7 @@ pub struct EcnState {
     /// The capture point is closer to the receiver than to the sender.
     far: bool,
     /// Data captured before this time was sent before the sender received the echo.
-    unheard_until: u64,
+    echo_arrives: u64,
     ended: bool,
 }
 
@@ -111,7 +111,7 @@ impl EcnState {
     /// no further reduction. The last ACK was captured at `ack_time`.
     pub fn lost(&mut self, timer: bool, una: u64, point: u64, ack_time: Option<u64>) {
         // The ACK that revealed the loss also had ECE: one reduction for the window, attributed to the loss.
-        if !timer && self.asked.is_some_and(|asked| Some(asked.time) == ack_time) {
+        if !timer && self.required.is_some_and(|required| Some(required.time) == ack_time) {
             self.counts.reductions -= 1;
             self.by_ecn = false;
         }
@@ -127,7 +127,7 @@ impl EcnState {
     /// action.
     pub fn unclear(&mut self) {
         self.last_cwr = None;
-        self.asked = None;
+        self.required = None;
         (self.peak, self.limited) = (0, false);
     }
 
@@ -157,16 +157,16 @@ impl EcnState {
         if data.ecn == Ecn::Ce && !data.dropped && !data.again && self.mark.is_none() {
             self.mark = Some(Mark { end: data.end, time: data.time });
         }
-        if data.time < self.unheard_until {
+        if data.time < self.echo_arrives {
             self.recover = data.next;
-            if let Some(asked) = &mut self.asked {
-                asked.point = data.next;
+            if let Some(required) = &mut self.required {
+                required.point = data.next;
             }
         } else if !data.again {
             self.peak = self.peak.max(data.flight);
             self.limited |= data.limited;
-            if let Some(asked) = self.asked {
-                self.answer(asked, data, found);
+            if let Some(required) = self.required {
+                self.answer(required, data, found);
             }
         }
     }
@@ -195,55 +195,55 @@ impl EcnState {
             echoing.answered = true;
             self.counts.ece_to_cwr.add(data.time.saturating_sub(echoing.time));
         }
-        if let Some(asked) = &mut self.asked {
-            asked.told = true;
+        if let Some(required) = &mut self.required {
+            required.announced = true;
         }
     }
 
     /// Checks new data sent while a reduction is due.
     #[inline(never)]
-    fn answer(&mut self, mut asked: Asked, data: &Data, found: &mut Violations) {
-        if asked.single && !asked.told {
+    fn answer(&mut self, mut required: Required, data: &Data, found: &mut Violations) {
+        if required.single && !required.announced {
             found.add(Rule::CwrMissing, data.number, data.time);
-            self.asked = None;
+            self.required = None;
             return;
         }
-        if data.time < asked.heard {
-            asked.flight = asked.flight.max(data.flight);
-            asked.most = asked.most.max(data.flight);
-            asked.limited |= data.limited;
-            self.asked = Some(asked);
+        if data.time < required.shown_from {
+            required.flight = required.flight.max(data.flight);
+            required.most = required.most.max(data.flight);
+            required.limited |= data.limited;
+            self.required = Some(required);
             return;
         }
-        asked.sent += u64::from(data.len);
-        if !asked.seen && data.flight * 10 <= asked.flight * 9 {
-            asked.seen = true;
-            self.counts.ece_to_reduction.add(data.time.saturating_sub(asked.time));
+        required.sent += u64::from(data.len);
+        if !required.seen && data.flight * 10 <= required.flight * 9 {
+            required.seen = true;
+            self.counts.ece_to_reduction.add(data.time.saturating_sub(required.time));
         }
-        let free = !data.beyond && !asked.limited;
-        if self.echoing.is_some() && !asked.grown && free && data.flight > asked.most + self.segment {
-            asked.grown = true;
+        let free = !data.beyond && !required.limited;
+        if self.echoing.is_some() && !required.grown && free && data.flight > required.most + self.segment {
+            required.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
         }
-        if asked.overdue && !asked.told {
-            asked.overdue = false;
+        if required.overdue && !required.announced {
+            required.overdue = false;
             found.add(Rule::CwrMissing, data.number, data.time);
         }
-        if data.una <= asked.point {
-            self.asked = Some(asked);
+        if data.una <= required.point {
+            self.required = Some(required);
             return;
         }
         // A window later: all data outstanding at the ECE has been acknowledged.
-        if !asked.told {
+        if !required.announced {
             found.add(Rule::CwrMissing, data.number, data.time);
         }
         // Fewer than four segments may be the minimum window, and a sender with little data was not limited by its
         // window.
-        let full = asked.flight >= 4 * self.segment && asked.sent >= asked.flight && !asked.limited;
-        if full && !asked.seen && !asked.grown && data.flight >= asked.flight {
+        let full = required.flight >= 4 * self.segment && required.sent >= required.flight && !required.limited;
+        if full && !required.seen && !required.grown && data.flight >= required.flight {
             found.add(Rule::NoReduction, data.number, data.time);
         }
-        self.asked = None;
+        self.required = None;
         (self.peak, self.limited) = (data.flight, data.limited);
     }
 
@@ -274,35 +274,36 @@ impl EcnState {
             self.echoing = Some(Echoing { time: echo.time, answered: false, lasts });
         }
         // RFC 3168 §6.1.2: once per window of data, for any congestion signal.
-        let unheard = self.asked.is_some_and(|asked| echo.time < asked.heard);
-        if echo.una > self.recover && !echo.old && !unheard {
+        let too_early = self.required.is_some_and(|required| echo.time < required.shown_from);
+        if echo.una > self.recover && !echo.old && !too_early {
             self.counts.reductions += 1;
             self.recover = echo.next;
             self.by_ecn = true;
-            self.unheard_until = echo.time.saturating_add(echo.answer);
+            self.echo_arrives = echo.time.saturating_add(echo.answer);
             let flight = self.peak.max(echo.flight);
-            let unfilled = self.asked.filter(|before| before.sent < before.most);
+            let unfilled = self.required.filter(|before| before.sent < before.most);
             let most = flight.max(unfilled.map_or(0, |before| before.most));
             let limited = self.limited;
-            let overdue = self.asked.is_some_and(|before| !before.told && before.sent > 0);
-            let (time, point, heard) = (echo.time, echo.next, echo.time.saturating_add(echo.answer.saturating_mul(4)));
+            let overdue = self.required.is_some_and(|before| !before.announced && before.sent > 0);
+            let (time, point, shown_from) =
+                (echo.time, echo.next, echo.time.saturating_add(echo.answer.saturating_mul(4)));
             let single = echo.flight > 0 && echo.una == echo.next && flight <= self.segment;
             let overdue = overdue && !single;
-            let asked = Asked {
+            let required = Required {
                 time,
-                heard,
+                shown_from,
                 point,
                 flight,
                 most,
                 limited,
                 sent: 0,
-                told: echo.una < self.answered_by_retransmission,
+                announced: echo.una < self.answered_by_retransmission,
                 overdue,
                 single,
                 seen: false,
                 grown: false,
             };
-            self.asked = echo.near.then_some(asked);
+            self.required = echo.near.then_some(required);
             self.far |= !echo.near;
         }
     }

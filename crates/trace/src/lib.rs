@@ -57,7 +57,7 @@ pub use pairing::{Change, Comparison, Lost, Path};
 pub use rules::{RULES, Rule, Standard, Violation, Violations};
 pub use series::{KINDS, Kind, Row, Series};
 pub use stats::{Distribution, Summary};
-pub use stream::{Acked, Counts as StreamCounts, Heard, Sending, Stream};
+pub use stream::{Acked, CapturedAck, Counts as StreamCounts, Sending, Stream};
 pub use tracker::Tracker;
 pub use tunnel::UdpTunnels;
 pub use twice::Twice;

@@ -41,7 +41,7 @@ pub struct Comparison {
     pub changes: BTreeMap<Change, u64>,
     /// Packets per direction that were captured at both points but cannot be paired: original and retransmission differ
     /// only in their ECN bits, and one of them was lost.
-    pub cannot_tell: BTreeMap<(Key, bool), u64>,
+    pub ambiguous: BTreeMap<(Key, bool), u64>,
     /// Counts of each direction.
     pub paths: BTreeMap<(Key, bool), Path>,
     /// Time of the first packet at each point, in nanoseconds since 1970.
@@ -279,7 +279,7 @@ impl Pairing {
         let (few, many, longer) = if a.len() <= b.len() { (&a, &b, 1) } else { (&b, &a, 0) };
         let fit = |x: &Packet, y: &Packet| known.admits(if longer == 1 { delay(x, y) } else { delay(y, x) });
         let Some(places) = assign(few, many, fit) else {
-            *self.found.cannot_tell.entry(direction).or_default() += few.len() as u64;
+            *self.found.ambiguous.entry(direction).or_default() += few.len() as u64;
             let path = self.found.paths.entry(direction).or_default();
             path.only[longer] += (many.len() - few.len()) as u64;
             path.only_bytes[longer] += u64::from(print.len) * (many.len() - few.len()) as u64;

@@ -92,7 +92,7 @@ enum Timer {
 
 /// State of an ACK while it is processed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct AckState {
     advanced: bool,
     sacked: bool,
     duplicate: bool,
@@ -153,7 +153,7 @@ pub(crate) struct Rack {
     /// Offset at which the current state ends.
     recover: u64,
     timer: Timer,
-    told: Told,
+    ack_state: AckState,
     // Numbers of segments SACKed, marked lost, and retransmitted with the copy in flight.
     held: u32,
     lost: u32,
@@ -212,11 +212,11 @@ impl Rack {
     // ---- an ACK ----
 
     /// Begins an ACK. `duplicate` if it meets the conditions of a duplicate ACK; `echo` if it has ECE.
-    pub fn hear(&mut self, view: &mut View, ack: u64, duplicate: bool, echo: bool, echoed: Option<u32>) {
+    pub fn begin_ack(&mut self, view: &mut View, ack: u64, duplicate: bool, echo: bool, echoed: Option<u32>) {
         self.expire(view, false);
         self.evidence.against += u32::from(std::mem::take(&mut self.silent));
         let before = view.una;
-        self.told = Told {
+        self.ack_state = AckState {
             advanced: ack > before,
             duplicate: duplicate && ack == before,
             echo,
@@ -225,7 +225,7 @@ impl Rack {
             highest: self.highest.max(before),
             before,
             head: view.segments.front().map(|s| s.time),
-            ..Told::default()
+            ..AckState::default()
         };
     }
 
@@ -248,10 +248,10 @@ impl Rack {
     }
 
     fn hold(&mut self, sent: &mut Sent, arrivals: &mut Arrivals, time: u64) {
-        self.told.sacked = true;
+        self.ack_state.sacked = true;
         self.arrived(sent, arrivals, time);
         if !sent.twice {
-            widen(&mut self.told.reported, sent.time);
+            widen(&mut self.ack_state.reported, sent.time);
             self.note_first_copy(sent);
         }
         self.held += 1;
@@ -266,7 +266,7 @@ impl Rack {
 
     /// Processes the acknowledgement of a segment.
     pub fn acknowledged(&mut self, sent: &Sent, arrivals: &mut Arrivals, time: u64) {
-        self.told.resent |= sent.twice;
+        self.ack_state.resent |= sent.twice;
         self.held -= u32::from(sent.held);
         self.lost -= u32::from(sent.lost);
         self.copies -= u32::from(sent.copy);
@@ -274,12 +274,12 @@ impl Rack {
             return;
         }
         if !sent.twice {
-            widen(&mut self.told.acked, sent.time);
+            widen(&mut self.ack_state.acked, sent.time);
             self.note_first_copy(sent);
         }
         // The echoed timestamp is that of the first copy.
         let stamp = || self.stamps.binary_search_by_key(&sent.start, |s| s.0).ok().map(|i| self.stamps[i].1);
-        let spurious = sent.twice && is_before(self.told.echoed, stamp());
+        let spurious = sent.twice && is_before(self.ack_state.echoed, stamp());
         if !spurious {
             self.arrived(sent, arrivals, time);
         }
@@ -290,16 +290,16 @@ impl Rack {
     }
 
     fn note_first_copy(&mut self, sent: &Sent) {
-        let told = &mut self.told;
-        told.original |= sent.end <= self.recover;
-        if sent.start < told.highest {
-            told.late = Some(told.late.map_or(sent.start, |late| late.min(sent.start)));
+        let ack_state = &mut self.ack_state;
+        ack_state.original |= sent.end <= self.recover;
+        if sent.start < ack_state.highest {
+            ack_state.late = Some(ack_state.late.map_or(sent.start, |late| late.min(sent.start)));
         }
     }
 
     /// Ends an ACK and applies its effects.
-    pub fn heard(&mut self, view: &mut View) {
-        if self.told.advanced {
+    pub fn end_ack(&mut self, view: &mut View) {
+        if self.ack_state.advanced {
             self.timeouts = 0;
             self.reported.trim_below(view.una);
             self.stamps.drain(..self.stamps.partition_point(|s| s.0 < view.una));
@@ -307,16 +307,16 @@ impl Rack {
         if view.segments.is_empty() {
             self.timer = Timer::Timeout;
         }
-        let mut restart = self.told.advanced;
+        let mut restart = self.ack_state.advanced;
         restart |= self.take_rtt(view);
-        self.note_reordering(self.told.late, view);
-        if self.told.idle {
+        self.note_reordering(self.ack_state.late, view);
+        if self.ack_state.idle {
             self.probe_is_over(view);
             return;
         }
         self.end_probe(view);
-        let told = self.told;
-        if told.duplicate || told.sacked || told.echo || self.state != State::Open {
+        let ack_state = self.ack_state;
+        if ack_state.duplicate || ack_state.sacked || ack_state.echo || self.state != State::Open {
             restart &= !self.alert(view);
         }
         self.trim(view);
@@ -328,15 +328,15 @@ impl Rack {
 
     /// Returns whether the timer is restarted because SACKed data was sent before the first outstanding segment.
     fn take_rtt(&mut self, view: &mut View) -> bool {
-        let told = &self.told;
-        let acked = told.acked.filter(|_| !told.resent);
-        let Some((first, last)) = told.reported.or(acked) else {
-            self.echo = told.echoed.filter(|_| told.advanced).map(|echoed| (view.time, echoed));
+        let ack_state = &self.ack_state;
+        let acked = ack_state.acked.filter(|_| !ack_state.resent);
+        let Some((first, last)) = ack_state.reported.or(acked) else {
+            self.echo = ack_state.echoed.filter(|_| ack_state.advanced).map(|echoed| (view.time, echoed));
             self.take_stamped_rtt(view, Ticks::latest);
             return false;
         };
         view.arrivals.least(view.time.saturating_sub(last));
-        !told.advanced && told.reported.is_some() && told.head.is_some_and(|head| first < head)
+        !ack_state.advanced && ack_state.reported.is_some() && ack_state.head.is_some_and(|head| first < head)
     }
 
     /// Takes an RTT sample from the echoed timestamp if all acknowledged segments were retransmitted (RFC 7323 §4.1),

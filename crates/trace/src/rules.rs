@@ -254,7 +254,7 @@ impl Rule {
     }
 
     /// Description of a violation of the rule.
-    pub const fn says(self) -> &'static str {
+    pub const fn text(self) -> &'static str {
         match self {
             Rule::EctOnSyn => "a SYN or SYN-ACK is ECN-capable",
             Rule::SetupFlags => "a SYN or SYN-ACK has an undefined combination of ECE and CWR",

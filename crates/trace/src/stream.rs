@@ -92,7 +92,7 @@ pub struct Acked {
 
 /// An ACK, as captured.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct CapturedAck<'a> {
     /// Acknowledgement number.
     pub ack: Seq,
     /// Window field, not scaled.
@@ -351,8 +351,8 @@ impl Stream {
 
     /// Processes an ACK.
     #[inline]
-    pub fn acknowledge(&mut self, heard: &Heard<'_>) -> Acked {
-        let Heard { ack, window, bare, blocks, time, .. } = *heard;
+    pub fn acknowledge(&mut self, captured: &CapturedAck<'_>) -> Acked {
+        let CapturedAck { ack, window, bare, blocks, time, .. } = *captured;
         if !self.begun {
             self.begin(ack);
         }
@@ -361,11 +361,11 @@ impl Stream {
         let mut acked = Acked::default();
         let watched = self.has_sack
             && offset >= self.una
-            && (self.rack.is_some() || !blocks.is_empty() || heard.echo)
-            && self.watch_ack(heard, offset, same_window);
+            && (self.rack.is_some() || !blocks.is_empty() || captured.echo)
+            && self.watch_ack(captured, offset, same_window);
         self.ack_time = Some(time);
         if offset > self.una {
-            if offset > self.next && self.is_unacceptable(offset, heard.windows) {
+            if offset > self.next && self.is_unacceptable(offset, captured.windows) {
                 return acked;
             }
             acked.advanced = true;
@@ -380,7 +380,7 @@ impl Stream {
             acked.dsack = self.take_blocks(blocks);
         }
         if watched {
-            self.with_rack(time, Rack::heard);
+            self.with_rack(time, Rack::end_ack);
         }
         acked
     }

@@ -2,7 +2,7 @@
 //! shows. `docs/trace.md` has the table of classes.
 
 mod evidence;
-mod says;
+mod summary;
 
 use crate::connection::{Connection, Negotiation};
 use crate::ecn_seen::{AT_ONCE, PART};
@@ -241,13 +241,13 @@ fn classic(vantage: Vantage, e: &Evidence) -> Class {
 /// Returns the class for AccECN.
 fn accurate(vantage: Vantage, e: &Evidence) -> Class {
     let counted = e.options >= FEW && e.options_complete;
-    if counted && e.told_ect == 0 && e.told_ce > 0 && e.acked_packets() >= ALL {
+    if counted && e.reported_ect == 0 && e.reported_ce > 0 && e.acked_packets() >= ALL {
         return Class::AllMarked;
     }
     if e.broken > 0 {
         return if e.ce > 0 && e.marks == 0 { Class::NotEchoed } else { Class::CountsDisagree };
     }
-    let silent = e.told_ect + e.told_ce == 0;
+    let silent = e.reported_ect + e.reported_ce == 0;
     let enough = if counted { DATA } else { WITHOUT_OPTION };
     if vantage != Vantage::Receiver && silent && e.offers_option && e.ect >= DATA && e.acked_packets() >= enough {
         return Class::Erased;
@@ -255,7 +255,7 @@ fn accurate(vantage: Vantage, e: &Evidence) -> Class {
     if let Some(class) = codepoints(e) {
         return class;
     }
-    if counted && e.told_ce == 0 && e.marks > e.other_ect {
+    if counted && e.reported_ce == 0 && e.marks > e.other_ect {
         return Class::CountsDisagree;
     }
     match (e.marks, e.ce) {

@@ -78,7 +78,7 @@ fn who_keeps_the_rules_breaks_none() {
 }
 
 #[test]
-fn what_was_told_is_counted() {
+fn reported_marks_are_counted() {
     let analysis = common::found(&marked(handshake()));
     let connection = analysis.tracker.connection(0);
     let marks = connection.marks(0).unwrap();
@@ -154,10 +154,10 @@ fn codepoints_of_the_handshake_that_are_not_given_back() {
     all[1].flags = Flags::SYN | A | ace(0b110);
     assert_eq!(rules(&all), []);
     // The last ACK: at the client's interface its code is known, elsewhere that it is one.
-    for (code, told) in [(0b010, false), (0b100, true), (0b101, true), (0b000, true)] {
+    for (code, wrong) in [(0b010, false), (0b100, true), (0b101, true), (0b000, true)] {
         let mut all = handshake_at_the_sender();
         all[2].flags = A | ace(code);
-        assert_eq!(rules(&all), if told { vec![(Rule::LastAckCode, 3)] } else { vec![] }, "{code}");
+        assert_eq!(rules(&all), if wrong { vec![(Rule::LastAckCode, 3)] } else { vec![] }, "{code}");
     }
     let mut all = handshake();
     all[2].flags = A | ace(0b100);
@@ -182,7 +182,7 @@ fn a_mark_that_the_field_does_not_count() {
         let mut all = marked(handshake);
         all.iter_mut().skip(4).filter(|p| !p.from_client).for_each(|p| p.options = TcpOptions::default());
         all[6].flags = A | ace(5);
-        // The next ACK counts one: a count that lags is told once.
+        // The next ACK counts one: a count that lags is reported once.
         all[8].flags = A | ace(6);
         all[10].flags = A | ace(6);
         all[12].flags = A | ace(6);
@@ -218,14 +218,14 @@ fn a_field_that_wraps_is_read_against_what_has_come() {
 }
 
 #[test]
-fn eight_packets_for_one_ack_say_nothing_elsewhere() {
+fn eight_packets_for_one_ack_prove_nothing_elsewhere() {
     let of = |segments| {
         let mut all = handshake_at_the_sender();
         all.extend((0..segments).map(|n| data(20, n)));
         all.push(ack(60, segments, 4));
         rules(&all)
     };
-    // The field says seven marks, or fifteen.
+    // The field counts seven marks, or fifteen.
     assert_eq!((of(6).len(), of(7).len(), of(8).len()), (1, 0, 0));
 }
 
@@ -245,7 +245,7 @@ fn marks_that_may_have_been_lost_or_counted_before_are_no_violation() {
 }
 
 #[test]
-fn an_ack_that_others_have_overtaken_tells_nothing() {
+fn an_ack_that_others_have_overtaken_is_ignored() {
     let mut all = marked(handshake());
     all.push(with(45, 2, 6, &[1001, 1000]));
     assert_eq!(rules(&all), []);
@@ -345,7 +345,7 @@ fn an_option_that_comes_late_was_due_at_the_start() {
 }
 
 #[test]
-fn a_counter_is_told_for_each_4_megabytes() {
+fn a_counter_is_reported_for_each_4_megabytes() {
     let of = |segments: u32| {
         let mut all = handshake();
         all.extend([data(40, 0), with(40, 1, 5, &[1001])]);

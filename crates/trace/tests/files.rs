@@ -1,4 +1,4 @@
-//! Containers: every format reads the same, and what is no capture is told where and why.
+//! Containers: every format reads the same, and other files are refused with place and cause.
 
 use crate::common;
 
@@ -251,7 +251,7 @@ fn message(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_capture_is_told_so() {
+fn another_file_is_refused_as_no_capture() {
     assert_eq!(message(b""), "byte 0: is empty");
     assert_eq!(message(b"\xd4"), "byte 0: ends after 1 bytes");
     assert_eq!(
@@ -284,7 +284,7 @@ fn a_file_cut_off_is_read_up_to_there() {
 }
 
 #[test]
-fn a_length_that_cannot_be_is_told_with_its_place() {
+fn an_impossible_length_is_refused_with_its_place() {
     let mut file = pcap(false, false, 101, <[u8]>::to_vec);
     let second = 24 + 16 + packets()[0].bytes().len();
     file[second + 8..second + 12].copy_from_slice(&[0xff; 4]);
@@ -352,7 +352,7 @@ proptest! {
 
     /// A connection that is kept as its packets until it sends data, and one that is kept whole from the first on.
     #[test]
-    fn packets_kept_for_later_say_the_same(
+    fn packets_kept_for_later_give_the_same_result(
         segments in prop::collection::vec(
             (any::<bool>(), 0_u16..512, 0_u32..40, 0_u32..40, 0_u32..2, 0_u8..4, 0_u64..300, any::<bool>()), 1..14)
     ) {
@@ -388,11 +388,11 @@ fn connections_take_no_more_memory_than_they_may() {
     assert!(read(1_000, Tracker::default().within(600_000)).damage.is_none());
     let found = read(10_000, Tracker::default().within(600_000));
     assert!((1_000..10_000).contains(&found.tracker.len()));
-    let told = found.damage.unwrap().to_string();
+    let damage = found.damage.unwrap().to_string();
     let packets = found.totals.packets;
-    let said =
+    let begin =
         format!("the {packets} connections of the first {packets} packets take more than the 0 MB that they may");
-    assert!(told.starts_with(&said) && told.ends_with("allow more with --memory"), "{told}");
+    assert!(damage.starts_with(&begin) && damage.ends_with("allow more with --memory"), "{damage}");
 }
 
 #[test]

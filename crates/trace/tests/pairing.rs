@@ -1,4 +1,4 @@
-//! Two captures of the same packets: who is whose twin, and where that cannot be told.
+//! Two captures of the same packets: pairs, and ambiguous packets.
 
 use crate::common;
 
@@ -16,12 +16,12 @@ fn between(before: &[P], after: &[P]) -> Comparison {
 /// Codepoint before, after, and packets.
 type Row = (Ecn, Ecn, u64);
 
-/// Changes, packets that cannot be told apart, and those at one place only.
-fn told(before: &[P], after: &[P]) -> (Vec<Row>, u64, (u64, u64)) {
+/// Changes, ambiguous packets, and those at one place only.
+fn compared(before: &[P], after: &[P]) -> (Vec<Row>, u64, (u64, u64)) {
     let found = between(before, after);
     let change = |(c, n): (&ecnlab_trace::Change, &u64)| (Ecn::from_bits(c.before), Ecn::from_bits(c.after), *n);
     let changes = found.changes.iter().map(change).collect();
-    (changes, found.cannot_tell.values().sum(), only(&found))
+    (changes, found.ambiguous.values().sum(), only(&found))
 }
 
 /// Packets found only at the first, and only at the second point.
@@ -72,61 +72,61 @@ fn marks_bleached_between_two_places_are_counted() {
 }
 
 #[test]
-fn identification_tells_a_retransmission_from_its_original() {
+fn identification_distinguishes_a_retransmission_from_its_original() {
     let (before, after) = a_lost_original(|n| n);
-    assert_eq!(told(&before, &after), (NO_CHANGE.to_vec(), 0, (1, 0)));
+    assert_eq!(compared(&before, &after), (NO_CHANGE.to_vec(), 0, (1, 0)));
     // Whatever the clocks: the second place's is 10 s fast, or slow.
-    assert_eq!(told(&before, &later(&after, 10_000)), (NO_CHANGE.to_vec(), 0, (1, 0)));
-    assert_eq!(told(&later(&before, 10_000), &after), (NO_CHANGE.to_vec(), 0, (1, 0)));
+    assert_eq!(compared(&before, &later(&after, 10_000)), (NO_CHANGE.to_vec(), 0, (1, 0)));
+    assert_eq!(compared(&later(&before, 10_000), &after), (NO_CHANGE.to_vec(), 0, (1, 0)));
 }
 
 #[test]
-fn time_tells_it_where_there_is_no_identification() {
+fn time_distinguishes_it_without_identification() {
     // None, the same for all, or rewritten on the way.
     for (number, rewritten) in [(0, 0), (7, 0), (0, 9)] {
         let (before, mut after) = a_lost_original(|_| number);
         after.iter_mut().zip(1..).for_each(|(packet, n)| packet.id += rewritten * n);
         for (first, second) in [(0, 0), (0, 10_000), (10_000, 0)] {
-            let found = told(&later(&before, first), &later(&after, second));
+            let found = compared(&later(&before, first), &later(&after, second));
             assert_eq!(found, (NO_CHANGE.to_vec(), 0, (1, 0)), "{number} {rewritten} {first} {second}");
         }
     }
 }
 
 #[test]
-fn a_retransmission_that_was_lost_is_told_from_its_original() {
+fn a_lost_retransmission_is_distinguished_from_its_original() {
     let (before, _) = a_lost_original(|_| 0);
     let after = later(&before[..4], 5);
-    assert_eq!(told(&before, &after), (vec![(Ecn::Ect0, Ecn::Ect0, 4)], 0, (1, 0)));
+    assert_eq!(compared(&before, &after), (vec![(Ecn::Ect0, Ecn::Ect0, 4)], 0, (1, 0)));
 }
 
 #[test]
-fn what_nothing_tells_apart_is_said_not_to_be() {
+fn indistinguishable_packets_are_counted_as_ambiguous() {
     // Nothing else was sent: how long packets take is not known.
     let before = [d(20, 0), d(240, 0).ecn(Ecn::NotEct)];
-    assert_eq!(told(&before, &later(&before[1..], 5)), (vec![], 1, (1, 0)));
+    assert_eq!(compared(&before, &later(&before[1..], 5)), (vec![], 1, (1, 0)));
     // Sent again within what packets take more or less.
     let before = [d(20, 1), d(30, 2), d(40, 0), d(43, 0).ecn(Ecn::NotEct)];
     let after = [d(25, 1), d(49, 2), d(53, 0).ecn(Ecn::NotEct)];
-    assert_eq!(told(&before, &after), (vec![(Ecn::Ect0, Ecn::Ect0, 2)], 1, (1, 0)));
+    assert_eq!(compared(&before, &after), (vec![(Ecn::Ect0, Ecn::Ect0, 2)], 1, (1, 0)));
     // That does not matter where original and retransmission have the same bits.
     let before = [d(20, 0), d(240, 0)];
-    assert_eq!(told(&before, &[d(245, 0).ecn(Ecn::Ce)]), (vec![(Ecn::Ect0, Ecn::Ce, 1)], 0, (1, 0)));
+    assert_eq!(compared(&before, &[d(245, 0).ecn(Ecn::Ce)]), (vec![(Ecn::Ect0, Ecn::Ce, 1)], 0, (1, 0)));
 }
 
 #[test]
-fn timestamps_and_order_tell_the_rest() {
+fn timestamps_and_order_distinguish_the_rest() {
     let stamped = |at: u32, ecn| {
         let mut options = TcpOptions::default();
         options.timestamps = Some(Timestamps { value: at, echo: 0 });
         d(at.into(), 0).ecn(ecn).options(options)
     };
     let before = [stamped(20, Ecn::Ect0), stamped(240, Ecn::NotEct)];
-    assert_eq!(told(&before, &later(&before[1..], 5)), (vec![(Ecn::NotEct, Ecn::NotEct, 1)], 0, (1, 0)));
+    assert_eq!(compared(&before, &later(&before[1..], 5)), (vec![(Ecn::NotEct, Ecn::NotEct, 1)], 0, (1, 0)));
     // Neither is lost: the first is the first.
     let before = [d(20, 0), d(240, 0).ecn(Ecn::NotEct)];
     let same = vec![(Ecn::NotEct, Ecn::NotEct, 1), (Ecn::Ect0, Ecn::Ect0, 1)];
-    assert_eq!(told(&before, &later(&before, 5)), (same, 0, (0, 0)));
+    assert_eq!(compared(&before, &later(&before, 5)), (same, 0, (0, 0)));
 }
 
 /// Identification is a number of 16 bits and comes round again; duplicates of the network have the same.
@@ -134,5 +134,5 @@ fn timestamps_and_order_tell_the_rest() {
 fn packets_that_the_network_doubles_are_seen_there_only() {
     let (before, mut after) = a_lost_original(|n| n);
     after.insert(1, after[0].clone());
-    assert_eq!(told(&before, &after), (NO_CHANGE.to_vec(), 0, (1, 1)));
+    assert_eq!(compared(&before, &after), (NO_CHANGE.to_vec(), 0, (1, 1)));
 }

@@ -1,4 +1,4 @@
-//! Senders with RACK and tail loss probes, and what tells them from others. The sender answers in no time, so that what it
+//! Senders with RACK and tail loss probes, and their evidence. The sender answers in no time, so that what it
 //! sends at any other time is sent by a timer.
 
 use crate::common;
@@ -61,24 +61,24 @@ fn a_single_segment_sent_again_is_a_probe_if_the_sender_probes() {
     let mut all = a_timeout_of_two();
     all.extend(one_again(2000, 2));
     assert_eq!(causes(&all), ([0, 0, 0, 2, 0], 2, 0));
-    // What tells may come later.
+    // Evidence may come later.
     let mut all = handshake();
     all.extend(one_again(20, 0));
     all.extend([a(560, 1), d(2000, 1), d(2000, 2), d(2300, 2), a(2340, 3)]);
     assert_eq!(causes(&all), ([0, 0, 0, 0, 2], 0, 0));
-    // One thing tells of RACK, two tell against it.
+    // One piece of evidence for RACK, two against it.
     let mut all = a_probe_of_two();
     all.extend([d(2000, 2), d(2000, 3), d(3000, 2), a(3040, 4), d(4000, 4), d(4000, 5), d(5000, 4), a(5040, 6)]);
     all.extend(one_again(7000, 6));
     assert_eq!(causes(&all), ([0, 0, 0, 3, 1], 3, 0));
-    // Nothing tells: the timeout is the older custom.
+    // No evidence: the timeout is the older custom.
     let mut all = handshake();
     all.extend(one_again(20, 0));
     assert_eq!(causes(&all), ([0, 0, 0, 1, 0], 1, 0));
 }
 
 #[test]
-fn what_one_connection_tells_of_a_host_holds_for_its_others() {
+fn evidence_of_one_connection_applies_to_others_of_its_host() {
     let mut short = handshake();
     short.extend(one_again(20, 0));
     let later = |p: &P| P {
@@ -113,7 +113,7 @@ fn the_reordering_timer_begins_a_recovery() {
 }
 
 #[test]
-fn what_is_sent_again_twice_in_answer_to_acks_tells_of_rack() {
+fn segments_sent_again_twice_in_answer_to_acks_show_rack() {
     // A host that needs a millisecond for an answer. The copy of segment 1 left 2 ms before segment 6, which has arrived.
     let mut all = handshake();
     all[2].at += 1;
@@ -138,7 +138,7 @@ fn a_timeout_in_vain_ends_with_what_was_sent_before_it() {
     all.push(a(1910, 4).flags(ECE));
     assert_eq!(causes(&all), ([0, 0, 0, 1, 2], 1, 0));
     assert_eq!(found(&all).tracker.connection(0).ends[0].ecn.counts.reductions, 1);
-    // Segment 2 was sent again: its ACK tells nothing, and the timeout has reduced this window.
+    // Segment 2 was sent again: its ACK is ambiguous, and the timeout has reduced this window.
     let mut all = a_timeout_in_vain();
     all.push(a(1940, 3).flags(ECE));
     assert_eq!(causes(&all), ([0, 0, 0, 1, 2], 1, 0));
@@ -173,7 +173,7 @@ fn after_an_undone_recovery_the_segments_that_rack_had_found_lost_are_not_judged
 }
 
 #[test]
-fn a_timestamp_tells_of_a_timeout_in_vain() {
+fn a_timestamp_shows_a_spurious_timeout() {
     let stamped = |p: P, value: u32, echo: u32| {
         let mut options = TcpOptions::default();
         options.timestamps = Some(Timestamps { value, echo });

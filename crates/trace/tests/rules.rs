@@ -110,8 +110,8 @@ fn an_echo_that_stops_before_cwr() {
     assert_eq!(found, [(Rule::EceStopped, 14)]);
 }
 
-/// Eight segments of which the first is lost; the reduction is told by CWR on the ninth. 19 packets.
-fn a_loss_told_by_cwr() -> Vec<P> {
+/// Eight segments of which the first is lost; CWR on the ninth announces the reduction. 19 packets.
+fn a_loss_announced_by_cwr() -> Vec<P> {
     let mut all = ecn_handshake();
     all.extend((0..8).map(|n| d(20, n)));
     all.extend([a(60, 0), a(60, 0), a(60, 0), d(60, 0).ecn(Ecn::NotEct), a(61, 0), a(61, 0), a(61, 0)]);
@@ -121,7 +121,7 @@ fn a_loss_told_by_cwr() -> Vec<P> {
 
 #[test]
 fn an_echo_that_meets_cwr_on_its_way_may_stop() {
-    let mut all = a_loss_told_by_cwr();
+    let mut all = a_loss_announced_by_cwr();
     // The eighth segment was marked, behind this place: its echo comes by when CWR has, and ends when CWR arrives.
     all.extend([a(62, 0).flags(ECE), a(100, 8).flags(ECE), a(101, 9), d(102, 9), a(142, 10)]);
     assert_eq!(rfc3168(&all), []);
@@ -139,7 +139,7 @@ fn an_echo_may_stop_with_cwr_on_a_retransmission_that_nobody_missed() {
 
 #[test]
 fn an_echo_of_what_left_after_cwr_has_to_last() {
-    let mut all = a_loss_told_by_cwr();
+    let mut all = a_loss_announced_by_cwr();
     // One ACK for the segment with CWR and the one with CE behind it.
     all.extend([d(61, 9).ecn(Ecn::Ce), a(100, 8), a(101, 10).flags(ECE), d(102, 10), a(142, 11)]);
     assert_eq!(rfc3168(&all), [(Rule::EceStopped, 24)]);
@@ -158,7 +158,7 @@ fn handshake_at_the_receiver() -> Vec<P> {
     vec![c(0, ask, 0, 0), s(0, agree, 0, 1), c(40, A, 1, 1)]
 }
 
-/// Whether it was told of the client's data what ECE is about.
+/// Whether ECE was reported for the client's data.
 fn checked(all: &[P]) -> Option<bool> {
     common::found(all).tracker.connection(0).ends[0].ecn.echo_checked()
 }
@@ -215,7 +215,7 @@ fn an_echo_that_goes_on_after_cwr() {
     // Elsewhere a mark that came by shows what a router before this place does; what comes a window later is another echo.
     let found = rfc3168(&an_endless_echo(ecn_handshake()));
     assert_eq!(found.iter().filter(|v| v.0 == Rule::EceAfterCwr).collect::<Vec<_>>(), [&(Rule::EceAfterCwr, 13)]);
-    // Where none came by, nothing is said.
+    // Without one, nothing is reported.
     let mut all = an_endless_echo(ecn_handshake());
     all[3].ecn = Ecn::Ect0;
     assert!(rfc3168(&all).iter().all(|v| v.0 != Rule::EceAfterCwr));
@@ -373,7 +373,7 @@ fn an_echo_that_runs_when_the_capture_begins_may_stop() {
 #[test]
 fn an_ack_with_ece_that_others_have_overtaken_begins_no_echo() {
     let mut all = a_mark_answered();
-    all.extend([a(181, 6).flags(ECE), d(181, 11), a(220, 11)]); // the ACK of packet 16 once more, after CWR was heard
+    all.extend([a(181, 6).flags(ECE), d(181, 11), a(220, 11)]); // the ACK of packet 16 once more, after CWR arrived
     assert_eq!(rfc3168(&all), []);
     // The same as the newest one: an echo that has to last.
     all.truncate(24);
@@ -400,14 +400,14 @@ fn every_rule_has_a_name_and_a_sentence_of_its_own() {
         assert_eq!(all.len(), RULES.len());
     };
     unique(Rule::name);
-    unique(Rule::says);
+    unique(Rule::text);
     for (i, rule) in RULES.into_iter().enumerate() {
         assert_eq!(rule as usize, i);
     }
 }
 
 #[test]
-fn a_rule_has_the_section_of_the_text_that_says_it() {
+fn a_rule_has_the_section_of_its_text() {
     use Rule::*;
     // RFC 3168 §6.1.1 is the handshake, §6.1.2 the sender, §6.1.3 the receiver, §6.1.4 to §6.1.6 what is not ECT.
     let sections: [&[Rule]; 6] = [
@@ -442,7 +442,7 @@ fn a_rule_has_the_section_of_the_text_that_says_it() {
 
 #[test]
 fn a_syn_ack_that_has_nothing_to_do_with_its_syn() {
-    // The SYN is not in the capture: what was asked for is not known, and nothing is said of it.
+    // The SYN is not in the capture: the request is unknown, and no rule applies.
     let all = [s(0, Flags::SYN | A, 0, 1), c(1, A, 1, 1), d(2, 0), a(40, 1).flags(ECE)];
     assert_eq!(rfc3168(&all), []);
     assert_eq!(MSS, 1000);

@@ -48,7 +48,7 @@ fn falling_back_is_seen_in_the_second_syn() {
     let analysis = found(&all);
     assert_eq!(analysis.tracker.connection(0).negotiation, Negotiation::FellBack);
     assert_eq!(client(&analysis).counts.control_retransmits, 2);
-    // A SYN that never asked and is repeated has fallen back from nothing.
+    // A SYN without an offer that is repeated has fallen back from nothing.
     let all = [c(0, Flags::SYN, 0, 0), c(1000, Flags::SYN, 0, 0), s(1010, Flags::SYN | A, 0, 1)];
     assert_eq!(found(&all).tracker.connection(0).negotiation, Negotiation::NotOffered);
 }
@@ -73,7 +73,7 @@ fn a_fast_retransmission() {
     let stream = &client(&analysis).stream.counts;
     assert_eq!((stream.causes, stream.recoveries, stream.timeouts, stream.needless), ([1, 0, 0, 0, 0], 1, 0, 0));
     assert_eq!(analysis.tracker.connection(0).ends[1].counts.duplicate_acks, 3);
-    // Segment 0 tells a round trip of 40 ms; the ACK of 6 ends with a segment sent before the retransmission.
+    // Segment 0 shows a round trip of 40 ms; the ACK of 6 ends with a segment sent before the retransmission.
     assert_eq!((client(&analysis).stream.rtt.summary.count, stream.ambiguous), (2, 1));
 }
 
@@ -165,7 +165,7 @@ fn a_timer_that_fires_in_the_instant_of_a_sack() {
     all.extend([a(60, 1), sack(1060, 1, 2, 3), d(1060, 1)]);
     let counts = client(&found(&all)).stream.counts.clone();
     assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([0, 0, 0, 1, 0], 1, 0));
-    // What one SACK tells of three segments is enough for RFC 6675.
+    // One SACK of three segments is enough for RFC 6675.
     let last = all.len() - 2;
     all[last] = sack(1060, 1, 2, 5);
     let counts = client(&found(&all)).stream.counts.clone();
@@ -173,7 +173,7 @@ fn a_timer_that_fires_in_the_instant_of_a_sack() {
 }
 
 #[test]
-fn what_is_lost_again_after_a_timeout_and_told_by_three_duplicate_acks() {
+fn segments_lost_again_after_a_timeout_and_reported_by_three_duplicate_acks() {
     let mut all = plain_handshake();
     all.extend((0..6).map(|n| d(20, n)));
     all.extend([a(60, 0), a(61, 0), d(1020, 0), a(1060, 0), a(1061, 0), a(1062, 0), d(1062, 0)]);
@@ -235,7 +235,7 @@ fn sequence_numbers_wrap() {
 
 #[test]
 fn a_capture_from_the_middle_with_packets_missing() {
-    // No handshake; the ACK tells of 3000 bytes of which 1000 are there; then one direction only.
+    // No handshake; the ACK covers 3000 bytes of which 1000 are there; then one direction only.
     let all = [d(0, 4), a(40, 8), d(50, 8), d(51, 9), d(52, 11)];
     let analysis = found(&all);
     let connection = &analysis.tracker.connection(0);
@@ -269,7 +269,7 @@ fn the_same_ports_again_are_another_connection() {
 }
 
 #[test]
-fn windows_are_scaled_once_both_ends_have_said_so() {
+fn windows_are_scaled_once_both_ends_have_agreed() {
     let mut scaled = TcpOptions::default();
     (scaled.window_scale, scaled.timestamps) = (Some(7), Some(Timestamps::default()));
     let mut all = plain_handshake();

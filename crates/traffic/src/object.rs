@@ -16,7 +16,7 @@ pub struct Object {
     /// Size in bytes.
     pub bytes: u64,
     /// Time of the client's request.
-    pub asked: Time,
+    pub requested: Time,
     /// Time at which the server began to send it.
     pub answered: Option<Time>,
     /// Time at which the server received the acknowledgement of its last byte.

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_rises_and_falls_as_rfc_1016_says() {
+    fn the_delay_rises_and_falls_as_in_rfc_1016() {
         let mut squid = Squid::new(Some(rfc_1016()));
         // D = max(0 + 20, 75) = 75 ms; another quench within 2 s is the same event; then 95 ms.
         assert_eq!(squid.after(at(0), at(8)), at(8));

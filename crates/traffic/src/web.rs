@@ -105,7 +105,7 @@ struct Page {
     number: u32,
     server: u32,
     objects: u32,
-    asked: u32,
+    requested: u32,
     done: u32,
 }
 
@@ -170,7 +170,7 @@ impl Web {
         let objects = whole(self.params.objects.draw(&mut rng));
         let number = s.begun;
         s.begun += 1;
-        self.pages.push(Page { rng, session, number, server, objects, asked: 0, done: 0 });
+        self.pages.push(Page { rng, session, number, server, objects, requested: 0, done: 0 });
         if self.params.page_spacing == PageSpacing::StartToStart {
             self.schedule_page(session, now);
         }
@@ -189,9 +189,9 @@ impl Web {
     fn ask(&mut self, page: u32, now: Time, out: &mut Vec<Demand>) {
         let p = &mut self.pages[page as usize];
         let size = self.params.object_size.draw(&mut p.rng);
-        let index = p.asked;
-        p.asked += 1;
-        let more = p.asked < p.objects;
+        let index = p.requested;
+        p.requested += 1;
+        let more = p.requested < p.objects;
         let pause = if more { self.params.inter_object.draw(&mut p.rng) } else { Dur::ZERO };
         let ends = [p.server, self.sessions[p.session as usize].client];
         let packet = self.params.packet.0;
@@ -199,7 +199,16 @@ impl Web {
         let (session, page_number) = (p.session, p.number);
         let object = self.objects.len() as u32;
         let (answered, transferred) = (None, None);
-        self.objects.push(Object { session, page: page_number, index, ends, bytes, asked: now, answered, transferred });
+        self.objects.push(Object {
+            session,
+            page: page_number,
+            index,
+            ends,
+            bytes,
+            requested: now,
+            answered,
+            transferred,
+        });
         self.page_of.push(page);
         if more {
             self.after(now, pause, Next::Request(page));
@@ -256,7 +265,7 @@ impl Source for Web {
 
     fn stop(&mut self) -> UnderWay {
         (self.begun, self.stopped) = (true, true);
-        // What has been asked for is answered.
+        // Requests are answered.
         self.events.retain(|Reverse((_, next))| matches!(next, Next::Response(_)));
         UnderWay::Completed
     }
@@ -331,8 +340,8 @@ mod tests {
         }
     }
 
-    fn asked(objects: &[Object]) -> Vec<(u32, u32, u32, Time)> {
-        objects.iter().map(|o| (o.session, o.page, o.index, o.asked)).collect()
+    fn requested(objects: &[Object]) -> Vec<(u32, u32, u32, Time)> {
+        objects.iter().map(|o| (o.session, o.page, o.index, o.requested)).collect()
     }
 
     #[test]
@@ -374,7 +383,7 @@ mod tests {
             all
         };
         assert_eq!(drawn(web.objects()), drawn(&ideal));
-        assert!(web.objects().last().unwrap().asked > ideal.last().unwrap().asked);
+        assert!(web.objects().last().unwrap().requested > ideal.last().unwrap().requested);
     }
 
     #[test]
@@ -382,19 +391,19 @@ mod tests {
         let objects = drive(&regular(PageSpacing::StartToStart), [1, 1], ms(30), |_| false);
         let session =
             |s: u32, t: u64| [(s, 0, 0, at(t)), (s, 0, 1, at(t + 10)), (s, 1, 0, at(t + 500)), (s, 1, 1, at(t + 510))];
-        assert_eq!(asked(&objects), [session(0, 0), session(1, 1000)].concat());
-        // Asked at 0, acknowledged and answered at 30, transferred at 60; 7001 B are 8 packets.
+        assert_eq!(requested(&objects), [session(0, 0), session(1, 1000)].concat());
+        // Requested at 0, acknowledged and answered at 30, transferred at 60; 7001 B are 8 packets.
         let first = objects[0];
         assert_eq!((first.answered, first.transferred, first.bytes), (Some(at(30)), Some(at(60)), 8000));
     }
 
     #[test]
     fn or_from_end_to_start() {
-        // A page lasts until its second object, asked for at 10, has been transferred at 70.
+        // A page lasts until its second object, requested at 10, has been transferred at 70.
         let objects = drive(&regular(PageSpacing::EndToStart), [1, 1], ms(30), |_| false);
         let session =
             |s: u32, t: u64| [(s, 0, 0, at(t)), (s, 0, 1, at(t + 10)), (s, 1, 0, at(t + 570)), (s, 1, 1, at(t + 580))];
-        assert_eq!(asked(&objects), [session(0, 0), session(1, 1000)].concat());
+        assert_eq!(requested(&objects), [session(0, 0), session(1, 1000)].concat());
     }
 
     #[test]
@@ -404,7 +413,7 @@ mod tests {
         assert_eq!(objects.len(), 8);
         assert_eq!((objects[0].answered, objects[0].transferred), (None, None));
         assert_eq!((objects[1].answered, objects[1].transferred), (Some(at(40)), None));
-        assert_eq!(objects[2].asked, at(570));
+        assert_eq!(objects[2].requested, at(570));
     }
 
     /// Akujobi et al., Table I.
@@ -424,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_asks_for_does_not_depend_on_the_network() {
+    fn the_requests_of_a_session_do_not_depend_on_the_network() {
         let sorted = |takes: Dur| {
             let mut all: Vec<_> = drive(&table_1(40), [10, 10], takes, |_| false)
                 .iter()
@@ -465,7 +474,7 @@ mod tests {
         let mean = small.clone().map(|o| f64::from(*o)).sum::<f64>() / small.count() as f64;
         assert!((mean - 3.405).abs() < 0.61, "{mean}");
         // Two sessions a second, of 10 pages, 3.579 objects and 8000 B: 4.58 Mbit/s in the long run.
-        let arrivals = objects.iter().filter(|o| o.page == 0 && o.index == 0).map(|o| o.asked.as_secs());
+        let arrivals = objects.iter().filter(|o| o.page == 0 && o.index == 0).map(|o| o.requested.as_secs());
         let span = arrivals.fold(0.0, f64::max);
         assert!((span / 999.0 - 0.5).abs() < 5.0 * 0.5 / 31.6, "{span}");
     }

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_told_apart() {
+    fn malformed_messages_are_refused_by_kind() {
         assert_eq!(Quench::parse(&changed(&[])[..35]), Err(Malformed::Short));
         // Type 3 is destination unreachable; a source quench has no code but 0.
         assert_eq!(Quench::parse(&changed(&[(0, 3)])), Err(Malformed::NotAQuench));

@@ -13,7 +13,7 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// 10.0.0.1:43000 > 10.0.0.2:5001, ECT(0), [P.] seq 0x01020304, ack 0x0a0b0c0d, win 500, options [nop,nop,TS val 7 ecr
-/// 9], data "ecn!". tshark says that both checksums are good.
+/// 9], data "ecn!". tshark reports both checksums as good.
 const PACKET: [u8; 56] = [
     0x45, 0x02, 0x00, 0x38, 0x00, 0x00, 0x40, 0x00, 0x40, 0x06, 0x26, 0xbc, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
     0xa7, 0xf8, 0x13, 0x89, 0x01, 0x02, 0x03, 0x04, 0x0a, 0x0b, 0x0c, 0x0d, 0x80, 0x18, 0x01, 0xf4, // TCP
@@ -124,7 +124,7 @@ fn stands_for(options: TcpOptions, bytes: &[u8]) {
 }
 
 #[test]
-fn options_are_laid_out_as_their_rfcs_say() {
+fn options_are_laid_out_as_in_their_rfcs() {
     stands_for(options(|o| o.mss = Some(1460)), &[2, 4, 0x05, 0xb4]); // RFC 9293 §3.7.1
     stands_for(options(|o| o.window_scale = Some(7)), &[1, 3, 3, 7]); // RFC 7323 §2.2
     stands_for(options(|o| o.sack_permitted = true), &[4, 2, 1, 1]); // RFC 2018 §2
@@ -153,9 +153,9 @@ fn acc_ecn_has_its_counters_in_the_order_of_its_kind() {
     stands_for(option(true, &[c]), &[1, 1, 1, 174, 5, 7, 8, 9]);
     stands_for(option(false, &[]), &[1, 1, 172, 2]);
     // Which is which, in either order.
-    let told = |option: AccEcn| (option.ect0(), option.ce(), option.ect1());
-    assert_eq!(told(AccEcn::new(false, &[a, b, c])), (Some(a), Some(b), Some(c)));
-    assert_eq!(told(AccEcn::new(true, &[c, b])), (None, Some(b), Some(c)));
+    let counters = |option: AccEcn| (option.ect0(), option.ce(), option.ect1());
+    assert_eq!(counters(AccEcn::new(false, &[a, b, c])), (Some(a), Some(b), Some(c)));
+    assert_eq!(counters(AccEcn::new(true, &[c, b])), (None, Some(b), Some(c)));
     // 24 bits count, and three counters.
     assert_eq!(AccEcn::new(false, &[0xff00_0001, 2, 3, 4]), AccEcn::new(false, &[1, 2, 3]));
     assert!(AccEcn::new(false, &[]).is_empty() && !AccEcn::new(true, &[0]).is_empty());
@@ -190,7 +190,7 @@ fn no_block_no_option() {
 }
 
 #[test]
-fn an_offset_too_short_is_told_in_words() {
+fn an_offset_too_short_is_refused_with_its_cause() {
     let mut header = PACKET[20..].to_vec();
     header[12] = 0x40;
     assert_eq!(TcpHeader::parse_cut(&header).unwrap_err().to_string(), "the TCP header has an invalid data offset, 4");
@@ -212,7 +212,7 @@ fn an_ipv4_header_is_intact_until_a_bit_changes() {
 }
 
 #[test]
-fn an_ipv4_fragment_is_told_by_its_offset_or_by_more_to_come() {
+fn an_ipv4_fragment_has_an_offset_or_more_to_come() {
     let fragment = |high, low| {
         let bytes = changed(&[(3, 24), (4, 0x12), (5, 0x34), (6, high), (7, low)]);
         IpPacket::parse(&bytes).unwrap().fragment
@@ -307,7 +307,7 @@ fn an_extension_is_padded_to_whole_units_and_cut_at_the_longest() {
 }
 
 #[test]
-fn an_ipv6_version_that_is_wrong_is_told_in_words() {
+fn a_wrong_ipv6_version_is_refused_with_its_cause() {
     assert_eq!(Ipv6Header::parse(&[0x53; 40]).unwrap_err().to_string(), "the IPv6 header has an invalid version, 5");
 }
 
@@ -331,7 +331,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn pcap_is_laid_out_as_its_draft_says() {
+fn pcap_is_laid_out_as_in_its_draft() {
     // Magic number of nanoseconds, version 2.4, two words without meaning, snap length, raw IP.
     let mut expected = words(&[0xa1b2_3c4d, 0x0004_0002, 0, 0, 96, 101]);
     // Seconds, nanoseconds, bytes kept, bytes that there were.
@@ -341,7 +341,7 @@ fn pcap_is_laid_out_as_its_draft_says() {
 }
 
 #[test]
-fn pcapng_is_laid_out_as_its_draft_says() {
+fn pcapng_is_laid_out_as_in_its_draft() {
     // A block: type, length, body, length. Options: code and length, value, padded to a word.
     let section = [
         words(&[0x0a0d_0d0a, 44, 0x1a2b_3c4d, 0x0000_0001, u32::MAX, u32::MAX, 4 | (6 << 16)]),

@@ -244,7 +244,7 @@ fn a_linux_syn_reads_as_tcpdump_shows_it() {
 }
 
 #[test]
-fn a_later_fragment_behind_extension_headers_says_where_it_belongs() {
+fn a_later_fragment_behind_extension_headers_has_its_offset() {
     let mut bytes = Vec::new();
     let address = Ipv6Addr::LOCALHOST;
     let header = Ipv6Header {
@@ -268,7 +268,7 @@ fn a_later_fragment_behind_extension_headers_says_where_it_belongs() {
 }
 
 #[test]
-fn a_header_says_what_is_wrong_with_it() {
+fn a_bad_header_is_refused_with_its_cause() {
     let wrong = |bytes: &[u8]| Ipv4Header::parse(bytes).unwrap_err().to_string();
     assert_eq!(wrong(&[0x45; 7]), "the IPv4 header needs 20 bytes, but there are 7");
     assert_eq!(wrong(&[0x35; 20]), "the IPv4 header has an invalid version, 3");

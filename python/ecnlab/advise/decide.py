@@ -14,7 +14,7 @@ from ecnlab.base.stats import LEVEL, Interval, mean_interval, paired_difference
 Values: TypeAlias = Mapping[str, Mapping[str, Sequence[float]]]
 """By measure and candidate a value for each seed, in the unit of the measure; NaN where it is not defined."""
 
-MOST_COST: Final = 1.0
+MAX_COST: Final = 1.0
 """Default share of the download's or upload's goodput that a candidate may cost: all, since the order of the applications decides."""
 
 
@@ -45,7 +45,7 @@ class Decision:
     too_costly: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
     family: int
-    """Number of differences that can be asked: intervals have the confidence 1 - 0.05 / family."""
+    """Number of possible comparisons: intervals have the confidence 1 - 0.05 / family."""
 
     @property
     def no_difference(self) -> bool:
@@ -61,9 +61,7 @@ def costs(values: Values, measure: Measure, name: str) -> Interval | None:
     return mean_interval([1 - with_ / none for with_, none in pairs])
 
 
-def decide(
-    values: Values, measures: Sequence[Measure], queues: Sequence[str], most_cost: float = MOST_COST
-) -> Decision:
+def decide(values: Values, measures: Sequence[Measure], queues: Sequence[str], most_cost: float = MAX_COST) -> Decision:
     """Apply the rule of docs/advise.md to the measures of the candidates."""
     family = len(queues) * (len(queues) - 1) // 2 * len(measures)
     level = 1 - (1 - LEVEL) / family

@@ -111,7 +111,7 @@ def command(advice: Advice) -> list[str]:
 def page_table(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Return the table of candidates: column names and rows."""
     rows = [
-        [name, _said(advice, name), *(interval(advice.mean(one, name), one.unit) for one in advice.measures)]
+        [name, _verdict(advice, name), *(interval(advice.mean(one, name), one.unit) for one in advice.measures)]
         for name in advice.question.queues
     ]
     return ["candidate", "decision", *(one.label for one in advice.measures)], rows
@@ -120,8 +120,8 @@ def page_table(advice: Advice) -> tuple[list[str], list[list[str]]]:
 def _candidates(advice: Advice) -> Table:
     columns, rows = page_table(advice)
     cells = [
-        [Cell(name), Cell(said, tone=_tone(advice, name)), *(Cell(text, numeric=True) for text in texts)]
-        for name, said, *texts in rows
+        [Cell(name), Cell(verdict, tone=_tone(advice, name)), *(Cell(text, numeric=True) for text in texts)]
+        for name, verdict, *texts in rows
     ]
     return Table("Measures of the candidates", columns, cells)
 
@@ -130,7 +130,7 @@ def _tone(advice: Advice, name: str) -> Tone:
     return "yes" if name in advice.decision.equals else "plain"
 
 
-def _said(advice: Advice, name: str) -> str:
+def _verdict(advice: Advice, name: str) -> str:
     decision = advice.decision
     if name == decision.advised:
         return "advised"

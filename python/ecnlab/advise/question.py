@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from ecnlab._core import Experiment
 from ecnlab.advise.candidates import ASSETS, FAST, HELD_BACK_NOWHERE, NONE, direction, framed
-from ecnlab.advise.decide import MOST_COST
+from ecnlab.advise.decide import MAX_COST
 from ecnlab.advise.line import LARGE, Line, trace_csv
 from ecnlab.advise.mix import App
 from ecnlab.folder.atomic import write_bytes
@@ -18,7 +18,7 @@ from ecnlab.scenario import built
 Ecn = Literal["half", "off", "on"]
 
 WARMUP_S: Final = 5
-MOST_S: Final = 30
+MAX_S: Final = 30
 """Simulated seconds of a run on a slow line."""
 
 PACKETS: Final = 4e5
@@ -39,7 +39,7 @@ class Question:
     queues: tuple[str, ...]
     ecn: Ecn = "half"
     seeds: int = 10
-    most_cost: float = MOST_COST
+    most_cost: float = MAX_COST
     """Share of a transfer's goodput that a candidate may cost."""
     seed: int = 1
 
@@ -49,7 +49,7 @@ class Question:
         if self.line.kind.radio:
             return TRACE_S
         seconds = PACKETS * 8 * LARGE / (self.line.down_bps + self.line.up_bps)
-        return int(min(max(seconds, 8), MOST_S - WARMUP_S))
+        return int(min(max(seconds, 8), MAX_S - WARMUP_S))
 
 
 def scenario(question: Question) -> dict[str, Any]:

@@ -113,14 +113,14 @@ def agree(file: str | os.PathLike[str], *, traces: int, seed: int = 1, packets: 
         raise EcnlabError(f"{path} is an experiment: `--packets` compares the queues of a scenario")
     scenario = read_scenario(path)
     kernel = find()
-    asked = [(question, seed + i) for question in questions(scenario) for i in range(traces)]
-    return ask(asked, kernel, packets)
+    requested = [(question, seed + i) for question in questions(scenario) for i in range(traces)]
+    return ask(requested, kernel, packets)
 
 
-def ask(asked: Sequence[tuple[Question, int]], kernel: Any, packets: int = PACKETS) -> list[Trace]:
+def ask(requested: Sequence[tuple[Question, int]], kernel: Any, packets: int = PACKETS) -> list[Trace]:
     """Run each question with its own trace, drawn with the given seed."""
     found = []
-    for question, seed in asked:
+    for question, seed in requested:
         groups = question.scenario.names("group")
         rows = drawn(seed, question.rate_bps, packets, groups=len(groups), dscps=question.dscps)
         with guarded():
@@ -140,17 +140,17 @@ def questions(scenario: Scenario) -> list[Question]:
     Raises SpecError for unsupported ones, EcnlabError if there are none.
     """
     spec, found = scenario.resolved, Findings()
-    asked = []
+    requested = []
     for index, one in enumerate(scenario.drawn(1)["links"]):
         table, path = spec["link"][one["table"]], f"link.{one['table']}"
         if one["reverse"]:
             table, path = table["reverse"], f"{path}.reverse"
         if table["queue"] != "default":
-            asked.append(_question(scenario, index, one["name"], table, path, found))
+            requested.append(_question(scenario, index, one["name"], table, path, found))
     found.raise_if_any(scenario)
-    if not asked:
+    if not requested:
         raise EcnlabError(f'no link of {scenario.path} names a queue: write queue = "NAME" in one, and [queue.NAME]')
-    return asked
+    return requested
 
 
 def _question(
@@ -168,9 +168,9 @@ def _question(
             f"{path}.shaper", f"`{path}.shaper`: the kernel's queue is in front of a link of fixed rate", help_
         )
     queue = scenario.resolved["queue"][table["queue"]]
-    told = Findings()
+    substitutions = Findings()
     twins = twin(queue, f"queue.{table['queue']}", found)
-    twin(queue, f"queue.{table['queue']}", told)
+    twin(queue, f"queue.{table['queue']}", substitutions)
     return Question(
         scenario,
         index,
@@ -180,7 +180,7 @@ def _question(
         0 if changes(rate) else number(rate),
         twins,
         tuple(sorted({0, *_dscps(queue)})),
-        tuple(told.instead),
+        tuple(substitutions.instead),
     )
 
 

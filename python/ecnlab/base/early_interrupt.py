@@ -1,4 +1,4 @@
-"""Ctrl-C before the command line listens: it ends the process, as the shell's 130 tells, and Python prints no traceback.
+"""Ctrl-C before the command line listens: it ends the process, as the shell's 130 shows, and Python prints no traceback.
 
 Imports take a tenth of a second. Imported first of all; `interrupts.listen` is called when they are done.
 """

@@ -1,6 +1,6 @@
 """Intervals, paired comparisons and verdicts.
 
-Everything a report says about a difference goes through this module, so that
+Every statement of a report on a difference goes through this module, so that
 a reader finds the arithmetic in one place. Values are one number per
 replicate; replicate ``r`` of one arm and replicate ``r`` of another ran under
 the same seed, so comparisons pair them. Intervals are two-sided. A single
@@ -369,7 +369,7 @@ def verdict(measured: Interval, printed: float, margin: float, neutral: float | 
     ``agrees``: the mean lies within ``margin`` of the printed value, and the interval is no wider than `WIDEST` margins,
     so that fewer replicates do not agree more easily. ``differs``: no value of the interval lies within ``margin`` of the
     printed one. ``same direction``: so it is, but the whole interval lies on the printed value's side of ``neutral`` (0
-    for a gain); ``None`` says that the quantity has no direction. ``inconclusive``: neither agreement nor difference
+    for a gain); ``None`` if the quantity has no direction. ``inconclusive``: neither agreement nor difference
     is shown, as with one replicate or an unbounded interval.
     """
     if measured.n < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):

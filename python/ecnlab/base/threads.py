@@ -99,7 +99,7 @@ class Threads(Generic[T]):
 
 
 def returned(work: Callable[[], T]) -> Iterator[T]:
-    """Yield what ``work`` returns; it is called by the thread that asks for it."""
+    """Yield what ``work`` returns; it is called by the thread that consumes it."""
     yield work()
 
 

@@ -54,12 +54,12 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
-    asked = sys.argv[1:] if arguments is None else arguments
+    requested = sys.argv[1:] if arguments is None else arguments
     interrupts.listen()
     _prepare_streams()
     try:
         with unread.noticed():
-            code = _finish(_called(arguments, in_json="--json" in asked))
+            code = _finish(_called(arguments, in_json="--json" in requested))
     except unread.Unread:
         atexit._run_exitfuncs()  # the processes and folders of this one
         unread.end()
@@ -79,10 +79,10 @@ def _called(arguments: list[str] | None, *, in_json: bool) -> int:
         code = ended.code if isinstance(ended.code, int) else OK
     except BaseException as error:
         interrupts.settle()
-        code, said = _explain(error)
-        console.complain(_usage(error) if isinstance(error, click.ClickException) else said)
+        code, message = _explain(error)
+        console.complain(_usage(error) if isinstance(error, click.ClickException) else message)
         if in_json:
-            code = _answer_in_json(error, code, said)
+            code = _answer_in_json(error, code, message)
     return code
 
 
@@ -153,11 +153,11 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [""])[0][:200]
 
 
-def _answer_in_json(error: BaseException, code: int, said: str) -> int:
+def _answer_in_json(error: BaseException, code: int, message: str) -> int:
     """Report the error as JSON; the exit code is that of a write failure, if writing fails."""
     found = list(getattr(error, "diagnostics", []))
     try:
-        console.write_json({"error": {"code": code, "message": said, "findings": found}})
+        console.write_json({"error": {"code": code, "message": message, "findings": found}})
     except BrokenPipeError:
         raise
     except OSError:

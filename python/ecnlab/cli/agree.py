@@ -191,8 +191,8 @@ def _show(traces: list[Trace]) -> None:
     console.say(f"{question.link}: {question.law} compared with `{question.twin.words}`")
     console.say(f"  {len(traces)} traces, {len(fates)} packets, {dropped} dropped, {marked} marked in the simulator")
     console.say(f"  {sum(fate.differs for fate in fates)} packets differ, in {len(different)} traces")
-    for told in question.instead if different else ():
-        console.say(f"  {told['key']} is {told['asked']!r} in the simulator and {told['kernel']!r} in the kernel")
+    for entry in question.instead if different else ():
+        console.say(f"  {entry['key']} is {entry['asked']!r} in the simulator and {entry['kernel']!r} in the kernel")
     for trace in different[:SHOWN]:
         console.say(f"  seed {trace.seed}, {trace.differences} packets, the first of them:")
         console.say("\n".join(f"    {line}" for line in trace.first().splitlines()))

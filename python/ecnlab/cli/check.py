@@ -41,7 +41,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     estimates: list[dict[str, Any]] = []
     codes = [OK]
     for file in files:
-        wrong, about, code, said = _check(file)
+        wrong, about, code, message = _check(file)
         found += wrong
         codes.append(code)
         warnings += about.advice.diagnostics
@@ -55,7 +55,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
             if about.memory > SHOWN:
                 console.say(f"  memory: about {size_limits.size(about.memory)}")
         elif code != OK and not as_json:
-            console.complain(said)
+            console.complain(message)
     if as_json:
         console.write_json({"findings": found, "warnings": warnings, "estimates": estimates})
     raise SystemExit(max(codes))
@@ -71,8 +71,8 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
     except EcnlabError as error:
         return [_unread(file, str(error))], nothing, BAD_INPUT, str(error)
     except OSError as error:
-        said = f"{error.filename or file}: {error.strerror or error}"
-        return [_unread(file, said)], nothing, IO_FAILED, said
+        message = f"{error.filename or file}: {error.strerror or error}"
+        return [_unread(file, message)], nothing, IO_FAILED, message
 
 
 def _estimate(file: Path, about: Checked) -> dict[str, Any]:

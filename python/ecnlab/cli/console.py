@@ -20,7 +20,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.base.readable import cell
 from ecnlab.base.safe_text import json_safe, one_line, visible
 from ecnlab.base.types import Instead
-from ecnlab.cli.text_tables import LEAST, Column, laid_out
+from ecnlab.cli.text_tables import MIN_WIDTH, Column, laid_out
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -131,7 +131,7 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
 def width() -> int:
     """Return the columns of the output: those of the terminal, or COLUMNS in the environment for another output."""
     terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return max(shutil.get_terminal_size().columns, LEAST) if terminal else WIDE
+    return max(shutil.get_terminal_size().columns, MIN_WIDTH) if terminal else WIDE
 
 
 def encodes(text: str) -> bool:
@@ -250,8 +250,8 @@ def offer_report(folder: Path) -> None:
 
 def substituted(entry: Instead) -> str:
     """Return a line about a value of a scenario that an engine replaces by its own."""
-    asked, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
-    return f"substituted: {entry['key']} = {asked}; Linux has {'none' if entry['kernel'] is None else done}"
+    requested, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
+    return f"substituted: {entry['key']} = {requested}; Linux has {'none' if entry['kernel'] is None else done}"
 
 
 def late(evidence: Mapping[str, Any]) -> str:

@@ -48,8 +48,8 @@ class Example:
 def catalogue() -> list[Example]:
     """Return all examples in the order of `QUESTIONS`."""
     folder = package_data.folder("examples")
-    asked = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))
-    return [_read(folder, name, each["text"]) for each in asked["question"] for name in each["examples"]]
+    requested = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))
+    return [_read(folder, name, each["text"]) for each in requested["question"] for name in each["examples"]]
 
 
 def _read(folder: Path, name: str, question: str) -> Example:

@@ -11,7 +11,7 @@ from ecnlab.cli.console import late
 from ecnlab.engines.protocol import MODEL
 from ecnlab.folder import completion, congestion
 from ecnlab.folder.columns import PREDICTION
-from ecnlab.folder.ecn_fallback import refused, said, shown
+from ecnlab.folder.ecn_fallback import fallbacks, refused, shown
 from ecnlab.folder.ecn_verdict import WORDS, of_run
 from ecnlab.folder.few_samples import needed, sojourns_of, with_remarks
 
@@ -60,7 +60,7 @@ def show_run(result: Run, rows: int) -> None:
                 continue
         console.write_frame(_remarked(result, chosen), name, rows, more=MORE)
     _show_completion(result, rows)
-    if "flows" in result.tables and (fell := said(result.table("flows"))):
+    if "flows" in result.tables and (fell := fallbacks(result.table("flows"))):
         console.say_filled(fell)
     if "flows" in result.tables:
         for sentence in refused(result.table("flows"), manifest["spec"]):
@@ -111,8 +111,8 @@ def _recorded(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def fallen(result: Sweep) -> str:
-    """Return the text of `said` for all runs of a sweep."""
-    return said(result.table("flows").collect()) if "flows" in result.tables else ""
+    """Return the text of `fallbacks` for all runs of a sweep."""
+    return fallbacks(result.table("flows").collect()) if "flows" in result.tables else ""
 
 
 def show_sweep(result: Sweep, rows: int) -> None:

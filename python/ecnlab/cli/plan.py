@@ -13,7 +13,7 @@ from ecnlab.base.readable import cell
 from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, as_json, examples, no_python
 from ecnlab.cli.resume import resumable
-from ecnlab.runs.planning import MOST, PILOT, Plan
+from ecnlab.runs.planning import MAX_REPLICATES, PILOT, Plan
 from ecnlab.runs.planning import plan as plan_experiment
 
 ROWS: Final = 10
@@ -29,7 +29,7 @@ ROWS: Final = 10
 )
 @click.option("--metric", "metrics", multiple=True, help="Only this metric counts. Can be repeated. [default: all]")
 @click.option(
-    "--pilot", type=click.IntRange(2, MOST), default=PILOT, show_default=True, help="Replicates of the pilot."
+    "--pilot", type=click.IntRange(2, MAX_REPLICATES), default=PILOT, show_default=True, help="Replicates of the pilot."
 )
 @click.option("--out", type=File, help="Folder of the pilot and of the sweep. [default: results/NAME]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
@@ -94,7 +94,7 @@ def _lines(found: Plan, experiment: Path, half_width: str) -> list[str]:
     if found.runs is None:
         return [
             *lines,
-            f"{impossible} of {len(found.needs)} cannot have a half-width of {half_width} with {MOST:,} replicates (missing "
+            f"{impossible} of {len(found.needs)} cannot have a half-width of {half_width} with {MAX_REPLICATES:,} replicates (missing "
             "in the table): the mean is 0 or small; name metrics with --metric, or give the half-width in their unit",
         ]
     lines.append(

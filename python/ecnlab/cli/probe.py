@@ -51,25 +51,25 @@ def probe(
     if [file is not None, boxes, host is not None].count(True) != 1:
         raise EcnlabError("no server to probe: give a scenario FILE, --host or --boxes")
     if host is None:
-        asked = probing.probe(file or probing.BOXES, flows, seed)
+        requested = probing.probe(file or probing.BOXES, flows, seed)
     else:
         name, _, port = host.rpartition(":")
         if not port.isdecimal() or not 0 < int(port) < 1 << 16:
             raise EcnlabError(f"--host {host}: write HOST:PORT, such as 192.0.2.1:80, or :8080 for this machine")
-        asked = {host: probing.probe_host(name, int(port), request)}
+        requested = {host: probing.probe_host(name, int(port), request)}
     if as_json:
-        console.write_json(asked)
+        console.write_json(requested)
     elif boxes:
-        sys.stdout.write(probing.markdown(probing.table(asked)))
+        sys.stdout.write(probing.markdown(probing.table(requested)))
     else:
-        _show(asked)
+        _show(requested)
 
 
-def _show(asked: dict[str, probing.Answers]) -> None:
-    console.write_frame(probing.table(asked), "servers", 1 << 20)
-    found = {tuple(finding) for answers in asked.values() for finding in answers["findings"]}
+def _show(requested: dict[str, probing.Answers]) -> None:
+    console.write_frame(probing.table(requested), "servers", 1 << 20)
+    found = {tuple(finding) for answers in requested.values() for finding in answers["findings"]}
     for name, meaning in sorted(found):
         console.say(f"{name}: {meaning}")
-    for server, answers in asked.items():
+    for server, answers in requested.items():
         for why in answers["unclear"]:
             console.say(f"{server}: {why}")

@@ -27,7 +27,7 @@ NARROW: Final = 10
 WIDE: Final = 80
 """Minimum and maximum length of a sparkline."""
 
-MOST_GROUPS: Final = 6
+MAX_GROUPS: Final = 6
 
 DROPS: Final = ("early_drops", "forced_drops", "tail_drops")
 
@@ -106,7 +106,7 @@ def _of_groups(run: Run) -> Iterator[Spark]:
     found = goodput(run.scan("flow_series"), flows, bins)
     numbers = found[BIN].unique().sort().to_list()
     sampled = [group for group in flows["group"].unique(maintain_order=True) if (found["group"] == group).any()]
-    for group in sampled[:MOST_GROUPS]:
+    for group in sampled[:MAX_GROUPS]:
         yield Spark(str(group), along(found.filter(group=group), "goodput", numbers), "Mb/s")
 
 

@@ -13,7 +13,7 @@ from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples, no_python
 from ecnlab.linux.tc_hosts import hosts
-from ecnlab.linux.tc_lines import Asked, Part, queues
+from ecnlab.linux.tc_lines import Part, Requested, queues
 from ecnlab.scenario.files import read_scenario
 
 
@@ -47,7 +47,7 @@ def tc(file: Path, link: str | None, devices: tuple[str, ...], ingress: bool, em
     that you do not trust give --no-python.
     """
     scenario = read_scenario(file)
-    of_links = queues(scenario, Asked(link, devices, ingress, emulate))
+    of_links = queues(scenario, Requested(link, devices, ingress, emulate))
     of_hosts = hosts(scenario)
     if as_json:
         console.write_json(

@@ -14,7 +14,7 @@ GAP: Final = 2
 BARE: Final = re.compile(r"(?:-|0(?: \S+)?)?$")
 """A cell without a value, or with zero in any unit."""
 
-LEAST: Final = 40
+MIN_WIDTH: Final = 40
 """Minimum width of a table, in terminal columns."""
 
 FOLDED: Final = 20

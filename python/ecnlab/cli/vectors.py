@@ -130,12 +130,12 @@ def check(file: Path, size: int, time: int, as_json: bool) -> None:
         one = checked.vector
         console.say(f"{file}: {checked.compared} events are those of `{one.name}` version {one.version}")
     else:
-        _say_departure(file, checked, checked.departure)
+        _show_departure(file, checked, checked.departure)
     if checked.departure is not None:
         raise SystemExit(NO)
 
 
-def _say_departure(file: Path, checked: Checked, found: Departure) -> None:
+def _show_departure(file: Path, checked: Checked, found: Departure) -> None:
     one = checked.vector
     console.say(f"{file}:{found.line}: departs from `{one.name}` version {one.version}")
     console.say(f"  field     {found.field}")

@@ -72,11 +72,11 @@ def measure(scenario: Scenario, seed: int, engine: Engine) -> pl.DataFrame:
     names = {place: f"explain-{number}" for number, place in enumerate(places)}
     duration = min(quantity(spec["duration"]), warmup + LONGEST_S)
     captures = {f"capture.{name}": {kind: place} for (kind, place), name in names.items()}
-    asked = scenario.with_overrides({"duration": f"{duration} s", **captures})
+    requested = scenario.with_overrides({"duration": f"{duration} s", **captures})
     gap = int(FULL_PACKET * 4e9 / min(highest(spec["link"][link]["rate"]) for link in links)) if links else 0
     start = EPOCH_NS + int(warmup * 1e9)
     with tempfile.TemporaryDirectory(prefix="ecnlab-") as folder:
-        found = run(asked, seed, engine=engine, captures=folder)
+        found = run(requested, seed, engine=engine, captures=folder)
         seen = {
             place: frame(trace_behaviour(Path(folder) / f"{name}.pcapng", start=start, gap=gap))
             for place, name in names.items()

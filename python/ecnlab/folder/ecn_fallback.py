@@ -1,4 +1,4 @@
-"""Connections that do not use the ECN feedback that an end asked for.
+"""Connections that do not use the ECN feedback that an end requested.
 
 A SYN that offered ECN had no reply in time (RFC 3168 6.1.1.1), or the peer has no ECN or another feedback scheme.
 """
@@ -19,7 +19,7 @@ ACCURATE: Final = "RFC 9768"
 """Source of the schemes that fall back to RFC 3168 if the peer does not have it."""
 
 
-def said(flows: pl.DataFrame) -> str:
+def fallbacks(flows: pl.DataFrame) -> str:
     """How many of the connections of ``flows`` fell back, in which groups, and why; "" if none did."""
     fell = (
         flows.filter(pl.col("ecn_fallbacks") > 0) if flows.columns and set(flows.columns) >= NEEDED else flows.clear()
@@ -27,9 +27,9 @@ def said(flows: pl.DataFrame) -> str:
     if fell.is_empty():
         return ""
     groups = fell["group"].unique(maintain_order=True).to_list()
-    asked = flows.filter(pl.col("group").is_in(groups))["connections"].sum()
+    requested = flows.filter(pl.col("group").is_in(groups))["connections"].sum()
     return (
-        f"ECN fell back on {fell['ecn_fallbacks'].sum()} of {asked} connections in {', '.join(groups)}: a SYN that asked "
+        f"ECN fell back on {fell['ecn_fallbacks'].sum()} of {requested} connections in {', '.join(groups)}: a SYN that asked "
         "for it was not answered in time, and was sent again without it (RFC 3168 6.1.1.1)"
     )
 

@@ -29,14 +29,14 @@ class GroupVerdict:
 
     group: str
     severity: Literal["ok", "none", "warning", "problem"]
-    says: str
+    summary: str
     """What happened to the marks, with their number."""
 
     @property
     def sentence(self) -> str:
         """The group, if it is on one, and what happened."""
-        says = self.says.removeprefix("works: ")
-        return f"{self.group}: {says}" if self.group else says
+        summary = self.summary.removeprefix("works: ")
+        return f"{self.group}: {summary}" if self.group else summary
 
 
 WORDS: Final = {"ok": "ECN works", "none": "ECN", "warning": "ECN WARNING", "problem": "ECN PROBLEM"}

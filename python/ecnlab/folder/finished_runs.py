@@ -362,8 +362,8 @@ class _Places:
 
     def of(self, runs: Sequence[str]) -> list[tuple[int, int]]:
         """Return the existing ones of ``runs``, in the order of the table."""
-        asked = np.fromiter((int(run, 16) for run in runs), np.uint64, len(runs))
-        there = np.isin(self._ids, asked)
+        requested = np.fromiter((int(run, 16) for run in runs), np.uint64, len(runs))
+        there = np.isin(self._ids, requested)
         return sorted(zip(self._starts[there].tolist(), self._lengths[there].tolist(), strict=True))
 
 

@@ -19,7 +19,7 @@ from ecnlab.folder.sealed_json import damaged, read_json
 from ecnlab.folder.shapes import FinishedManifest, RunManifest, SweepManifest, insist, insist_on_metrics
 from ecnlab.folder.spec_hash import insist_on_hash
 
-MOST_DIFFERENCES: Final = 5
+MAX_DIFFERENCES: Final = 5
 """Maximum number of differences between two specifications that are listed."""
 
 KINDS: Final = ("run", "sweep")
@@ -87,44 +87,44 @@ def damaged_manifest(folder: Path, signs: Iterable[str]) -> bool:
     return not digests.is_sealed(data) and all(sign.encode() in data for sign in signs)
 
 
-def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any] | None = None) -> None:
-    """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``asked``.
+def refuse_other(folder: Path, requested: Mapping[str, Any], spec: Mapping[str, Any] | None = None) -> None:
+    """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``requested``.
 
     The error lists the differences, in the specification if ``spec`` is the requested one.
     """
-    if _is_free(folder) or damaged_manifest(folder, _signs(asked)):
+    if _is_free(folder) or damaged_manifest(folder, _signs(requested)):
         return
     if folder.is_dir() and not (folder / MANIFEST).is_file():
         raise FolderError(
             f"{folder} holds no result (no {MANIFEST}) but other files: choose another folder, or remove that one first"
         )
     there = read_manifest(folder)
-    if any(there.get(key) != value for key, value in asked.items()):
+    if any(there.get(key) != value for key, value in requested.items()):
         held = f"another {there['kind']} ({there['title']!r}, engine `{there['engine']}`)"
-        differ = "; ".join(_differing(there, asked, spec))
+        differ = "; ".join(_differing(there, requested, spec))
         raise FolderError(f"{folder} holds {held}: {differ}; choose another folder, or remove that one first")
 
 
-def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
-    """Return the differences between a manifest and the request: "seed: 1 there, 2 asked for"."""
-    keys = [key for key in asked if there.get(key) != asked[key]]
-    said = [f"{key}: {there.get(key)} stored, {asked[key]} requested" for key in keys if key != "spec_hash"]
+def _differing(there: Mapping[str, Any], requested: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
+    """Return the differences between a manifest and the request: "seed: 1 stored, 2 requested"."""
+    keys = [key for key in requested if there.get(key) != requested[key]]
+    differing = [f"{key}: {there.get(key)} stored, {requested[key]} requested" for key in keys if key != "spec_hash"]
     if "spec_hash" in keys:
         places = list(differences(there.get("spec"), spec)) if spec is not None else []
-        more = [f"and {len(places) - MOST_DIFFERENCES} more keys"] if len(places) > MOST_DIFFERENCES else []
-        said += (
-            ["the specification (stored against requested): " + ", ".join([*places[:MOST_DIFFERENCES], *more])]
+        more = [f"and {len(places) - MAX_DIFFERENCES} more keys"] if len(places) > MAX_DIFFERENCES else []
+        differing += (
+            ["the specification (stored against requested): " + ", ".join([*places[:MAX_DIFFERENCES], *more])]
             if places
             else ["another specification"]
         )
     version = there["ecnlab"].get("version")
-    return [*said, f"made by ecnlab {version}"] if version != __version__ else said
+    return [*differing, f"made by ecnlab {version}"] if version != __version__ else differing
 
 
-def _signs(asked: Mapping[str, Any]) -> list[str]:
-    """Return texts that a manifest with ``asked`` contains, even if a bit is flipped elsewhere."""
+def _signs(requested: Mapping[str, Any]) -> list[str]:
+    """Return texts that a manifest with ``requested`` contains, even if a bit is flipped elsewhere."""
     format_ = f'"format": {FORMAT}'
-    return [format_, *(f'"{key}": {json.dumps(value)}' for key, value in asked.items())]
+    return [format_, *(f'"{key}": {json.dumps(value)}' for key, value in requested.items())]
 
 
 def _is_free(folder: Path) -> bool:

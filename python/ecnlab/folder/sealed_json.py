@@ -66,8 +66,10 @@ def _content(path: Path) -> bytes:
 def damaged(path: Path, reason: str) -> FolderError:
     """Return the error for a damaged sealed file, with the command that the file names as its origin."""
     found = _REMAKE.search(path.read_bytes())
-    said = found[1].decode(errors="replace") if found else ""
-    remedy = f"it names `{said}` as the command that makes it again" if said else "run the command that made it again"
+    command = found[1].decode(errors="replace") if found else ""
+    remedy = (
+        f"it names `{command}` as the command that makes it again" if command else "run the command that made it again"
+    )
     return FolderError(f"{path} is damaged ({reason}): {remedy}; or remove the folder first")
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.quantities import quantity
 
-MOST: Final = 600
+MAX_BINS: Final = 600
 """Maximum number of bins."""
 
 BIN: Final = "bin"
@@ -43,12 +43,12 @@ class Bins:
         return (bin_ * self.size + (self.size - 1) / 2) * self.sample_s
 
     @property
-    def said(self) -> str:
+    def note(self) -> str:
         """Return the remark of a caption on the bins; "" if there is one sample in each."""
         return "" if self.exact else f" Each point is {self.size} samples ({self.size * self.sample_s:g} s)."
 
 
-def bins_of(spec: Mapping[str, Any], most: int = MOST) -> Bins:
+def bins_of(spec: Mapping[str, Any], most: int = MAX_BINS) -> Bins:
     """Return at most ``most`` bins and one for the last sample, of a run of the resolved ``spec``, which sets ``sample``."""
     sample = quantity(str(spec["sample"]))
     return Bins(sample, max(math.ceil(quantity(str(spec["duration"])) / sample / most), 1))

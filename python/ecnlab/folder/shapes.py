@@ -122,7 +122,7 @@ class Metric(TypedDict):
 
 
 class Report(TypedDict):
-    """What the page of a sweep says first: ``[report]`` of the experiment, and the order of its names."""
+    """Top of the page of a sweep: ``[report]`` of the experiment, and the order of its names."""
 
     primary: str | None
     reference: str | None

@@ -66,13 +66,15 @@ def refuse_too_large(
     kept = [one for one in expected(scenario, events=events) if tables is None or one.table in tables]
     for key, wanted in _by_key(kept).items():
         total = sum(one.bytes or 0.0 for one in wanted)
-        said = "; ".join(map(str, wanted))
-        asked = f"`{key}`" if key == "sample" or scenario.resolved.get("packets") else "`--events` (`events=True`)"
+        amounts = "; ".join(map(str, wanted))
+        requested = f"`{key}`" if key == "sample" or scenario.resolved.get("packets") else "`--events` (`events=True`)"
         if total > most:
             allow = f'{LIMIT}="{size(total * 1.1)}" in the environment'
-            found.append((key, f"{asked} records {said}; at most {size(most)} are written", f"{_REMEDY[key]}: {allow}"))
+            found.append(
+                (key, f"{requested} records {amounts}; at most {size(most)} are written", f"{_REMEDY[key]}: {allow}")
+            )
         elif 2 * total > free:
-            reason = f"{asked} records {said}, and twice as much while they are written; {folder} has {size(free)} free"
+            reason = f"{requested} records {amounts}, and twice as much while they are written; {folder} has {size(free)} free"
             found.append((key, reason, "free space, write elsewhere (`--out`), or record less"))
     if found:
         raise scenario.refusal(found)

@@ -146,9 +146,9 @@ def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
     objects, links = scratch / "objects", scratch / "source"
     _edited(tree, links)
     options = ["ARCH=um", f"O={objects}", *STAMP]
-    asked = scratch / "asked.config"
-    asked.write_text("".join(f"{line}\n" for line in config()))
-    _make(links, [*options, f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], scratch)
+    requested = scratch / "asked.config"
+    requested.write_text("".join(f"{line}\n" for line in config()))
+    _make(links, [*options, f"KCONFIG_ALLCONFIG={requested}", "allnoconfig"], scratch)
     _check_config(objects / ".config")
     say(f"compiling Linux {source.version(tree)}: about six CPU minutes")
     with closing(_make_steps(links, [*options, f"-j{jobs}", "linux"], scratch)) as steps:
@@ -158,7 +158,7 @@ def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
     shutil.copy2(objects / ".config", scratch / "config")
     shutil.rmtree(objects)
     shutil.rmtree(links)
-    asked.unlink()
+    requested.unlink()
     scratch.rename(folder)
 
 

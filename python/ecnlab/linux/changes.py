@@ -10,7 +10,7 @@ from ecnlab.base.types import DrawnChanges
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import bucket
 from ecnlab.linux.disciplines import qdisc
-from ecnlab.linux.topology import MOST_IN_FLIGHT, PACKET, WIRE, Link, host
+from ecnlab.linux.topology import MAX_IN_FLIGHT, PACKET, WIRE, Link, host
 
 ALL: Final = 2**32 - 1
 """The kernel's share of lost packets that means all."""
@@ -60,7 +60,7 @@ def statements(links: Sequence[Link], spec: Mapping[str, Any]) -> Iterator[str]:
     for link in changing:
         i, burst = link.index, bucket(PACKET, link.rate_bps or 0)
         limit = _fifo_limit(link, spec) or burst
-        yield f"line {host(link.origin)} o{i} {WIRE} b{i} {limit} {burst} {MOST_IN_FLIGHT}"
+        yield f"line {host(link.origin)} o{i} {WIRE} b{i} {limit} {burst} {MAX_IN_FLIGHT}"
     for state, line in heapq.merge(*([(one, n) for one in states(link)] for n, link in enumerate(changing))):
         yield f"change {state.at_ns} {line} {state.rate} {state.delay_ns} {state.loss}"
 

@@ -57,12 +57,12 @@ class Linux:
         console, for a kernel that failed; Cancelled.
         """
         refuse_events(events, scenario)
-        asked = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
-        limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
-        with boot(self._kernel, asked.files, seed, limit, self._check, options=OPTIONS) as folder:
+        requested = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
+        limit = BOOT_SECONDS + WALL_PER_VIRTUAL * requested.duration_ns / 1e9
+        with boot(self._kernel, requested.files, seed, limit, self._check, options=OPTIONS) as folder:
             if captures:
                 scenario.write_captures(folder / sojourns.PACKETS, captures)
-            return tables.read(folder, asked, scenario.resolved)
+            return tables.read(folder, requested, scenario.resolved)
 
     def instead(self, scenario: Scenario, /) -> list[Instead]:
         """Return where the kernel deviates from the scenario, and how."""

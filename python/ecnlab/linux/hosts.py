@@ -33,8 +33,8 @@ OFF: Final = {"off": Feedback(tcp_ecn=0, kernel="off")}
 FIRST_BUFFER: Final = 131_072
 """Bytes of the receive buffer at first (tcp_rmem[1])."""
 
-LEAST_MAX_RTO_MS: Final = 1000
-MOST_MAX_RTO_MS: Final = 120_000
+MIN_MAX_RTO_MS: Final = 1000
+MAX_MAX_RTO_MS: Final = 120_000
 """The range of net.ipv4.tcp_rto_max_ms."""
 
 FLAGS: Final = {
@@ -92,11 +92,11 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
         found.refuse(f"{path}.congestion", message, f"it has {_or(windows)}")
     window = windows.get(congestion, Window())
     _check_parameters(f"{path}.congestion", congestion, parameters, window, found)
-    _tell_differences(path, table, window, departures, found)
+    _substitute_differences(path, table, window, departures, found)
     sysctl = {"tcp_ecn": str(_tcp_ecn(path, table["ecn"], window, found))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
-    sysctl["tcp_rto_max_ms"] = str(_ms(path, "max_rto", table, found, LEAST_MAX_RTO_MS, MOST_MAX_RTO_MS))
+    sysctl["tcp_rto_max_ms"] = str(_ms(path, "max_rto", table, found, MIN_MAX_RTO_MS, MAX_MAX_RTO_MS))
     route = f"initcwnd {table['initial_window']} rto_min {_ms(path, 'min_rto', table, found)}ms"
     if table["ack_every"] == 1:
         route += " quickack 1"
@@ -113,11 +113,11 @@ def _check_parameters(
 ) -> None:
     """Parameters of the window law other than the kernel's: a profile is substituted, anything else refused."""
     for key, value in window.kernel_has.items():
-        asked = parameters.get(key, window.profile if key == PROFILE else value)
-        if asked == value:
+        requested = parameters.get(key, window.profile if key == PROFILE else value)
+        if requested == value:
             continue
         if key == PROFILE:
-            found.tell(path, key, asked, value)
+            found.substitute(path, key, requested, value)
             continue
         has, remedy = (value, f", or set it to {value}") if value is not None else ("none", "")
         message = f"`{path}.{key}`: the kernel's {congestion} has {has}, and no setting for it"
@@ -132,30 +132,30 @@ def _tcp_ecn(path: str, ecn: str, window: Window, found: Findings) -> int:
         message = f"`{path}.ecn`: the kernel's {window.kernel} negotiates ECN whatever `ecn` is"
         found.refuse(f"{path}.ecn", message, f'write ecn = "{own}", or another `congestion`')
     elif own and ecn in (own, *known):
-        found.tell(path, "ecn", ecn, own)
+        found.substitute(path, "ecn", ecn, own)
         return 1
     elif ecn not in known:
         found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{ecn}`", _feedbacks(known, ecn))
         return 0
     feedback = known[ecn]
-    found.tell(path, "ecn", ecn, feedback.kernel)
+    found.substitute(path, "ecn", ecn, feedback.kernel)
     return feedback.tcp_ecn or 0
 
 
-def _feedbacks(known: Mapping[str, Feedback], asked: str) -> str:
-    having = [law for law, window in laws.windows().items() if window.kernel_ecn == asked]
-    more = f', and `{asked}` with congestion = "{having[0]}"' if having else ""
+def _feedbacks(known: Mapping[str, Feedback], requested: str) -> str:
+    having = [law for law, window in laws.windows().items() if window.kernel_ecn == requested]
+    more = f', and `{requested}` with congestion = "{having[0]}"' if having else ""
     return f"it has {_or(known)}{more}"
 
 
 def _ms(
-    path: str, key: str, table: Mapping[str, Any], found: Findings, least: int = 1, most: int = MOST_MAX_RTO_MS
+    path: str, key: str, table: Mapping[str, Any], found: Findings, least: int = 1, most: int = MAX_MAX_RTO_MS
 ) -> int:
     """The time ``key`` in whole milliseconds, which the kernel counts, within its bounds."""
-    asked = number(table[key])
-    ms = min(max(asked // 10**6, least), most)
-    if ms * 10**6 != asked:
-        found.tell(path, key, table[key], f"{ms} ms")
+    requested = number(table[key])
+    ms = min(max(requested // 10**6, least), most)
+    if ms * 10**6 != requested:
+        found.substitute(path, key, table[key], f"{ms} ms")
     return ms
 
 
@@ -177,7 +177,7 @@ def _window(table: Mapping[str, Any]) -> Window:
     return laws.windows().get(law if isinstance(law, str) else law["kind"], Window())
 
 
-def _tell_differences(
+def _substitute_differences(
     path: str, table: Mapping[str, Any], window: Window, departures: set[str], found: Findings
 ) -> None:
     """Every setting that the kernel fixes, where the scenario has another value."""
@@ -186,7 +186,7 @@ def _tell_differences(
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
         if key in FIXED:
-            found.tell(path, key, value, FIXED[key])
+            found.substitute(path, key, value, FIXED[key])
             continue
         # A window law of the kernel may include its own end of slow start.
         fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
@@ -198,7 +198,7 @@ def _tell_differences(
             continue
         if f"{path}.{key}" in departures:
             found.refuse_value(f"{path}.{key}", value, _remedy(key, fixed))
-        found.tell(path, key, value, own)
+        found.substitute(path, key, value, own)
 
 
 @cache

@@ -19,10 +19,10 @@ HOST: Final = "line"
 OPTIONS: Final = (CLOCK_NS,)
 """Kernel options. None of them changes a queue discipline."""
 
-MOST_LINES: Final = 250
+MAX_LINES: Final = 250
 """Lines in one kernel, at most."""
 
-LEAST_MTU: Final = 1514
+MIN_MTU: Final = 1514
 
 SECONDS: Final = 120.0
 """Limit of wall time for a kernel, in seconds."""
@@ -70,8 +70,8 @@ def replay(kernel: Kernel, lines: Sequence[Line]) -> list[dict[int, Left]]:
     RunError, with the kernel's console, if the kernel fails.
     """
     found: list[dict[int, Left]] = []
-    for first in range(0, len(lines), MOST_LINES):
-        found += _replay(kernel, lines[first : first + MOST_LINES])
+    for first in range(0, len(lines), MAX_LINES):
+        found += _replay(kernel, lines[first : first + MAX_LINES])
     return found
 
 
@@ -97,7 +97,7 @@ def _devices(lines: Sequence[Line]) -> Iterator[str]:
     yield "link set lo up"
     yield "address add 10.0.0.1/32 dev lo"
     for i, line in enumerate(lines):
-        mtu = line.twin.mtu or max(LEAST_MTU, *(packet.length for packet in line.packets))
+        mtu = line.twin.mtu or max(MIN_MTU, *(packet.length for packet in line.packets))
         yield f"link add l{i} type ecnlab-line"
         yield f"link set l{i} mtu {mtu} up"
         yield f"route add 10.1.{i >> 8}.{i & 255}/32 dev l{i}"

@@ -51,7 +51,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """The options of ``ecnlab tc``."""
 
     link: str | None = None
@@ -63,19 +63,19 @@ class Asked:
     """Also write the delays and losses of the chosen links."""
 
 
-def queues(scenario: Scenario, asked: Asked) -> list[Part]:
-    """The parts of all links with a queue, or of the link that ``asked`` names. Raises EcnlabError for wrong options."""
+def queues(scenario: Scenario, requested: Requested) -> list[Part]:
+    """The parts of all links with a queue, or of the link that ``requested`` names. Raises EcnlabError for wrong options."""
     spec, drawn = scenario.resolved, scenario.drawn(1)
-    chosen = _chosen(_one_of_each(topology.links_of(spec, drawn)), spec, asked.link)
-    devices = _devices(list(dict.fromkeys(_table(link.name) for link in chosen)), asked.devices)
+    chosen = _chosen(_one_of_each(topology.links_of(spec, drawn)), spec, requested.link)
+    devices = _devices(list(dict.fromkeys(_table(link.name) for link in chosen)), requested.devices)
     paths = {link.path for link in chosen}
     parts: list[Part] = []
     for link in chosen:
         ends = drawn["nodes"][link.origin], drawn["nodes"][link.target]
         # The machine at the end of a link with queues in both directions shapes both: it is the customer's router.
-        ingress = asked.ingress or f"{link.path}.reverse" in paths
-        parts.append(_queue(link, ends, spec, devices[_table(link.name)], ingress, asked))
-        if asked.emulate:
+        ingress = requested.ingress or f"{link.path}.reverse" in paths
+        parts.append(_queue(link, ends, spec, devices[_table(link.name)], ingress, requested))
+        if requested.emulate:
             parts.append(_wire(link, ends, devices[_table(link.name)], ingress, _delay(link, spec)))
     return parts
 
@@ -144,7 +144,7 @@ def _named(given: str, tables: Sequence[str]) -> tuple[str | None, str]:
 
 
 def _queue(
-    link: Link, ends: tuple[str, str], spec: Mapping[str, Any], device: str, ingress: bool, asked: Asked
+    link: Link, ends: tuple[str, str], spec: Mapping[str, Any], device: str, ingress: bool, requested: Requested
 ) -> Part:
     found = Findings()
     shaped = ifb(device) if ingress else device
@@ -160,7 +160,7 @@ def _queue(
         names,
         tuple(dict.fromkeys(found.refused)),
         tuple(found.instead),
-        tuple(_notes(link, _delay(link, spec), ingress, emulated=asked.emulate)) if below else (),
+        tuple(_notes(link, _delay(link, spec), ingress, emulated=requested.emulate)) if below else (),
         missing=not below,
     )
 

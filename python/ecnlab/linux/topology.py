@@ -43,7 +43,7 @@ PIPE: Final = "20"
 PARENT: Final = "1:1"
 """The class of a shaper."""
 
-MOST_IN_FLIGHT: Final = 1_000_000
+MAX_IN_FLIGHT: Final = 1_000_000
 """Packet limit of a wire, high enough that it never drops any."""
 
 
@@ -265,7 +265,7 @@ def placed(device: str, words: str, rate_bps: int | None, burst: int = PACKET, s
 
 def pipe(link: Link) -> str:
     """The arguments of netem for everything after the queue of ``link``: its delay, loss and rate."""
-    words = [f"delay {link.delay_ps / 1e6:.3f}us limit {MOST_IN_FLIGHT}"]
+    words = [f"delay {link.delay_ps / 1e6:.3f}us limit {MAX_IN_FLIGHT}"]
     if link.table["loss"]:
         words.append(f"loss {100 * link.table['loss']}%")
     if link.rate_bps is not None:

@@ -30,9 +30,9 @@ def sessions(flow: int, web: DrawnWeb, *, overlapping: bool) -> Iterator[str]:
     for _, session in groupby(objects, key=lambda one: one["session"]):
         since = 0
         for _, page in groupby(session, key=lambda one: one["page"]):
-            asked = list(page)
-            times = [since, *(_ns(one) for one in asked)]
-            for one, before in zip(asked, times[:-1], strict=True):
+            requested = list(page)
+            times = [since, *(_ns(one) for one in requested)]
+            for one, before in zip(requested, times[:-1], strict=True):
                 yield _object(flow, one, _ns(one) - before)
             since = times[1] if overlapping else times[-1]
 

@@ -20,7 +20,7 @@ from ecnlab.base.provenance import maker
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS
 from ecnlab.folder import digests
-from ecnlab.folder.ecn_fallback import said
+from ecnlab.folder.ecn_fallback import fallbacks
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import FILES, MANIFEST, REMEDY, RESULTS
 from ecnlab.folder.outputs import PAGE as PAGES
@@ -348,7 +348,7 @@ def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str
         "seed": next(iter(sweeps.values())).manifest["seed"],
         "runs": sum(s.runs["id"].n_unique() for s in sweeps.values()),
         "simulated_s": seconds,
-        "ecn_fallback": {name: text for name, s in sweeps.items() if (text := said(s.table("flows").collect()))},
+        "ecn_fallback": {name: text for name, s in sweeps.items() if (text := fallbacks(s.table("flows").collect()))},
         "replicates": " to ".join(map(str, dict.fromkeys((replicates[0], replicates[-1])))),
     }
 

@@ -43,7 +43,7 @@ ATTEMPTS: Final = ((1.0, False), (0.85, False), (0.7, False), (0.7, True))
 ROOM: Final = 0.3
 """Least fraction of the figure's height for the axes."""
 
-LEAST: Final = 2.5
+MIN_PANEL: Final = 2.5
 """Least height of a panel in font sizes."""
 
 KEY: Final = 2.0
@@ -81,7 +81,7 @@ def _roomy(drawing: Drawing, figure: Figure) -> bool:
     """Whether the axes are large enough to be read."""
     height = drawing.axes[0].get_window_extent().height
     rows = drawing.axes[0].get_subplotspec().get_gridspec().nrows  # type: ignore[union-attr]
-    least = LEAST * font_size(figure.width) * drawing.dpi / 72
+    least = MIN_PANEL * font_size(figure.width) * drawing.dpi / 72
     return rows * height >= ROOM * drawing.bbox.height and (rows == 1 or height >= least)
 
 

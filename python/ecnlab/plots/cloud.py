@@ -19,7 +19,7 @@ from ecnlab.plots.series import MARKS, End
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LEAST: Final = 3
+MIN_POINTS: Final = 3
 """Points of an ellipse: the covariance of fewer is that of a line."""
 
 CORNERS: Final = 72
@@ -48,7 +48,7 @@ def ellipse(points: Points, sigma: float = 1.0) -> list[tuple[float, float]]:
 
 
 def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
-    """Return the drawn data per series: ``point``, ``median`` and, with at least `LEAST` points, the ``ellipse``.
+    """Return the drawn data per series: ``point``, ``median`` and, with at least `MIN_POINTS` points, the ``ellipse``.
 
     A series without points has one row of nulls.
     """
@@ -58,7 +58,7 @@ def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
             found.append((name, None, None, None))
             continue
         median = tuple(pl.Series([p[i] for p in points]).median() for i in (0, 1))
-        outline = ellipse(points, sigma) if len(points) >= LEAST else []
+        outline = ellipse(points, sigma) if len(points) >= MIN_POINTS else []
         found += [(name, "point", *p) for p in points]
         found += [(name, "median", float(median[0]), float(median[1]))]  # type: ignore[arg-type]
         found += [(name, "ellipse", *p) for p in outline]
@@ -68,8 +68,8 @@ def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
 
 def cloud(series: Mapping[str, Points], what: str, absent: str, *, delay: str, sigma: float) -> Cloud:
     """Return the figure; ``what`` describes a point, ``delay`` the kind of delay. See `Figure.absent`."""
-    few = [name for name, points in series.items() if 0 < len(points) < LEAST]
-    lacking = f"; no ellipse of fewer than {LEAST} points" if few else ""
+    few = [name for name, points in series.items() if 0 < len(points) < MIN_POINTS]
+    lacking = f"; no ellipse of fewer than {MIN_POINTS} points" if few else ""
     note = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}"
     return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=note, absent=absent)
 

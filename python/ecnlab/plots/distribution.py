@@ -8,7 +8,7 @@ from typing import Final
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import Figure
 
-MOST_POINTS: Final = 2000
+MAX_POINTS: Final = 2000
 """Maximum points of a line: more are indistinguishable in print."""
 
 X: Final = "sojourn, ms"
@@ -21,7 +21,7 @@ COMPLETED_TAIL: Final = "share of transactions at least so long"
 
 
 def of_times(seconds: pl.Series, *, tail: bool) -> pl.DataFrame:
-    """Return the distribution of single times, thinned, except the ``MOST_POINTS`` longest if the tail is requested.
+    """Return the distribution of single times, thinned, except the ``MAX_POINTS`` longest if the tail is requested.
 
     ``x`` in ms; ``y`` is the fraction of times that are at most ``x``, or at least ``x``.
     """
@@ -29,9 +29,9 @@ def of_times(seconds: pl.Series, *, tail: bool) -> pl.DataFrame:
     place = pl.int_range(number)
     share = 1 - place / number if tail else (place + 1) / number
     points = pl.DataFrame({"x": 1e3 * times}).with_columns(share.alias("y"))
-    step = -(-number // MOST_POINTS)
+    step = -(-number // MAX_POINTS)
     kept = (place % step == 0) | (place == number - 1)
-    return points.filter(kept | (place >= number - MOST_POINTS) if tail else kept)
+    return points.filter(kept | (place >= number - MAX_POINTS) if tail else kept)
 
 
 def of_bins(bins: pl.DataFrame, *, tail: bool) -> pl.DataFrame:

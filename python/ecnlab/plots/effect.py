@@ -10,7 +10,7 @@ from ecnlab.plots import keys, units
 from ecnlab.plots.figure import Figure
 from ecnlab.plots.grids import METRIC, PANEL, VALUE
 from ecnlab.plots.keys import ARM
-from ecnlab.plots.look import HEIGHT, MOST_LINES, MOST_PANELS, panel_height
+from ecnlab.plots.look import HEIGHT, MAX_LINES, MAX_PANELS, panel_height
 from ecnlab.results import paired
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def figure(
         rows = _panels(sweep, rows, metric, by)
     else:
         rows = rows.with_columns(pl.Series("series", names, dtype=pl.String))
-    if (number := rows.drop_nulls("mean")["series"].n_unique()) > MOST_LINES:
+    if (number := rows.drop_nulls("mean")["series"].n_unique()) > MAX_LINES:
         of = ", ".join(axis for axis in (ARM, *sweep.axes) if axis != by)
-        remedy = f"at most {MOST_LINES} can be distinguished"
+        remedy = f"at most {MAX_LINES} can be distinguished"
         also = "" if panels else ": draw panels with --panels (panels=True)"
         raise _refused(sweep, f"{number} lines in one figure, of {of}", remedy + also)
     return replace(_drawn(sweep, rows, metric, by, against, ratio=ratio), absent=absent)
@@ -65,8 +65,8 @@ def _panels(sweep: SweepResult, rows: pl.DataFrame, metric: str, by: str) -> pl.
     panels = keys.names(sweep, rows, metric, [ARM, by] if arms else [by], axes_named=True)
     series = keys.names(sweep, rows, metric, [*others, by]) if arms else [metric] * rows.height
     rows = rows.with_columns(pl.Series("series", series, dtype=pl.String), pl.Series(PANEL, panels, dtype=pl.String))
-    if (number := rows[PANEL].n_unique()) > MOST_PANELS:
-        raise _refused(sweep, f"{number} panels in one figure", f"at most {MOST_PANELS} are drawn: take `summary()`")
+    if (number := rows[PANEL].n_unique()) > MAX_PANELS:
+        raise _refused(sweep, f"{number} panels in one figure", f"at most {MAX_PANELS} are drawn: take `summary()`")
     return rows
 
 

@@ -296,13 +296,13 @@ def _plain_warnings(*, glyphs: bool = True) -> Iterator[None]:
     texts = [str(one.message) for one in caught]
     missing = dict.fromkeys(int(found[1]) for text in texts if (found := re.match(r"Glyph (\d+) .*missing", text)))
     others = dict.fromkeys(text for text in texts if not re.match(r"Glyph \d+ .*missing", text))
-    told = []
+    texts = []
     if missing and glyphs:
-        told.append(f"the font has no {' '.join(map(chr, missing))}: write .svg, which keeps text as text")
+        texts.append(f"the font has no {' '.join(map(chr, missing))}: write .svg, which keeps text as text")
     if any("layout not applied" in text for text in others):
-        told.append(NO_ROOM)
-    told += [text for text in others if "layout not applied" not in text]
-    for text in told:
+        texts.append(NO_ROOM)
+    texts += [text for text in others if "layout not applied" not in text]
+    for text in texts:
         warnings.warn(text, FigureWarning, stacklevel=4)
 
 

@@ -10,7 +10,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import Figure
 from ecnlab.plots.keys import ARM, readable, refused
-from ecnlab.plots.look import MOST_PANELS, grid_size, panel_height
+from ecnlab.plots.look import MAX_PANELS, grid_size, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.results.sweep import SweepResult
@@ -69,8 +69,8 @@ def _labels(sweep: SweepResult, kind: str, axis: str) -> Sequence[str]:
     if axis not in there:
         raise refused(sweep, kind, f"no axis is called {axis!r}", f"there are {', '.join(there) or 'none'}")
     labels = sweep.runs[axis].drop_nulls().cast(pl.String).unique(maintain_order=True).to_list()
-    if len(labels) > MOST_PANELS:
-        raise refused(sweep, kind, f"{len(labels)} panels in one figure", f"at most {MOST_PANELS} are drawn")
+    if len(labels) > MAX_PANELS:
+        raise refused(sweep, kind, f"{len(labels)} panels in one figure", f"at most {MAX_PANELS} are drawn")
     return labels
 
 

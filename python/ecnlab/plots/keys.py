@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
-from ecnlab.plots.look import MOST_LINES
+from ecnlab.plots.look import MAX_LINES
 
 if TYPE_CHECKING:
     from ecnlab.results.sweep import SweepResult
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ARM: Final = "arm"
 
-MOST_NAMED: Final = 12
+MAX_NAMED: Final = 12
 """Most arms and points that the note of a figure names."""
 
 
@@ -67,8 +67,8 @@ def absent(sweep: SweepResult, points: pl.DataFrame, what: str, without: str | N
                 found.append(label if axis == ARM else f"{readable(axis)} = {label}")
                 left = left.filter(pl.col(axis).ne_missing(pl.lit(label)))
     found += names(sweep, left, "all runs", axes_named=True)
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return f"no {what}: {', '.join(found[:MOST_NAMED])}{more}"
+    more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+    return f"no {what}: {', '.join(found[:MAX_NAMED])}{more}"
 
 
 def _points(sweep: SweepResult, without: str | None) -> pl.DataFrame:
@@ -80,9 +80,9 @@ def _points(sweep: SweepResult, without: str | None) -> pl.DataFrame:
 def named(sweep: SweepResult, rows: pl.DataFrame, alone: str, kind: str, also: Sequence[str] = ()) -> pl.DataFrame:
     """Return ``rows`` with the column ``series`` of `names`. Raises EcnlabError if there are too many."""
     found = names(sweep, rows, alone, also=also)
-    if (number := len(set(found))) > MOST_LINES:
+    if (number := len(set(found))) > MAX_LINES:
         missing = f"{number} lines in one figure, of {', '.join(['arm', *sweep.axes, *also])}"
-        raise refused(sweep, kind, missing, f"at most {MOST_LINES} can be distinguished")
+        raise refused(sweep, kind, missing, f"at most {MAX_LINES} can be distinguished")
     return rows.with_columns(pl.Series("series", found, dtype=pl.String))
 
 

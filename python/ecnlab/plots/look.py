@@ -7,10 +7,10 @@ from typing import Final
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's colours, distinguishable with any kind of colour vision; black instead of grey."""
 
-MOST_LINES: Final = len(COLOURS)
+MAX_LINES: Final = len(COLOURS)
 """Maximum number of series in the same axes."""
 
-MOST_PANELS: Final = 24
+MAX_PANELS: Final = 24
 """Maximum number of panels."""
 
 WIDTH: Final = 5.0

@@ -13,7 +13,7 @@ from ecnlab.folder.verified import StoredTables
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import cloud
 from ecnlab.plots.figure import TIME, Figure, with_only_name
-from ecnlab.plots.look import MOST_LINES, MOST_PANELS, panel_height
+from ecnlab.plots.look import MAX_LINES, MAX_PANELS, panel_height
 
 if TYPE_CHECKING:
     from ecnlab.results.run import RunResult
@@ -82,9 +82,9 @@ class RunPlots:
         if missing:
             raise self._error("cwnd", f"no flow is called {missing[0]!r}", f"there are {_some(there)}")
         shown = list(flows) or there[: PANELS if panels else FLOWS]
-        most = MOST_PANELS if panels else MOST_LINES
+        most = MAX_PANELS if panels else MAX_LINES
         if len(shown) > most:
-            also = "" if panels else f", or draw up to {MOST_PANELS} with --panels (panels=True)"
+            also = "" if panels else f", or draw up to {MAX_PANELS} with --panels (panels=True)"
             raise self._error("cwnd", f"{len(shown)} flows in one figure", f"name at most {most}{also}")
         note = f"{len(shown)} of {len(there)} flows" if len(shown) < len(there) and not flows else ""
         if panels:
@@ -137,7 +137,7 @@ class RunPlots:
             .sort("group", "time_s")
         )
         names = found["group"].unique(maintain_order=True).to_list()
-        if len(names) > MOST_LINES:
+        if len(names) > MAX_LINES:
             raise self._error("goodput", f"{len(names)} groups of flows in one figure", "take them from `flow_series`")
         parts = [_series(name, found.filter(pl.col("group") == name), "goodput") for name in names]
         return self._figure(parts, "Goodput by group of flows", "goodput, Mbit/s", shape="stairs")
@@ -158,7 +158,7 @@ class RunPlots:
             title = f"{title}: {times.len():,} packets"
             return distribution.figure({link: part}, title, tail=tail, exact=True, note=note)
         bins = self._bins(link, by)
-        if len(bins) > MOST_LINES:
+        if len(bins) > MAX_LINES:
             raise self._error("sojourn", f"{len(bins)} lines in one figure", "take them from `sojourn_bins`")
         parts = {name: distribution.of_bins(rows, tail=tail) for name, rows in bins.items()}
         return with_only_name(distribution.figure(parts, title, tail=tail, exact=False))
@@ -173,7 +173,7 @@ class RunPlots:
         rows = self._run.table("transactions").filter(pl.col("measured")).drop_nulls("latency_s") if there else None
         if rows is None or not rows.height:
             raise self._error("completion", "no transaction ended in the measurement window", NO_TRANSACTION)
-        if (number := rows["group"].n_unique()) > MOST_LINES:
+        if (number := rows["group"].n_unique()) > MAX_LINES:
             raise self._error("completion", f"{number} groups of flows in one figure", "take `transactions`")
         return with_only_name(distribution.completion(rows.rename({"group": "series"}), tail=tail))
 
@@ -188,7 +188,7 @@ class RunPlots:
                 "goodput-over-delay", "no flow has round-trip samples", "it needs TCP flows that send data"
             )
         groups = flows["group"].unique(maintain_order=True).to_list()
-        if len(groups) > MOST_LINES:
+        if len(groups) > MAX_LINES:
             raise self._error("goodput-over-delay", f"{len(groups)} groups of flows in one figure", "take `flows`")
         delay = (1e3 * (pl.col("rtt_mean_s") - pl.col("rtt_min_s"))).alias("x")
         points = flows.select("group", delay, (pl.col("goodput_bps") * 1e-6).alias("y"))

@@ -35,7 +35,7 @@ RUGS: Final = (COLOURS[2], COLOURS[6])
 """Colours of rows of events."""
 
 ROW: Final = 0.06
-MOST_ROW: Final = 0.15
+MAX_ROW: Final = 0.15
 """Limits of the height of a row of events, as fractions of the y axis."""
 
 ROW_POINTS: Final = 6.0
@@ -112,7 +112,7 @@ def draw_rugs(figure: Figure, axes: Axes, names: Sequence[str], top: float) -> l
 def _row(axes: Axes) -> float:
     """Return the height of a row of events as a fraction of the y axis: about 6 points, within limits."""
     height = axes.get_window_extent().height * 72 / axes.figure.dpi
-    return min(max(ROW_POINTS / height, ROW), MOST_ROW)
+    return min(max(ROW_POINTS / height, ROW), MAX_ROW)
 
 
 def _aside(figure: Figure, number: int, count: int) -> float:

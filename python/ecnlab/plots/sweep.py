@@ -10,7 +10,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import TABLES
 from ecnlab.plots import distribution, effect, grids
-from ecnlab.plots.cloud import LEAST, cloud
+from ecnlab.plots.cloud import MIN_POINTS, cloud
 from ecnlab.plots.figure import Figure, with_only_name
 from ecnlab.plots.keys import absent, axis_column, free, missing, named, names, part_of, readable, refused
 from ecnlab.plots.run import NO_TRANSACTION
@@ -96,10 +96,10 @@ class SweepPlots:
             name: points.filter(series=name).select("x", "y").rows()
             for name in points["series"].unique(maintain_order=True)
         }
-        if max(map(len, series.values()), default=0) < LEAST:
+        if max(map(len, series.values()), default=0) < MIN_POINTS:
             raise self._error(
-                f"an ellipse needs {LEAST} replicates with both metrics",
-                f"sweep with --replicates {LEAST} or more",
+                f"an ellipse needs {MIN_POINTS} replicates with both metrics",
+                f"sweep with --replicates {MIN_POINTS} or more",
                 kind,
             )
         series |= {name: [] for name in names(self._sweep, lacking, "all runs") if name not in series}

@@ -29,10 +29,10 @@ def drawn_unit(metrics: Mapping[str, Any], name: str) -> tuple[float, str]:
 
 
 def _on_clock(metrics: Mapping[str, Any], name: str) -> bool:
-    asked = metrics[name]
-    if "difference" in asked:
+    requested = metrics[name]
+    if "difference" in requested:
         return False
-    return TABLES[asked["table"]][asked["column"]].meaning.startswith(CLOCK)
+    return TABLES[requested["table"]][requested["column"]].meaning.startswith(CLOCK)
 
 
 def numbers(labels: Sequence[str]) -> tuple[list[float], str]:

@@ -11,8 +11,8 @@ from ecnlab.base.quantities import TIMES
 INCHES: Final = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0}
 """Units of sizes, in inches."""
 
-LEAST: Final = 1.0
-MOST: Final = 40.0
+MIN_SIDE: Final = 1.0
+MAX_SIDE: Final = 40.0
 """Smallest and largest side of a figure in inches."""
 
 SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*[x×]\s*(\d+(?:\.\d+)?)\s*(mm|cm|in)\s*")
@@ -29,9 +29,9 @@ def size(text: str) -> tuple[float, float]:
 
 def sides(width: float, height: float) -> tuple[float, float]:
     """Return ``width`` and ``height`` in inches. Raises ValueError if one is out of range."""
-    if not all(LEAST <= side <= MOST for side in (width, height)):
+    if not all(MIN_SIDE <= side <= MAX_SIDE for side in (width, height)):
         given = f"{width:.3g} x {height:.3g} in"
-        raise ValueError(f"{given} is out of range: each side is {LEAST:g} to {MOST:g} in (25.4 to 1016 mm)")
+        raise ValueError(f"{given} is out of range: each side is {MIN_SIDE:g} to {MAX_SIDE:g} in (25.4 to 1016 mm)")
     return width, height
 
 

@@ -105,9 +105,9 @@ def _is_own(address: str) -> bool:
     return True
 
 
-def table(asked: dict[str, Answers]) -> pl.DataFrame:
+def table(requested: dict[str, Answers]) -> pl.DataFrame:
     """Return one row per server: its results and its class."""
-    return pl.DataFrame([{"server": name, **_row(answers)} for name, answers in asked.items()])
+    return pl.DataFrame([{"server": name, **_row(answers)} for name, answers in requested.items()])
 
 
 def _row(answers: Answers) -> dict[str, str]:

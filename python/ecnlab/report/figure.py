@@ -128,11 +128,11 @@ class Figure:
             if p.has_interval:
                 yield area.interval(p.x, p.low, p.high, kind, shift)
             if math.isfinite(p.mean):
-                yield area.marker(p.x, p.mean, marker, kind, self._says(one.name, p), shift)
+                yield area.marker(p.x, p.mean, marker, kind, self._label(one.name, p), shift)
 
-    def _says(self, name: str, p: Point) -> str:
-        says = f"{name}: {self.number(p.mean)}"
-        return f"{says} ({self._interval(p)}, n = {p.n})" if p.has_interval else says
+    def _label(self, name: str, p: Point) -> str:
+        label = f"{name}: {self.number(p.mean)}"
+        return f"{label} ({self._interval(p)}, n = {p.n})" if p.has_interval else label
 
     def _interval(self, p: Point) -> str:
         return f"{self.number(p.low)} to {self.number(p.high)}"

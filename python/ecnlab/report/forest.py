@@ -40,7 +40,7 @@ class Distance:
     link: str = ""
 
     @property
-    def said(self) -> str:
+    def label(self) -> str:
         """Return the row in words."""
         return f"{self.name}: {self.value:+.1f} margins from the printed number".replace("-", "−")
 
@@ -75,8 +75,8 @@ class Forest:
         low, high, at = (percent(area.x.place(_within(value))) for value in (row.low, row.high, row.value))
         drawn = Markup(
             '<g class="{}"><title>{}</title><line x1="{}" x2="{}" y1="{}" y2="{}"/><use href="#{}" x="{}" y="{}"/></g>'
-        ).format(row.tone, row.said, low, high, y, y, MARKERS[row.tone], at, y)
-        return Markup('<a href="{}" aria-label="{}">{}</a>').format(row.link, row.said, drawn) if row.link else drawn
+        ).format(row.tone, row.label, low, high, y, y, MARKERS[row.tone], at, y)
+        return Markup('<a href="{}" aria-label="{}">{}</a>').format(row.link, row.label, drawn) if row.link else drawn
 
 
 def _within(value: float) -> float:

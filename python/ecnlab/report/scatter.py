@@ -67,8 +67,8 @@ class Scatter:
             ]
         )
         for one in self.clouds:
-            said = f"{one.name}: median {written(one.median[0])}, {written(one.median[1])}"
-            yield area.marker(*one.median, MARKERS[one.style % len(MARKERS)], colour(one.style), said)
+            label = f"{one.name}: median {written(one.median[0])}, {written(one.median[1])}"
+            yield area.marker(*one.median, MARKERS[one.style % len(MARKERS)], colour(one.style), label)
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:

@@ -205,8 +205,8 @@ class Area:
     def marker(self, x: float, y: float, name: str, kind: str, title: str = "", shift: float = 0.0) -> Markup:
         """Return the marker ``name`` at a point, moved by ``shift`` of the width; ``title`` appears under the pointer."""
         at = percent(self.x.place(x) + shift), percent(1 - self.y.place(y))
-        said = Markup("<title>{}</title>").format(title) if title else ""
-        return Markup('<use class="{}" href="#{}" x="{}" y="{}">{}</use>').format(kind, name, *at, said)
+        tooltip = Markup("<title>{}</title>").format(title) if title else ""
+        return Markup('<use class="{}" href="#{}" x="{}" y="{}">{}</use>').format(kind, name, *at, tooltip)
 
     def interval(self, x: float, low: float, high: float, kind: str, shift: float = 0.0) -> Markup:
         """Return an upright interval with caps. One that leaves the area is cut, and has no cap there."""

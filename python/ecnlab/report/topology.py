@@ -18,7 +18,7 @@ from markupsafe import Markup
 REACH: Final = 86
 """From the line of nodes, which is at 0, to the boxes at either side."""
 
-LEAST: Final = (-150.0, 200.0)
+MIN_EXTENT: Final = (-150.0, 200.0)
 """Minimum extent of a drawing: the texts of the line's links are to the right of it."""
 
 NODE: Final = 24
@@ -61,7 +61,7 @@ class Topology:
         return ["link", "between", *self.columns], rows
 
     @property
-    def said(self) -> str:
+    def full_caption(self) -> str:
         """Return the caption, including links not in the drawing: those more than one link away from its line."""
         line = set(_longest_path(self.wires))
         missing = dict.fromkeys(wire.name for wire in self.wires if not {wire.a, wire.b} & line)
@@ -83,7 +83,7 @@ class _Drawing:
     def __init__(self, wires: Sequence[Wire], line: Sequence[str]) -> None:
         self.wires, self.line = wires, line
         self.between = {frozenset((w.a, w.b)): w for w in wires}
-        self.reach = LEAST
+        self.reach = MIN_EXTENT
         """Extent to the left and to the right."""
 
     def draw(self) -> tuple[list[Markup], int]:
@@ -157,17 +157,17 @@ def _paths(near: Mapping[str, Sequence[str]], start: str) -> Iterator[list[str]]
 def _words(wire: Wire, lines: Sequence[str], y0: float, y1: float) -> list[Markup]:
     """Return the text of a link of the line, to the right of it."""
     first = (y0 + y1) / 2 - LINE * len(lines) / 2 + 4
-    said = enumerate((wire.name, *lines))
-    return [_text(12, first + LINE * i, words, "start", "" if i else "name") for i, words in said]
+    texts = enumerate((wire.name, *lines))
+    return [_text(12, first + LINE * i, words, "start", "" if i else "name") for i, words in texts]
 
 
 def _across(wire: Wire, sign: int, y0: float, y1: float, half: float) -> list[Markup]:
     """A link to a side, with its first words at it: rate and delay. One of another row leaves the first row's link."""
     inner, outer = sign * (half if y0 == y1 else 38), sign * REACH
     words = enumerate(wire.words[0].split(", ") if wire.words else [])
-    said = [_text((inner + outer) / 2, y1 + (12 if i else -4), word, "middle", "small") for i, word in words]
+    texts = [_text((inner + outer) / 2, y1 + (12 if i else -4), word, "middle", "small") for i, word in words]
     knee = [] if y0 == y1 else [_stroke(inner, y0, inner, y1)]
-    return [*knee, _stroke(inner, y1, outer, y1, wire), *said]
+    return [*knee, _stroke(inner, y1, outer, y1, wire), *texts]
 
 
 def _half(name: str) -> float:

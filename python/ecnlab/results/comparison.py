@@ -14,7 +14,7 @@ from ecnlab.results.loading import load
 from ecnlab.results.run import RunResult
 from ecnlab.results.sweep import SweepResult
 
-MOST: Final = 12
+MAX_DIFFERENCES: Final = 12
 """Maximum number of differences of specifications of two sweeps."""
 
 
@@ -119,8 +119,8 @@ def _run_reasons(a: RunResult, b: RunResult) -> list[str]:
 
 
 def _sweep_reasons(a: SweepResult, b: SweepResult, names: Names) -> list[str]:
-    asked = ("seed", "replicates", "axes", "metrics")
-    reasons = list(differences({k: a.manifest[k] for k in asked}, {k: b.manifest[k] for k in asked}))
+    requested = ("seed", "replicates", "axes", "metrics")
+    reasons = list(differences({k: a.manifest[k] for k in requested}, {k: b.manifest[k] for k in requested}))
     only_a, only_b = set(a.runs["id"]) - set(b.runs["id"]), set(b.runs["id"]) - set(a.runs["id"])
     if only_a or only_b:
         reasons.append(f"runs: {len(only_a)} only in {names[0]}, {len(only_b)} only in {names[1]}")
@@ -129,7 +129,7 @@ def _sweep_reasons(a: SweepResult, b: SweepResult, names: Names) -> list[str]:
 
 
 def _spec_reasons(a: SweepResult, b: SweepResult) -> list[str]:
-    """Return the differences of specifications at the arms and points that both sweeps have, at most `MOST`."""
+    """Return the differences of specifications at the arms and points that both sweeps have, at most `MAX_DIFFERENCES`."""
     keys = ["arm", *a.axes, "replicate"]
     if a.axes != b.axes:
         return []
@@ -139,7 +139,7 @@ def _spec_reasons(a: SweepResult, b: SweepResult) -> list[str]:
     first, second = a.specs, b.specs
     pairs = both.select("spec_hash", "spec_hash_2").unique(maintain_order=True).iter_rows()
     found = (one for x, y in pairs for one in differences(first[x]["spec"], second[y]["spec"]))
-    return list(dict.fromkeys(found))[:MOST]
+    return list(dict.fromkeys(found))[:MAX_DIFFERENCES]
 
 
 def _frames(result: RunResult | SweepResult) -> dict[str, pl.DataFrame]:

@@ -8,7 +8,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.congestion import LOSSES, busiest_first
 from ecnlab.results.run import RunResult
 
-MOST: Final = 3
+MAX_CHARTS: Final = 3
 """Maximum number of links with a chart of their own."""
 
 
@@ -23,11 +23,11 @@ def busiest(run: RunResult) -> pl.DataFrame:
 
 
 def congested(run: RunResult) -> list[str]:
-    """Return the names of the busiest link and of others that marked or dropped packets, at most `MOST`."""
+    """Return the names of the busiest link and of others that marked or dropped packets, at most `MAX_CHARTS`."""
     rows = busiest(run)
     if rows.is_empty():
         return []
     losses = [pl.col(name).cast(pl.Float64).fill_null(0) for name in LOSSES if name in rows.columns]
     total = rows.select(pl.sum_horizontal(losses)).to_series() if losses else pl.Series([0.0] * rows.height)
     names = rows["link"].to_list()
-    return [name for i, name in enumerate(names[:MOST]) if i == 0 or total[i] > 0]
+    return [name for i, name in enumerate(names[:MAX_CHARTS]) if i == 0 or total[i] > 0]

@@ -12,7 +12,7 @@ from ecnlab.base.lazy_imports import pl
 
 ARM: Final = "arm"
 
-MOST: Final = 12
+MAX_LABELS: Final = 12
 """Most labels that a message lists."""
 
 
@@ -29,7 +29,7 @@ def insist_on_labels(
             raise EcnlabError(f"{folder}: no axis is called {axis!r}{guess(axis, levels)}; {there}")
         for label in labels:
             if label not in levels[axis]:
-                there = ", ".join(levels[axis][:MOST])
+                there = ", ".join(levels[axis][:MAX_LABELS])
                 missing = f"no value of {axis} is called {label!r}{guess(label, levels[axis])}"
                 raise EcnlabError(f"{folder}: {missing}; there are {there}")
         rows = rows.filter(pl.col(axis).cast(pl.String).is_in(list(labels)))

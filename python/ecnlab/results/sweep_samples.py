@@ -59,11 +59,11 @@ def _few(sweep: SweepResult, name: str) -> pl.DataFrame | None:
 def _departed(metric: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metric with the fewest sojourn times among the rows of a metric of sojourn quantiles; {} if not known."""
     where = metric.get("where", {})
-    asked = {"column": "departed", "aggregate": "min"}
+    requested = {"column": "departed", "aggregate": "min"}
     if metric["table"] == "links" and set(where) <= {"link"}:
-        return {**asked, "table": "queues", "where": {**where, "group": "all"}}
+        return {**requested, "table": "queues", "where": {**where, "group": "all"}}
     if metric["table"] in ("classes", "sojourns"):
-        return {**asked, "table": metric["table"], "where": where}
+        return {**requested, "table": metric["table"], "where": where}
     return {}
 
 

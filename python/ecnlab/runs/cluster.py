@@ -44,7 +44,7 @@ SCHEMES: Final = ("tcp://", "tls://")
 CONNECT_SECONDS: Final = 10
 """Time to find the scheduler, and to stop a local cluster; one that takes longer ends with this process."""
 
-LEAST_AHEAD: Final = 100
+MIN_AHEAD: Final = 100
 """Minimum number of runs that wait at the scheduler or are in progress: an adaptive cluster grows by them."""
 
 COUNT_SECONDS: Final = 1.0
@@ -192,7 +192,7 @@ class ClusterPool:
             with self._connection():
                 self._threads = sum(interruptible(self._cluster.client.nthreads).values())
             self._counted = monotonic()
-        return max(LEAST_AHEAD, 2 * self._threads)
+        return max(MIN_AHEAD, 2 * self._threads)
 
     def _submit(self, run: ExperimentRun) -> Future:
         request = cluster_task.request(self._tapping.tapped(run), task_of(run, self._parts))

@@ -16,7 +16,7 @@ from ecnlab.base.safe_text import visible
 from ecnlab.folder import digests
 from ecnlab.folder.finished_runs import captures_of, receive_part
 
-MOST_TEXT: Final = 20_000
+MAX_TEXT: Final = 20_000
 """Maximum length of a message or traceback, in characters; the rest is cut off."""
 
 
@@ -54,21 +54,21 @@ def read(data: object) -> Answer:
             f"its worker returned no answer of ecnlab ({error}): install the same wheel on the workers"
         ) from error
     for name in ("worker", "refused", "failed", "message", "traceback"):
-        setattr(found, name, visible(getattr(found, name)[:MOST_TEXT]))
+        setattr(found, name, visible(getattr(found, name)[:MAX_TEXT]))
     return found
 
 
 def store(answer: Answer, folder: Path, run: str, tables: Collection[str], captures: Mapping[str, Path]) -> None:
     """Store the files of ``answer`` for ``run``: its part in ``folder``, and its ``captures``, each at its path.
 
-    ``tables`` are the tables that the client asked for. Raises RunError, before anything is stored, if the files are not
-    those that the client asked for, or not those that the part states; OSError.
+    ``tables`` are the tables that the client requested. Raises RunError, before anything is stored, if the files are not
+    those that the client requested, or not those that the part states; OSError.
     """
     if answer.captures.keys() != captures.keys():
         strange = sorted(answer.captures.keys() ^ captures.keys())[0]
         what = "returned the capture" if strange in answer.captures else "did not return the capture"
-        asked = ", ".join(captures) or "none"
-        raise RunError(f"its worker {what} {strange!r}; the captures of this run are: {asked}")
+        requested = ", ".join(captures) or "none"
+        raise RunError(f"its worker {what} {strange!r}; the captures of this run are: {requested}")
     stated = captures_of(run, answer.parts, tables)
     for name, data in answer.captures.items():
         if stated.get(name) != digests.of_bytes(data):

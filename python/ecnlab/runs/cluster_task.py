@@ -52,7 +52,7 @@ def _files(scenario: Scenario) -> dict[str, tuple[str, bytes]]:
     return found
 
 
-def answer(asked: dict[str, Any]) -> bytes:
+def answer(requested: dict[str, Any]) -> bytes:
     """Do the run on a Dask worker, if it has the same ecnlab; return a packed `cluster_answer.Answer`.
 
     Where the version or the binary differs, or there is no ecnlab, it has ``refused``. It raises nothing, because the client
@@ -72,9 +72,9 @@ def answer(asked: dict[str, Any]) -> bytes:
             build = importlib.import_module("ecnlab.base.provenance").build()
         except Exception as error:
             return {"refused": f"no ecnlab that can be imported ({type(error).__name__}: {error})"}
-        if (version, build) != (asked["version"], asked["build"]):
+        if (version, build) != (requested["version"], requested["build"]):
             return {"refused": f"ecnlab {version} with binary {build}"}
-        return dict(importlib.import_module("ecnlab.runs.cluster_worker").do(asked))
+        return dict(importlib.import_module("ecnlab.runs.cluster_worker").do(requested))
 
     try:
         return bytes(msgpack.packb({"worker": worker, **done()}))

@@ -18,44 +18,44 @@ LOOK_SECONDS: Final = 0.5
 """Interval at which a worker looks whether its run is still wanted."""
 
 
-def do(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Do the run of the request ``asked``: its files as bytes, ``parts`` and ``captures``, or ``error`` with ``message``.
+def do(requested: Mapping[str, Any]) -> dict[str, Any]:
+    """Do the run of the request ``requested``: its files as bytes, ``parts`` and ``captures``, or ``error`` with ``message``.
 
     The client's path of the scenario's folder replaces that of the scratch folder in messages.
     """
     from distributed import get_worker
 
     with tempfile.TemporaryDirectory(prefix="ecnlab-", dir=get_worker().local_directory) as scratch:
-        path = _lay_out(Path(scratch), asked)
+        path = _lay_out(Path(scratch), requested)
         try:
-            return _done(path, Path(scratch), asked, _wanted())
+            return _done(path, Path(scratch), requested, _wanted())
         except (RunError, EcnlabError, SpecError, OSError, Cancelled) as error:
-            message = str(error).replace(str(path.parent), str(Path(asked["path"]).parent))
+            message = str(error).replace(str(path.parent), str(Path(requested["path"]).parent))
             traceback, number = getattr(error, "traceback", ""), getattr(error, "errno", None)
             return {"error": _kind(error), "message": message, "traceback": traceback, "errno": number}
 
 
-def _lay_out(scratch: Path, asked: Mapping[str, Any]) -> Path:
-    """Write the files of ``asked`` into ``scratch``; return the path of the scenario, which is not written."""
-    folder = scratch.joinpath("files", *["below"] * depth(asked["files"]))
+def _lay_out(scratch: Path, requested: Mapping[str, Any]) -> Path:
+    """Write the files of ``requested`` into ``scratch``; return the path of the scenario, which is not written."""
+    folder = scratch.joinpath("files", *["below"] * depth(requested["files"]))
     folder.mkdir(parents=True)
-    for name, (digest, data) in asked["files"].items():
+    for name, (digest, data) in requested["files"].items():
         if hashlib.sha256(data).hexdigest() != digest:
             raise RuntimeError(f"the file {name} has changed on its way to the worker")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
-    return folder / Path(asked["path"]).name
+    return folder / Path(requested["path"]).name
 
 
-def _done(path: Path, scratch: Path, asked: Mapping[str, Any], wanted: Callable[[], bool]) -> dict[str, Any]:
-    scenario = Scenario(str(path), asked["text"])
-    if scenario.hash != asked["hash"]:
+def _done(path: Path, scratch: Path, requested: Mapping[str, Any], wanted: Callable[[], bool]) -> dict[str, Any]:
+    scenario = Scenario(str(path), requested["text"])
+    if scenario.hash != requested["hash"]:
         raise RunError("the worker received a different scenario: a defect of ecnlab")
     parts, captures = scratch / "parts", scratch / "captures"
     parts.mkdir()
     captures.mkdir()
-    task = {key: asked[key] for key in ("id", "seed", "tables", "most")}
-    task |= {"folder": str(parts), "captures": str(captures) if asked["captures"] else None}
+    task = {key: requested[key] for key in ("id", "seed", "tables", "most")}
+    task |= {"folder": str(parts), "captures": str(captures) if requested["captures"] else None}
     with worker() as one:
         _watched(one, scenario, task, wanted)
     return {"error": None, "parts": _contents(parts), "captures": _contents(captures)}

@@ -43,12 +43,12 @@ def write(answerer: Packets, scenario: Scenario, task: Mapping[str, Any]) -> dic
     return {"order": list(tables), "stored": stored}
 
 
-def read(said: Mapping[str, list[str]], scratch: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Path]]:
+def read(index: Mapping[str, list[str]], scratch: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Path]]:
     """Return the tables written by `write` into ``scratch``: those in memory, and the files of those that became large."""
     held = {}
-    for name in said["order"]:
-        if name not in said["stored"]:
+    for name in index["order"]:
+        if name not in index["stored"]:
             path = scratch / f"{name}{_HELD}"
             held[name] = pl.read_ipc(path)
             path.unlink()
-    return held, {name: scratch / f"{name}.parquet" for name in said["stored"]}
+    return held, {name: scratch / f"{name}.parquet" for name in index["stored"]}

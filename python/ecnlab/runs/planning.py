@@ -21,7 +21,7 @@ PILOT: Final = 8
 """Default replicates of a pilot: the standard deviation of 8 normal values is between 0.49 and 1.51 times the true one in 95 %
 of pilots (chi-square with 7 degrees of freedom)."""
 
-MOST: Final = 10**6
+MAX_REPLICATES: Final = 10**6
 """Most replicates of an experiment."""
 
 
@@ -63,7 +63,7 @@ class Need:
     sd: float
     """Sample standard deviation over the pilot's replicates."""
     replicates: int | None
-    """Replicates with which the interval has the width; None: above `MOST`, or a relative width of a mean of 0."""
+    """Replicates with which the interval has the width; None: above `MAX_REPLICATES`, or a relative width of a mean of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +148,18 @@ def plan(
 def replicates_for(sd: float, half_width: float) -> int | None:
     """The least number of replicates, 2 or more, whose 95 % interval of the mean is ``half_width`` at most on either side.
 
-    ``sd`` is the standard deviation of the replicates. None above `MOST`, and for a half-width of 0 unless ``sd`` is 0.
+    ``sd`` is the standard deviation of the replicates. None above `MAX_REPLICATES`, and for a half-width of 0 unless ``sd`` is 0.
     """
     from ecnlab.base.stats import t_quantile
 
     def enough(n: int) -> bool:
         return t_quantile(n) * sd / math.sqrt(n) <= half_width
 
-    if not enough(MOST):
+    if not enough(MAX_REPLICATES):
         return None
     low, high = 1, 2
     while not enough(high):
-        low, high = high, min(2 * high, MOST)
+        low, high = high, min(2 * high, MAX_REPLICATES)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

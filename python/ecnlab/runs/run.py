@@ -48,11 +48,11 @@ def run(
 
     ``seed`` (0 to 2**64 - 1, by default 1) chooses the random streams: the same scenario and seed give the same tables,
     bit for bit. ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``),
-    and ``out`` is a folder to store the run in. The captures that the scenario asks for are written into the folder
+    and ``out`` is a folder to store the run in. The captures of the scenario are written into the folder
     ``captures``, else into the run folder; without either there are none.
 
-    ``engine`` says who answers: the simulator, ``"linux"`` (``docs/linux.md``), ``"linux-wall"`` (the same in real time
-    on the machine's own kernel; ``manifest["evidence"]`` says whether time was kept well enough) or ``"model"``
+    ``engine`` is the engine: the simulator, ``"linux"`` (``docs/linux.md``), ``"linux-wall"`` (the same in real time
+    on the machine's own kernel; ``manifest["evidence"]`` states whether time was kept well enough) or ``"model"``
     (``docs/models.md``), which has no seed, events or captures.
 
     Raises SpecError for a scenario that is not possible, or not for the engine; EcnlabError if the engine cannot do what
@@ -64,9 +64,9 @@ def run(
     question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     if overrides:
         question = question.with_overrides(dict(overrides))
-    asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
+    requested = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
     if out is not None:
-        refuse_other(Path(out), asked, question.resolved)
+        refuse_other(Path(out), requested, question.resolved)
     where = Path(tempfile.gettempdir() if out is None else out)
     if engine != MODEL:
         size_limits.refuse_too_large(question, where, events=events)
@@ -79,7 +79,7 @@ def run(
         seconds = time.perf_counter() - clock
         files = tuple(folder / name for name in question.captures) if folder else ()
         result = Run(_manifest(question, answerer, seed, events, tables, began, seconds), tables, files)
-        result.manifest["wall"] |= _asked(question, overrides)
+        result.manifest["wall"] |= _files_of(question, overrides)
         if out is not None:
             result.save(out)
         elif isinstance(tables, Parted):
@@ -98,15 +98,15 @@ def _scratch(stack: ExitStack, out: str | os.PathLike[str] | None) -> Path:
 def _capture_folder(
     scenario: Scenario,
     engine: Engine,
-    asked: str | os.PathLike[str] | None,
+    requested: str | os.PathLike[str] | None,
     out: str | os.PathLike[str] | None,
 ) -> Iterator[Path | None]:
     """Return the folder for captures: the given one, or one from which they are moved into ``out``."""
-    if (asked is None and out is None) or engine == MODEL or not scenario.captures:
+    if (requested is None and out is None) or engine == MODEL or not scenario.captures:
         yield None
-    elif asked is not None:
-        Path(asked).mkdir(parents=True, exist_ok=True)
-        yield Path(asked)
+    elif requested is not None:
+        Path(requested).mkdir(parents=True, exist_ok=True)
+        yield Path(requested)
     else:
         with scratch_folder(Path(out or "")) as scratch:
             yield scratch
@@ -174,12 +174,12 @@ def _isolated(
     with worker() as one, Threads[Mapping[str, Any]](one.stop) as threads:
         threads.begin(returned(lambda: one.do(scenario, task)))
         _prepare_tables(threads)
-        (said,) = threads.values()
-    held, stored = read(said, scratch)
-    return Parted(held, stored, said["order"]) if stored else held
+        (index,) = threads.values()
+    held, stored = read(index, scratch)
+    return Parted(held, stored, index["order"]) if stored else held
 
 
-def _asked(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[str, Any]:
+def _files_of(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[str, Any]:
     """Return the file of the scenario, and its overrides."""
     captures = scenario.resolved.get("capture", {})
     try:

@@ -22,7 +22,7 @@ from ecnlab.folder import digests, size_limits
 from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.differences import differences
 from ecnlab.folder.finished_runs import Parts
-from ecnlab.folder.manifest import MOST_DIFFERENCES, read_manifest, refuse_other
+from ecnlab.folder.manifest import MAX_DIFFERENCES, read_manifest, refuse_other
 from ecnlab.folder.names import CAPTURES, FORMAT, MANIFEST, SPECS
 from ecnlab.folder.replaced import only_writer
 from ecnlab.folder.sealed_json import read_json, write_entries, write_json
@@ -58,7 +58,7 @@ def sweep(
     interrupted sweep continues, and one with more ``replicates`` adds only those; what is damaged is done again.
     ``workers`` processes work at a time (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
     the flows, queues and links and those that metrics read; ``capture`` names links and nodes where the packets of every
-    run are captured, besides those that the scenario says; ``progress`` is told of each finished run. With
+    run are captured, besides those of the scenario; ``progress`` is called for each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
     the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
 
@@ -170,10 +170,10 @@ def _remake(
 
 def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
     metrics.refuse(experiment)
-    asked = set(keep)
-    if unknown := asked - TABLES.keys():
+    requested = set(keep)
+    if unknown := requested - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
-    return [name for name in TABLES if name in {*SUMMARY, *asked, *metrics.tables(experiment.metrics)}]
+    return [name for name in TABLES if name in {*SUMMARY, *requested, *metrics.tables(experiment.metrics)}]
 
 
 def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
@@ -186,8 +186,8 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
         remedy = f"use its {there['replicates']} replicates, or choose another folder"
-    asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
-    changed = "; ".join(differences({key: there[key] for key in asked}, asked))
+    requested = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
+    changed = "; ".join(differences({key: there[key] for key in requested}, requested))
     if not changed:
         changed = ", ".join(_fewest_changes(folder, experiment)) or "fewer points or replicates"
     raise FolderError(
@@ -197,14 +197,14 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
 
 
 def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
-    """Where the first stored specification that is not asked for differs from the nearest one that is.
+    """Where the first stored specification that is not requested differs from the nearest one that is.
 
     The nearest is that of the same point, unless points were replaced.
     """
-    asked = {run.hash: run.scenario.resolved for run in one_of_each(experiment)}
-    lost = next((one["spec"] for at, one in read_json(folder / SPECS).items() if at not in asked), None)
-    found = ([] if lost is None else list(differences(lost, spec)) for spec in asked.values())
-    return min(found, key=len)[:MOST_DIFFERENCES]
+    requested = {run.hash: run.scenario.resolved for run in one_of_each(experiment)}
+    lost = next((one["spec"] for at, one in read_json(folder / SPECS).items() if at not in requested), None)
+    found = ([] if lost is None else list(differences(lost, spec)) for spec in requested.values())
+    return min(found, key=len)[:MAX_DIFFERENCES]
 
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:

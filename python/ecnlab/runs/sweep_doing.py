@@ -20,7 +20,7 @@ from ecnlab.runs.sweep_runs import first_of_each_id, one_of_each, run_ids
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
 
-MOST_TOLD: Final = 10
+MAX_FAILURES: Final = 10
 """Maximum number of failed runs that are listed; of more, the number is given."""
 
 
@@ -85,9 +85,9 @@ def do_runs(todo: Todo, executor: Executor, progress: Progress) -> None:
             done += 1
             progress(done, todo.all)
     if failed:
-        more = f"\nand {len(failed) - MOST_TOLD} more" if len(failed) > MOST_TOLD else ""
+        more = f"\nand {len(failed) - MAX_FAILURES} more" if len(failed) > MAX_FAILURES else ""
         kind = LawError if all(isinstance(error, LawError) for error in failed) else RunError
-        raise kind("\n".join(map(str, failed[:MOST_TOLD])) + more)
+        raise kind("\n".join(map(str, failed[:MAX_FAILURES])) + more)
 
 
 def _named(error: RunError, run: ExperimentRun, file: str) -> RunError:

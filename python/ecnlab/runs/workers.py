@@ -69,7 +69,7 @@ class Worker:
         self._shown = 0
         self._begins = threading.Lock()
         self.stopped = False
-        """The process was asked to end and cannot be used any more."""
+        """The process was requested to end and cannot be used any more."""
 
     def begin(self) -> None:
         """Start the process, if it is not running."""
@@ -82,22 +82,22 @@ class Worker:
         """
         laws = scenario_files.from_here(scenario, scenario_files.laws(scenario))
         files = laws | scenario_files.from_here(scenario, scenario_files.traces(scenario))
-        asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
-        process = self._told(json.dumps({**task, **asked, "files": files}) + "\n")
+        requested = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
+        process = self._sent(json.dumps({**task, **requested, "files": files}) + "\n")
         assert process.stdout
         answer = process.stdout.readline()
         if laws:
             self._show_printed()
         if not answer:
             raise self._died(process, laws)
-        said: dict[str, Any] = json.loads(answer)
-        if "errno" in said:
-            raise OSError(said["errno"], said["message"], said["file"])
-        if said["error"]:
-            raise _error(said)
-        return said
+        reply: dict[str, Any] = json.loads(answer)
+        if "errno" in reply:
+            raise OSError(reply["errno"], reply["message"], reply["file"])
+        if reply["error"]:
+            raise _error(reply)
+        return reply
 
-    def _told(self, line: str) -> subprocess.Popen[str]:
+    def _sent(self, line: str) -> subprocess.Popen[str]:
         """Return the process that has begun the task ``line``. One that was killed before, without a task, is replaced."""
         for tries_left in reversed(range(STARTS)):
             process = self._running()
@@ -167,10 +167,10 @@ class Worker:
         last = self._errors.read()[-400:].strip().splitlines()
         self.close()
         self._errors = None
-        said = f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else "")
+        reply = f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else "")
         if laws:
-            said += f"; it executes the law in {', '.join(laws)}, which may have ended it"
-        return (LawError if laws and code >= 0 else RunError)(said)
+            reply += f"; it executes the law in {', '.join(laws)}, which may have ended it"
+        return (LawError if laws and code >= 0 else RunError)(reply)
 
 
 def _signal(number: int) -> str:
@@ -178,13 +178,13 @@ def _signal(number: int) -> str:
     return known.get(number, f"signal {number}")
 
 
-def _error(said: Mapping[str, Any]) -> Exception:
+def _error(reply: Mapping[str, Any]) -> Exception:
     """The error that a process has answered with."""
-    if said["error"] == "LawError":
-        failed = LawError(said["message"])
-        failed.traceback = said["traceback"]
+    if reply["error"] == "LawError":
+        failed = LawError(reply["message"])
+        failed.traceback = reply["traceback"]
         return failed
-    return (RunError if said["error"] == "RunError" else EcnlabError)(said["message"])
+    return (RunError if reply["error"] == "RunError" else EcnlabError)(reply["message"])
 
 
 _idle: list[Worker] = []
@@ -231,11 +231,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     # A law may read standard input, or close it, as `exit` does.
-    asked = os.fdopen(os.dup(0), encoding="utf-8")
+    requested = os.fdopen(os.dup(0), encoding="utf-8")
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
     tasks: SimpleQueue[str] = SimpleQueue()
-    threading.Thread(target=_listen, args=(asked, tasks), daemon=True).start()
+    threading.Thread(target=_listen, args=(requested, tasks), daemon=True).start()
     try:
         import_module("polars")
         _serve(tasks, answers)
@@ -256,9 +256,9 @@ def _serve(tasks: SimpleQueue[str], answers: IO[str]) -> NoReturn:
         answers.flush()
 
 
-def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
+def _listen(requested: IO[str], tasks: SimpleQueue[str]) -> None:
     """Detect during a run that the parent process has ended."""
-    for line in asked:
+    for line in requested:
         tasks.put(line)
     os._exit(0)
 
@@ -295,8 +295,8 @@ def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
         return {"error": "LawError", "message": str(error), "traceback": getattr(error, "traceback", "")}
     except BaseException as error:
         if place := lawcode.place(error):
-            said = f"{task['path']}: {place}: {_line(error)}"
-            return {"error": "LawError", "message": said, "traceback": lawcode.lines(error)}
+            reply = f"{task['path']}: {place}: {_line(error)}"
+            return {"error": "LawError", "message": reply, "traceback": lawcode.lines(error)}
         return {"error": type(error).__name__, "message": _line(error)}
     finally:
         with suppress(OSError, ValueError):  # a law may have closed it

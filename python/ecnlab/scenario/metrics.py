@@ -269,14 +269,14 @@ def _pools(scenario: Scenario) -> Iterator[list[str]]:
 
 def unit_of(metrics: Mapping[str, Any], name: str) -> str:
     """Return the unit of a metric from its definition: that of its column, "" if it has none or it is unknown."""
-    asked = metrics[name]
-    if "difference" in asked:
-        return unit_of(metrics, asked["difference"][0])
-    if "ratio" in asked or asked.get("aggregate") == "jain":
+    requested = metrics[name]
+    if "difference" in requested:
+        return unit_of(metrics, requested["difference"][0])
+    if "ratio" in requested or requested.get("aggregate") == "jain":
         return "ratio"
-    if asked.get("aggregate") == "count" or "column" not in asked:
+    if requested.get("aggregate") == "count" or "column" not in requested:
         return ""
-    return units(asked["table"]).get(asked["column"], "")
+    return units(requested["table"]).get(requested["column"], "")
 
 
 def tables(metrics: Metrics) -> set[str]:

@@ -26,7 +26,7 @@ PACKET: Final = 1500
 FASTER: Final = 10
 """Rate of the access links, as a multiple of the bottleneck's."""
 
-LEAST: Final = 10
+MIN_BUFFER: Final = 10
 """Least buffer in packets: an initial window (RFC 6928)."""
 
 
@@ -66,8 +66,8 @@ class Sketch:
 
     @property
     def bdp_packets(self) -> int:
-        """The product of rate and RTT in full packets, at least `LEAST`."""
-        return max(LEAST, round(quantity(self.rate) * quantity(self.rtt) / (8 * PACKET)))
+        """The product of rate and RTT in full packets, at least `MIN_BUFFER`."""
+        return max(MIN_BUFFER, round(quantity(self.rate) * quantity(self.rtt) / (8 * PACKET)))
 
 
 def sketch(rate: str, rtt: str, queue: str, senders: str, duration: str, up: str = "") -> Sketch:
@@ -235,7 +235,7 @@ def _page(queue: str) -> str:
 
 def _limit(sketch: Sketch) -> str:
     times = 4 if laws.facts("queue", sketch.queue)["uses_ecn"] else 1
-    return f"buffer: {times} x rate x round trip, at least {times * LEAST} packets"
+    return f"buffer: {times} x rate x round trip, at least {times * MIN_BUFFER} packets"
 
 
 def _packets(count: int) -> str:

@@ -15,9 +15,9 @@ AXIS = "queues"
 """What can be swept."""
 
 
-def queues(asked: str) -> list[str]:
+def queues(requested: str) -> list[str]:
     """The disciplines of ``queues=A,B``. Raises EcnlabError with a remedy for anything else."""
-    axis, equals, listed = asked.partition("=")
+    axis, equals, listed = requested.partition("=")
     names = [name.strip() for name in listed.split(",") if name.strip()]
     if equals and axis.strip() != AXIS:
         raise EcnlabError(
@@ -25,7 +25,7 @@ def queues(asked: str) -> list[str]:
             f"write a [grid] in an experiment of your own for anything else (`ecnlab docs scenario`, Experiments)"
         )
     if not equals or len(names) < 2 or len(set(names)) < len(names):
-        raise EcnlabError(f"--sweep is {asked!r}: write each queue discipline once, such as queues=fq_codel,cake")
+        raise EcnlabError(f"--sweep is {requested!r}: write each queue discipline once, such as queues=fq_codel,cake")
     for name in names:
         known_queue("--sweep", name)
         if "copy" in sketched("queue", name):

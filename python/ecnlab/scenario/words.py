@@ -9,7 +9,7 @@ from typing import Any, Final
 from ecnlab import laws
 from ecnlab.base.quantities import changes, written
 
-MOST_LEVELS: Final = 4
+MAX_LEVELS: Final = 4
 """Levels of a changing quantity that are named."""
 
 
@@ -25,7 +25,7 @@ def changing(value: Any) -> str:
     every = f" every {written(table['every'])}" if "every" in table else ""
     if "steps" in table:
         levels = [level for _, level in table["steps"]]
-        shown = levels if len(levels) <= MOST_LEVELS else [*levels[: MOST_LEVELS - 1], "…", levels[-1]]
+        shown = levels if len(levels) <= MAX_LEVELS else [*levels[: MAX_LEVELS - 1], "…", levels[-1]]
         return ", then ".join(written(level) for level in shown) + every
     for kind, words in (
         ("square", "{} and {} in turn"),

@@ -115,7 +115,7 @@ def card(
 ) -> Card:
     """The card of ``entries``. ``subjects`` and their tables with all defaults, ``resolved``, are by arm.
 
-    ``left_out`` scenarios of the sheet were not asked for; ``criteria`` is the file with other limits. ``instead`` are the
+    ``left_out`` scenarios of the sheet were not requested; ``criteria`` is the file with other limits. ``instead`` are the
     values that ``engine`` replaced by its own.
     """
     found: Card = {
@@ -200,11 +200,11 @@ def refuse_other(folder: Path, kind: Kind, subjects: Mapping[str, Subject]) -> N
     except FolderError:
         return
     stored = [there["kind"], *(there[arm]["label"] for arm in (SUBJECT, REFERENCE))]
-    asked = [KINDS[kind], *(subjects[arm].label for arm in (SUBJECT, REFERENCE))]
-    if stored != asked:
+    requested = [KINDS[kind], *(subjects[arm].label for arm in (SUBJECT, REFERENCE))]
+    if stored != requested:
         raise FolderError(
-            f"{folder} has a card of `{stored[0]}`, {stored[1]} against {stored[2]}, not of `{asked[0]}`, {asked[1]} against "
-            f"{asked[2]}: choose another folder with --out"
+            f"{folder} has a card of `{stored[0]}`, {stored[1]} against {stored[2]}, not of `{requested[0]}`, {requested[1]} against "
+            f"{requested[2]}: choose another folder with --out"
         )
 
 
@@ -218,9 +218,9 @@ def summary(card: Card) -> list[str]:
 
 
 def _verdicts(card: Card) -> str:
-    said = _counts(card["verdicts"])
+    verdicts = _counts(card["verdicts"])
     of = f"{counted(len(card['scenarios']), 'scenario')} of {card['source']}{on_kernel(card)}"
-    return f"{card['subject']['label']} in {of}: {said}"
+    return f"{card['subject']['label']} in {of}: {verdicts}"
 
 
 def _counts(counts: Mapping[Verdict, int]) -> str:

@@ -14,7 +14,7 @@ from ecnlab.report.page import Cell
 from ecnlab.report.words import counted, listed
 from ecnlab.scoring import engines
 from ecnlab.scoring.card import Card, read, word
-from ecnlab.scoring.judging import LEAST
+from ecnlab.scoring.judging import MIN_SEEDS
 from ecnlab.scoring.page import BOUNDS, TONES, at, ends, limit, times
 
 FILE: Final = "compare.html"
@@ -156,7 +156,7 @@ def _why_not(one: Card, two: Card, first: Row, second: Row) -> str:
         return "other size"
     if None in (first["mean"], second["mean"]):
         return "not defined"
-    return "fewer than 3 seeds" if min(first["n"], second["n"]) < LEAST else ""
+    return "fewer than 3 seeds" if min(first["n"], second["n"]) < MIN_SEEDS else ""
 
 
 def _limits_differ(pair: Pair) -> bool:

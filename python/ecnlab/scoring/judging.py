@@ -20,7 +20,7 @@ Verdict = Literal["meets", "fails", "inconclusive", "not applicable"]
 
 VERDICTS: Final[Sequence[Verdict]] = ("meets", "fails", "inconclusive", "not applicable")
 
-LEAST: Final = 3
+MIN_SEEDS: Final = 3
 """Number of seeds for an interval: with two, Student's t has one degree of freedom, and its interval is too wide to decide anything."""
 
 Samples = Mapping[tuple[str, str, str], Sequence[float | None]]
@@ -52,10 +52,10 @@ class Judged:
 
 
 def interval_json(measured: Interval | None) -> dict[str, Any]:
-    """Mean, ends and number of seeds; None for what is not finite, and for the ends with fewer than `LEAST` seeds."""
+    """Mean, ends and number of seeds; None for what is not finite, and for the ends with fewer than `MIN_SEEDS` seeds."""
     if measured is None:
         return {"mean": None, "low": None, "high": None, "n": 0}
-    few = measured.n < LEAST
+    few = measured.n < MIN_SEEDS
     low, high = (None if few or not math.isfinite(end) else end for end in (measured.low, measured.high))
     return {"mean": measured.mean, "low": low, "high": high, "n": measured.n}
 
@@ -93,7 +93,7 @@ def _judged(criterion: Criterion, case: str, values: Samples, subject: str) -> J
 
 def outcome(criterion: Criterion, measured: Interval | None) -> Answer:
     """Whether the criterion holds; undecided without an interval."""
-    if measured is None or measured.n < LEAST:
+    if measured is None or measured.n < MIN_SEEDS:
         return "undecided"
     if measured.low == measured.high == criterion.limit:
         return "yes"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ecnlab.base.readable import cell, number
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.outputs import PAGE, write_named
-from ecnlab.plots.cloud import LEAST, ellipse
+from ecnlab.plots.cloud import MIN_POINTS, ellipse
 from ecnlab.report import Cloud, Page, Scatter, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell
 from ecnlab.report.tone import Tone
@@ -120,7 +120,7 @@ def _scenarios(card: Card) -> Table:
             Cell(one["title"]),
             one["weight"],
             Cell(one["verdict"], tone=TONES[one["verdict"]]),
-            Cell(_said(one["criteria"]) or one["why_not"]),
+            Cell(_outcomes(one["criteria"]) or one["why_not"]),
             Cell(" ".join([one["about"], *(f"Stand-in for {text}." for text in one["stands"])])),
         ]
         for one in card["scenarios"]
@@ -135,14 +135,15 @@ def _incumbents(card: Card) -> Table:
     for one in card["scenarios"]:
         scores = [one["incumbents"][arm] for arm in others] if "incumbents" in one else []
         cells = [
-            Cell(f"{score['verdict']}: {_said(score['criteria'])}", tone=TONES[score["verdict"]]) for score in scores
+            Cell(f"{score['verdict']}: {_outcomes(score['criteria'])}", tone=TONES[score["verdict"]])
+            for score in scores
         ]
         if cells:
             rows.append([Cell(f"§{one['section']}"), Cell(one["title"]), *cells])
     return Table("Incumbents", ("section", "scenario", *(card[arm]["label"] for arm in others)), rows)
 
 
-def _said(criteria: Sequence[Mapping[str, Any]]) -> str:
+def _outcomes(criteria: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(f"{row['name']}{at(row)} {times(row)}{MARKS[row['outcome']]}" for row in criteria)
 
 
@@ -198,9 +199,7 @@ def _scatter(card: Card, one: Mapping[str, Any]) -> Scatter:
             if points:
                 name = ", ".join(filter(None, (card[arm]["label"], case)))
                 clouds.append(_cloud(name, points, len(clouds)))
-    caption = (
-        f"A dot for each seed, the marker at the medians; ellipses at one standard deviation, of {LEAST} seeds or more."
-    )
+    caption = f"A dot for each seed, the marker at the medians; ellipses at one standard deviation, of {MIN_POINTS} seeds or more."
     return Scatter(f"§{one['section']} {one['title']}", caption, clouds, "mean queueing delay, ms", "goodput, Mbit/s")
 
 
@@ -212,7 +211,7 @@ def _plane(points: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
 
 def _cloud(name: str, points: Sequence[tuple[float, float]], style: int) -> Cloud:
     middle = (median(x for x, _ in points), median(y for _, y in points))
-    return Cloud(name, points, middle, ellipse(points) if len(points) >= LEAST else (), style)
+    return Cloud(name, points, middle, ellipse(points) if len(points) >= MIN_POINTS else (), style)
 
 
 def _measures(card: Card, one: Mapping[str, Any]) -> Table:

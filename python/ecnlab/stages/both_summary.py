@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.ecn_fallback import refused, said
+from ecnlab.folder.ecn_fallback import fallbacks, refused
 from ecnlab.folder.ecn_verdict import WORDS, of_run
 from ecnlab.report import Finding
 from ecnlab.report.tone import Tone
@@ -35,7 +35,7 @@ def _fallback_of_unfinished(result: Unfinished) -> Finding | None:
 
 def fallback(flows: pl.DataFrame) -> Finding | None:
     """State how many connections fell back from ECN, if any did."""
-    text = said(flows)
+    text = fallbacks(flows)
     if not text:
         return None
     return _finding(text)
@@ -76,6 +76,6 @@ def substituted(result: RunResult | SweepResult) -> list[Finding]:
 
 
 def _one(entry: dict[str, Any]) -> Finding:
-    asked, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
+    requested, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
     has = "Linux has no such setting." if entry["kernel"] is None else f"Linux has {done} instead."
-    return Finding("Substituted", "partly", f"{entry['key']} = {asked}", has)
+    return Finding("Substituted", "partly", f"{entry['key']} = {requested}", has)

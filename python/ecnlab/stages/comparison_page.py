@@ -21,7 +21,7 @@ from ecnlab.results.sweep import SweepResult
 LINKS: Final = ("utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered")
 FLOWS: Final = ("goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s")
 
-MOST: Final = 40
+MAX_ROWS: Final = 40
 """Maximum number of rows of an open table."""
 
 METHOD: Final = (
@@ -96,7 +96,7 @@ def _numbers(found: Comparison) -> Section:
         for one in found.contrasts
     ]
     columns = ("quantity", first, second, f"{second} − {first}", *(["verdict"] if found.of_sweeps else []))
-    table = Table("Quantities of both sides", columns, rows, folded=len(rows) > MOST)
+    table = Table("Quantities of both sides", columns, rows, folded=len(rows) > MAX_ROWS)
     return Section("quantities", "Differences", METHOD if found.of_sweeps else "", [table])
 
 
@@ -135,7 +135,7 @@ def _table(
         for row in both.iter_rows(named=True)
         for name in there
     ]
-    return Table(caption, (key, *names), rows, folded=len(rows) > MOST)
+    return Table(caption, (key, *names), rows, folded=len(rows) > MAX_ROWS)
 
 
 def _queues(a: RunResult, b: RunResult, names: Names) -> list[Chart]:

@@ -32,8 +32,8 @@ def rugs(run: RunResult, column: str, names: list[str], bins: Bins) -> dict[str,
     found = bins.over(wanted, [column, "kind"], pl.col("time_s").min())
     return {
         name: [
-            Rug(said, rows["time_s"].to_list(), style)
-            for event, (said, style) in EVENTS.items()
+            Rug(label, rows["time_s"].to_list(), style)
+            for event, (label, style) in EVENTS.items()
             if (rows := found.filter(pl.col(column) == name, pl.col("kind") == event)).height
         ]
         for name in names

@@ -95,7 +95,7 @@ def _refuse_unknown(table: Mapping[str, Any], keys: Mapping[str, type], where: s
             raise EcnlabError(f"{where}: `{above}{key}` is {value!r}: write a {WORDS[keys[key].__name__]}")
 
 
-def _refuse_unknown_stages(asked: Sequence[Any], names: Sequence[str], where: str, kind: Kind) -> None:
-    for name in asked:
+def _refuse_unknown_stages(requested: Sequence[Any], names: Sequence[str], where: str, kind: Kind) -> None:
+    for name in requested:
         if name not in names:
             raise EcnlabError(f"{where}: no stage of a {kind} is called {name!r}: there are {', '.join(sorted(names))}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ecnlab.results.sweep import SweepResult
     from ecnlab.results.unfinished import Unfinished
 
-MOST_SPECS: Final = 1
+MAX_SPECS: Final = 1
 """Specifications of a sweep that the page has in full."""
 
 
@@ -84,7 +84,7 @@ def _specification_of_sweep(sweep: SweepResult) -> Table | None:
     specs = sweep.specs
     if not specs:
         return None
-    of = f", of the first of {len(specs)} specifications (specs.json has all)" if len(specs) > MOST_SPECS else ""
+    of = f", of the first of {len(specs)} specifications (specs.json has all)" if len(specs) > MAX_SPECS else ""
     return specification(f"The scenario: every key with its value{of}", next(iter(specs.values()))["spec"])
 
 

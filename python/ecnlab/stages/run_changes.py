@@ -9,7 +9,7 @@ from ecnlab._core import SpecError
 from ecnlab.base.quantities import quantity
 from ecnlab.base.types import DrawnChanges
 from ecnlab.report import Chart, Line, Rug
-from ecnlab.results.links import MOST, busiest
+from ecnlab.results.links import MAX_CHARTS, busiest
 from ecnlab.scenario.changes import changing, drawn_changes
 from ecnlab.scenario.links import REVERSE
 from ecnlab.stages.registry import stage
@@ -42,7 +42,7 @@ def _shown(run: RunResult, found: Mapping[str, DrawnChanges]) -> list[str]:
     own = [name for name, one in found.items() if one != found.get(name.removesuffix(REVERSE)) or REVERSE not in name]
     links = busiest(run)
     order = [] if links.is_empty() else links["link"].to_list()
-    return sorted(own, key=lambda name: order.index(name) if name in order else len(order))[:MOST]
+    return sorted(own, key=lambda name: order.index(name) if name in order else len(order))[:MAX_CHARTS]
 
 
 def _charts(name: str, own: DrawnChanges, end: float) -> list[Chart]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SOJOURNS: Final = ("link", "group", "departed", "sojourn_mean_s", *SOJOURN_QUANTILES, "sojourn_max_s")
 
-MOST_LINES: Final = 6
+MAX_LINES: Final = 6
 
 POINTS: Final = 300
 """Maximum number of points of a distribution."""
@@ -47,7 +47,7 @@ def sojourn_distribution(run: RunResult) -> list[Chart]:
 
 def _sojourns(link: str, bins: pl.DataFrame) -> Chart:
     groups = bins.filter(pl.col("group") != "all")["group"].unique(maintain_order=True).to_list()
-    shown = groups[:MOST_LINES] if len(groups) > 1 else ["all"]
+    shown = groups[:MAX_LINES] if len(groups) > 1 else ["all"]
     ends = bins["to_s"].unique().sort()
     thin = _thinned(ends)
     lines = []
@@ -62,8 +62,8 @@ def _sojourns(link: str, bins: pl.DataFrame) -> Chart:
 def _at(ends: pl.Series, share: pl.Series, times: pl.Series) -> list[float]:
     """Return the share up to each of ``times``, for sorted ``ends`` of bins with their cumulated ``share``."""
     steps = pl.DataFrame({"t": ends, "share": share})
-    asked = pl.DataFrame({"t": times})
-    return asked.join_asof(steps, on="t", strategy="backward")["share"].fill_null(0.0).to_list()
+    requested = pl.DataFrame({"t": times})
+    return requested.join_asof(steps, on="t", strategy="backward")["share"].fill_null(0.0).to_list()
 
 
 def _thinned(values: pl.Series) -> pl.Series:
@@ -102,7 +102,7 @@ def _times(rows: pl.DataFrame, column: str, caption: str) -> list[Chart | Table]
 def _distribution(groups: Mapping[str, pl.Series], all_: pl.Series, title: str) -> Chart:
     """The share of each group's times, sorted, that are at most as long as each of the thinned times of all."""
     times = _thinned(all_)
-    shown = list(groups)[:MOST_LINES]
+    shown = list(groups)[:MAX_LINES]
     lines = [
         Line(name, [n / groups[name].len() for n in groups[name].search_sorted(times, "right")], style, steps=True)
         for style, name in enumerate(shown)

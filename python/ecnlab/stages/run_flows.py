@@ -26,10 +26,10 @@ FLOWS: Final = (
 )
 """Columns of the table of flows, as far as recorded."""
 
-MOST_FLOWS: Final = 4
+MAX_FLOWS: Final = 4
 """Flows with charts of their own: the first."""
 
-MOST_GROUPS: Final = 6
+MAX_GROUPS: Final = 6
 
 SHARES: Final = ("alpha", "prague_alpha")
 """Columns of window laws that estimate the marked share of their data."""
@@ -42,13 +42,13 @@ def goodput_over_time(run: RunResult) -> Chart:
     found = goodput(run.scan("flow_series"), run.table("flows"), bins)
     there = run.table("flows")["group"].unique(maintain_order=True).to_list()
     sampled = [group for group in there if (found["group"] == group).any()]
-    groups = sampled[:MOST_GROUPS]
+    groups = sampled[:MAX_GROUPS]
     numbers = found[BIN].unique().sort().to_list()
     lines = [Line(group, along(found.filter(group=group), "goodput", numbers), i) for i, group in enumerate(groups)]
     rest = f" The first {len(groups)} of {counted(len(sampled), 'group')}." if len(groups) < len(sampled) else ""
     without = [group for group in there if group not in sampled]
     rest += f" Not sampled, as only TCP is: {listed(without)}." if without else ""
-    caption = f"Payload delivered in order, of all flows of a group together.{rest}{bins.said}"
+    caption = f"Payload delivered in order, of all flows of a group together.{rest}{bins.note}"
     return Chart("Goodput of each group", caption, [bins.time(one) for one in numbers], lines, "Mb/s")
 
 
@@ -62,7 +62,7 @@ def windows(run: RunResult) -> Multiples | None:
     drawn = _small(run, pl.col("cwnd_bytes") * 1e-3, "window", "kB", bins, events, begin)
     dense = " Strokes: marks and drops, at most one of a kind in each point of time." if events else ""
     after = f" After the warm-up of {begin:g} s." if begin else ""
-    return Multiples("Congestion windows", f"{_which(run, drawn)}{after}{bins.said}{dense}", drawn) if drawn else None
+    return Multiples("Congestion windows", f"{_which(run, drawn)}{after}{bins.note}{dense}", drawn) if drawn else None
 
 
 def _begin(run: RunResult, flows: list[str]) -> float:
@@ -87,7 +87,7 @@ def marked_share(run: RunResult) -> list[Multiples]:
     found = []
     for name in (one for one in SHARES if one in types):
         if drawn := _small(run, pl.col(name), name, "ratio", bins, {}):
-            caption = f"{meaning('flow_series', name)}. {_which(run, drawn)}{bins.said}"
+            caption = f"{meaning('flow_series', name)}. {_which(run, drawn)}{bins.note}"
             found.append(Multiples(f"Estimate of the marked share: {name}", caption, drawn))
     return found
 
@@ -104,13 +104,13 @@ def marks_per_rtt(run: RunResult) -> Multiples | None:
     drawn = _charts(run, found.rename({"marks": "mean"}), "marks", "segments", bins, {})
     caption = (
         "Increase of bytes_marked, in segments of the flow's mean payload (bytes_sent ÷ data_segments_sent), "
-        f"× srtt_s ÷ time between samples. {_which(run, drawn)}{bins.said}"
+        f"× srtt_s ÷ time between samples. {_which(run, drawn)}{bins.note}"
     )
     return Multiples("Marks per round trip", caption, drawn)
 
 
 def _first(run: RunResult) -> list[str]:
-    return run.table("flows")["name"].head(MOST_FLOWS).to_list()
+    return run.table("flows")["name"].head(MAX_FLOWS).to_list()
 
 
 def _which(run: RunResult, drawn: list[Chart]) -> str:

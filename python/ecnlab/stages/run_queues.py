@@ -36,7 +36,7 @@ OPEN: Final = 6
 ROWS: Final = 200
 """Maximum number of rows of any other table."""
 
-MOST_CLASSES: Final = 6
+MAX_CLASSES: Final = 6
 """Maximum number of lines of one chart."""
 
 
@@ -66,7 +66,7 @@ def _queue_chart(link: str, law: str, rows: pl.DataFrame, bins: Bins, events: li
         lines.append(Line("largest sample", along(rows, "largest", numbers), 2, thin=True))
     if "average" in rows.columns and rows["average"].null_count() < rows.height:
         lines.append(Line(f"average of {law}", along(rows, "average", numbers), 1))
-    caption = f"Queue length over time.{bins.said}"
+    caption = f"Queue length over time.{bins.note}"
     times = [bins.time(one) for one in numbers]
     return Chart(f"Queue of {link} ({law})", caption, times, lines, "packets", rugs=events)
 
@@ -110,11 +110,11 @@ def law_over_time(run: RunResult) -> list[Chart]:
 def _lines(title: str, caption: str, rows: pl.DataFrame, by: str, unit: str, bins: Bins) -> Chart:
     """A line for each of the first values of ``by``."""
     there = rows[by].unique(maintain_order=True).to_list()
-    shown = there[:MOST_CLASSES]
+    shown = there[:MAX_CLASSES]
     numbers = rows[BIN].unique().sort().to_list()
     lines = [Line(str(one), along(rows.filter(pl.col(by) == one), "mean", numbers), i) for i, one in enumerate(shown)]
     rest = f" {len(shown)} of {len(there)}." if len(shown) < len(there) else ""
-    return Chart(title, f"{caption}.{rest}{bins.said}", [bins.time(one) for one in numbers], lines, unit)
+    return Chart(title, f"{caption}.{rest}{bins.note}", [bins.time(one) for one in numbers], lines, unit)
 
 
 @stage("links", of="run", needs=("links",))

@@ -39,7 +39,7 @@ def sojourn_over_time(run: RunResult) -> list[Chart]:
             Line(DELAYS[name], along(rows, name, numbers), i, thin=name != "sojourn_mean_s")
             for i, name in enumerate(there)
         ]
-        caption = f"Of the packets that left the queue within a sample.{bins.said}"
+        caption = f"Of the packets that left the queue within a sample.{bins.note}"
         if lines:
             times = [bins.time(one) for one in numbers]
             charts.append(Chart(f"Delay in the queue of {link}", caption, times, lines, "ms"))

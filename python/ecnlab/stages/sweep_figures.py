@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FIRST: Final = 3
 """Number of metrics whose figures are not folded."""
 
-MOST_LINES: Final = 6
+MAX_LINES: Final = 6
 """Maximum number of series of a figure; more are averaged over the other axes."""
 
 LOG: Final = 20.0
@@ -44,7 +44,7 @@ LOG: Final = 20.0
 OPEN: Final = 40
 """Maximum number of rows of a table that is not folded."""
 
-MOST_ROWS: Final = 1000
+MAX_ROWS: Final = 1000
 
 
 @stage("effects", of="sweep")
@@ -69,7 +69,7 @@ def _effects(sweep: SweepResult, names: Sequence[str]) -> list[Group]:
 def _effect(sweep: SweepResult, metric: str, by: str) -> Figure:
     rows = sweep.metrics.filter(pl.col("metric") == metric).drop_nulls("value")
     others = [name for name in factors(sweep) if name != by]
-    apart = others if rows.select(others).unique().height <= MOST_LINES else [name for name in others if name == ARM]
+    apart = others if rows.select(others).unique().height <= MAX_LINES else [name for name in others if name == ARM]
     averaged = [name for name in others if name not in apart]
     means = rows.group_by(*apart, by, "replicate", maintain_order=True).agg(pl.col("value").mean())
     bounds = of_metric(sweep.manifest["metrics"], metric)
@@ -158,7 +158,7 @@ def differences(sweep: SweepResult) -> list[Group | Table]:
         return []
     columns = ("metric", "arm", *sweep.axes, "mean", first, f"difference to {first}", "95 % interval", "n", "decided")
     caption = f"Differences to {first} at each point"
-    table = Table(caption, columns, rows[:MOST_ROWS], folded=len(rows) > OPEN)
+    table = Table(caption, columns, rows[:MAX_ROWS], folded=len(rows) > OPEN)
     figures = _difference_figures(sweep, metrics(sweep)[:FIRST])
     return [*([Group(figures)] if figures else []), table]
 
@@ -210,7 +210,7 @@ def ratios(sweep: SweepResult) -> Table | None:
     columns = ("metric", "arm", *sweep.axes, "mean", first, f"ratio to {first}", "95 % interval", "n", "decided")
     without = f"; without {', '.join(left_out)}, which are not positive in all runs" if left_out else ""
     caption = f"Ratios to {first} at each point: geometric means over the pairs{without}"
-    return Table(caption, columns, rows[:MOST_ROWS], folded=True) if rows else None
+    return Table(caption, columns, rows[:MAX_ROWS], folded=True) if rows else None
 
 
 def _ends(sweep: SweepResult, metric: str, one: Interval) -> str:
@@ -233,7 +233,7 @@ def _difference_figure(sweep: SweepResult, metric: str, first: str, others: Sequ
             arms = {ARM: other} if len(others) > 1 else {}
             line = arms | dict(zip(sweep.axes[1:], one.point[1:], strict=True))
             found[_name([*line], [*line.values()]) or f"{other} − {first}", str(one.point[0])] = one.interval
-    if not found or len({name for name, _ in found}) > MOST_LINES:
+    if not found or len({name for name, _ in found}) > MAX_LINES:
         return None
     title = f"{metric}: difference to {first}"
     what = f"{others[0]} − {first}" if len(others) == 1 else f"difference to {first}"
@@ -258,7 +258,7 @@ def metrics_table(sweep: SweepResult) -> Table:
             ),
             Cell(str(row["n"]), True),
         ]
-        for row in summary_in_order(sweep).head(MOST_ROWS).iter_rows(named=True)
+        for row in summary_in_order(sweep).head(MAX_ROWS).iter_rows(named=True)
     ]
     return Table(_means(sweep), ("metric", *place, "mean", "n"), rows, folded=len(rows) > OPEN)
 

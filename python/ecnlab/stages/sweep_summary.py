@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from ecnlab.results.sweep import SweepResult
     from ecnlab.results.unfinished import Unfinished
 
-MOST: Final = 24
+MAX_FINDINGS: Final = 24
 """Maximum number of findings on arms."""
 
-MOST_POINTS: Final = 4
+MAX_POINTS: Final = 4
 """Maximum number of settings in a sentence."""
 
 
@@ -42,14 +42,16 @@ def answer(sweep: SweepResult) -> str:
     """The number of runs, and the largest effect of an arm or axis: on the primary metric, or on the one that it moves most."""
     arms = f"{counted(len(levels(sweep, ARM)), 'arm')}, " if levels(sweep, ARM) else ""
     points = counted(sweep.runs.select(list(sweep.axes)).unique().height, "point") if sweep.axes else "1 point"
-    said = f"{counted(sweep.runs.height, 'run')} ({arms}{points}, {counted(sweep.manifest['replicates'], 'replicate')})"
+    extent = (
+        f"{counted(sweep.runs.height, 'run')} ({arms}{points}, {counted(sweep.manifest['replicates'], 'replicate')})"
+    )
     primary = sweep.manifest.get("report", {}).get("primary")
     names = [primary] if primary in metrics(sweep) else metrics(sweep)
     found = [one for name in names for by in factors(sweep) if (one := largest_effect(sweep, name, by))]
     if not found:
-        return f"{said}."
+        return f"{extent}."
     most = max(found, key=lambda one: (one.decided, one.size))
-    return f"{said}. {_largest(sweep, most)}."
+    return f"{extent}. {_largest(sweep, most)}."
 
 
 def _largest(sweep: SweepResult, one: Effect) -> str:
@@ -82,7 +84,7 @@ def _doubt(one: Effect) -> str:
 def _points(sweep: SweepResult, one: Effect) -> str:
     """Return the effects at single settings, from the least to the greatest."""
     ordered = sorted(one.apart, key=lambda point: point[1].mean)
-    shown = ordered if len(ordered) <= MOST_POINTS else [*ordered[: MOST_POINTS // 2], *ordered[-MOST_POINTS // 2 :]]
+    shown = ordered if len(ordered) <= MAX_POINTS else [*ordered[: MAX_POINTS // 2], *ordered[-MAX_POINTS // 2 :]]
     words = [f"{signed(sweep, one.metric, interval.mean)} at {name}" for name, interval in shown]
     more = f" and {len(ordered) - len(shown)} between" if len(shown) < len(ordered) else ""
     return ", ".join(words) + more
@@ -95,12 +97,12 @@ def effects_of_arms(sweep: SweepResult) -> list[Finding]:
     The findings are one family: with m of them each interval has the confidence 1 - 0.05/m (Bonferroni).
     """
     first, others = reference(sweep)
-    asked = [(metric, other) for metric in metrics(sweep) for other in others]
-    level = 1.0 - (1.0 - LEVEL) / max(len(asked), 1)
-    found = [effect(sweep, metric, ARM, first, other, level) for metric, other in asked[:MOST]]
-    shown = [_finding(sweep, one, len(asked)) for one in found if one]
-    if len(asked) > MOST:
-        rest = counted(len(asked) - MOST, "difference")
+    requested = [(metric, other) for metric in metrics(sweep) for other in others]
+    level = 1.0 - (1.0 - LEVEL) / max(len(requested), 1)
+    found = [effect(sweep, metric, ARM, first, other, level) for metric, other in requested[:MAX_FINDINGS]]
+    shown = [_finding(sweep, one, len(requested)) for one in found if one]
+    if len(requested) > MAX_FINDINGS:
+        rest = counted(len(requested) - MAX_FINDINGS, "difference")
         shown.append(Finding("more", "plain", f"{rest} more", "In the table of differences below."))
     return shown + [_absent(metric, names) for metric in metrics(sweep) if (names := without_values(sweep, metric))]
 

@@ -4,7 +4,7 @@
 >>> capture = ecnlab.trace("x.pcapng")  # doctest: +SKIP
 >>> capture.directions.filter(pl.col("ce") > 0)  # doctest: +SKIP
 
-``docs/trace.md`` says what every column means and how it is found.
+``docs/trace.md`` defines every column.
 """
 
 from __future__ import annotations
@@ -240,15 +240,15 @@ def trace(
     Raises TraceFailure if it is no capture, ``filter`` or ``decapsulate`` cannot be understood, or the filter names an interface
     that the capture does not have; OSError if it cannot be read, FolderError if
     it is of a stored run or sweep, and not as it was written. One that is cut off or damaged, or whose connections take more
-    than ``memory``, is analysed up to there, and ``damage`` says where.
+    than ``memory``, is analysed up to there, and ``damage`` states where.
     """
     refuse_damaged_capture(Path(path))
     guessed = of_run(Path(path)) if standard is None else None
-    asked = standard or (guessed[0] if guessed else None)
+    requested = standard or (guessed[0] if guessed else None)
     found = _core.trace(
         Path(path),
         filter=filter,
-        standard=asked or "rfc3168",
+        standard=requested or "rfc3168",
         memory=for_connections() if memory is None else memory,
         decapsulate=decapsulate,
     )

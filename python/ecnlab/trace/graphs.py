@@ -31,13 +31,13 @@ SIGNS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """Kinds of packets with their own marker: name, marker, colour."""
 
-MOST_SIGNS: Final = 120
+MAX_SIGNS: Final = 120
 """Most markers of a kind that can be distinguished; more become a rug at the lower end of the graph."""
 
 BINS: Final = 300
 """Intervals over which goodput is taken."""
 
-LEAST: Final = 40
+MIN_SEGMENT_HEIGHT: Final = 40
 """Least height of a segment, in units of the area: it is visible in a graph of millions of bytes."""
 
 IDLE: Final = 20.0
@@ -52,7 +52,7 @@ class Violation:
 
     packet: int
     time_s: float
-    says: str
+    rule: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class SequenceGraph:
         """Return the kinds of packets that there are."""
         lines = [("segment", "c0", "line"), ("ACK", "c2", "line"), ("receive window", "c4", "line")]
         blocks = [("SACK block", "c3", "line")] if self._of("block").height else []
-        return [*lines, *blocks, *((name, colour, "rug" if count > MOST_SIGNS else marker)
+        return [*lines, *blocks, *((name, colour, "rug" if count > MAX_SIGNS else marker)
                                    for name, marker, colour, count in self._signs())]  # fmt: skip
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -108,14 +108,14 @@ class SequenceGraph:
         drawn = self._of("data", "ack", "block")
         x, y = span(self.rows["time_s"].to_list()), span(drawn["low"].to_list() + self._of("data")["high"].to_list())
         low, high = padded(*y, 0.06)
-        rows = sum(self._of(kind).height > MOST_SIGNS for kind in SIGNS)
+        rows = sum(self._of(kind).height > MAX_SIGNS for kind in SIGNS)
         across, up = Scale(*x), Scale(low - 1.3 * RUG * rows * (high - low), high)
         return Area(across, up, across.ticks(), up.ticks(), "time, s", 320)
 
     def _marks(self, area: Area) -> Iterator[Markup]:
         acks = self._of("ack", "duplicate")
         times = acks["time_s"].to_list()
-        rugs = [kind for kind in SIGNS if self._of(kind).height > MOST_SIGNS]
+        rugs = [kind for kind in SIGNS if self._of(kind).height > MAX_SIGNS]
         yield stretched(
             [
                 area.curve(*with_gaps(times, acks["high"].to_list()), "c4 thin", steps=True, name="receive window"),
@@ -142,9 +142,9 @@ class SequenceGraph:
         for one in self.violations:
             before = max(bisect_right(times, one.time_s) - 1, 0)  # the packet itself may be left out of the graph
             y = places[before] if places else area.y.low
-            sign = area.marker(one.time_s, y, "m2", "no", f"packet {one.packet}: {one.says}")
+            sign = area.marker(one.time_s, y, "m2", "no", f"packet {one.packet}: {one.rule}")
             yield Markup('<a href="#packet-{}" aria-label="packet {}: {}">{}</a>').format(
-                one.packet, one.packet, one.says, sign
+                one.packet, one.packet, one.rule, sign
             )
 
 
@@ -205,7 +205,7 @@ def _uprights(area: Area, rows: pl.DataFrame, kind: str) -> Markup:
     """An upright line for each row, from its lower to its upper value."""
     xs = [round(area.x.place(at) * UNITS) for at in rows["time_s"]]
     ends = ([round((1 - area.y.place(at)) * UNITS) for at in rows[side]] for side in ("low", "high"))
-    drawn = "".join(f"M{x} {low}V{min(high, low - LEAST)}" for x, low, high in zip(xs, *ends, strict=True))
+    drawn = "".join(f"M{x} {low}V{min(high, low - MIN_SEGMENT_HEIGHT)}" for x, low, high in zip(xs, *ends, strict=True))
     return Markup('<path class="{} uprights" d="{}"/>').format(kind, drawn)
 
 

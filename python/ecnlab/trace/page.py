@@ -26,7 +26,7 @@ LISTED: Final = 100
 BROKEN: Final = 200
 """Rows of the table of violations."""
 
-MOST: Final = 2_000
+MAX_PACKETS: Final = 2_000
 """Packets of a kind that a graph has."""
 
 TONES: Final[dict[str, Tone]] = {"accepted": "yes", "AccECN": "yes", "refused": "partly", "fell back": "partly"}
@@ -90,12 +90,12 @@ def _answer(capture: Trace, connections: int, broken: int) -> str:
     packets = capture.totals["packets"]
     found = f"{broken:,} packets break" if broken != 1 else "1 packet breaks"
     rule = f"a rule of {capture.standard.replace('rfc', 'RFC ')}" if broken else ""
-    said = f"{found} {rule}" if broken else f"no packet breaks a rule of {capture.standard.replace('rfc', 'RFC ')}"
+    outcome = f"{found} {rule}" if broken else f"no packet breaks a rule of {capture.standard.replace('rfc', 'RFC ')}"
     damage = f" The capture is damaged: {capture.damage}." if capture.damage else ""
     damage += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in capture.warnings)
     if capture.absence:
         return f"{capture.absence[0].upper()}{capture.absence[1:]}.{damage}"
-    return f"{connections:,} TCP connections in {packets:,} packets; {said}.{damage}"
+    return f"{connections:,} TCP connections in {packets:,} packets; {outcome}.{damage}"
 
 
 def _tally(negotiations: Mapping[str, int]) -> Tally:
@@ -186,7 +186,7 @@ def _section(capture: Trace, number_: int, *, folds: bool) -> Section:
     only = capture.only(number_)
     (about,), directions = only.connections.to_dicts(), only.directions.to_dicts()
     # A series begins with its connection; the graphs of all connections share the time of the capture.
-    rows = capture.series(number_, most=MOST).with_columns(pl.col("time_s") + (about["start_s"] or 0.0))
+    rows = capture.series(number_, most=MAX_PACKETS).with_columns(pl.col("time_s") + (about["start_s"] or 0.0))
     violations = only.violations
     intro = (
         f"{about['opener']} to {about['responder']}: {about['packets']:,} packets in {number(about['duration_s'])} s, "

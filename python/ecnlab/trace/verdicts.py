@@ -17,9 +17,9 @@ def sentence_of(row: Mapping[str, Any]) -> tuple[str, str]:
     end = "opener" if row["from_opener"] else "responder"
     which = f"data of the {end}" if row["directions"] == 1 else f"data of {row['directions']:,} {end}s"
     place = "place unknown" if row["vantage"] == "unknown" else f"captured {row['vantage']}"
-    says = row["says"].removeprefix(f"{row['verdict']}: ")
+    summary = row["says"].removeprefix(f"{row['verdict']}: ")
     step = f"; {row['capture']}" if row["capture"] else ""
-    return head, f"{which}, {place}: {says}{step}"
+    return head, f"{which}, {place}: {summary}{step}"
 
 
 KINDS: Final = {
@@ -34,7 +34,7 @@ KINDS: Final = {
 
 
 def between(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return a row for each kind of change in the tables of `compared`: verdict, severity, directions, packets and ``says``.
+    """Return a row for each kind of change in the tables of `compared`: verdict, severity, directions, packets and ``summary``.
 
     The delays of both directions of a connection show which capture each direction passes first.
     """

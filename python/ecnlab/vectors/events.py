@@ -18,7 +18,7 @@ T = TypeVar("T")
 CAPTURED: Final = "sender"
 """The node whose packets the capture of a vector has."""
 
-LEAST_SAMPLE_NS: Final = 1000
+MIN_SAMPLE_NS: Final = 1000
 """Events that are closer than this have no state of their own."""
 
 
@@ -51,7 +51,7 @@ def _sampled(overrides: Mapping[str, object], work: Callable[[Mapping[str, objec
         try:
             return work(chosen)
         except SampledSeldomError as error:
-            if not overrides or "sample" in overrides or error.apart < LEAST_SAMPLE_NS:
+            if not overrides or "sample" in overrides or error.apart < MIN_SAMPLE_NS:
                 raise
             chosen["sample"] = f"{error.apart} ns"
 

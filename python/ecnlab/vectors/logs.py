@@ -16,7 +16,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.threads import interruptible
 from ecnlab.vectors.vector import Vector, names, vector
 
-MOST: Final = 64 * 2**20
+MAX_LOG_BYTES: Final = 64 * 2**20
 """Largest log, in bytes; vectors have at most 200 kB."""
 FREE: Final = "x_"
 """Start of the names of fields that are not compared."""
@@ -45,8 +45,8 @@ class Log:
 def read(path: Path) -> Log:
     """Return the log in ``path``. Raises EcnlabError with file, line and remedy if its form is wrong; OSError."""
     data = _content(path)
-    if len(data) > MOST:
-        raise EcnlabError(f"{path} has more than {MOST} bytes: it is not the log of a vector")
+    if len(data) > MAX_LOG_BYTES:
+        raise EcnlabError(f"{path} has more than {MAX_LOG_BYTES} bytes: it is not the log of a vector")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -62,10 +62,10 @@ def read(path: Path) -> Log:
 
 
 def _content(path: Path) -> bytes:
-    """The first bytes of ``path``, at most one more than `MOST`; ``-`` is standard input."""
+    """The first bytes of ``path``, at most one more than `MAX_LOG_BYTES`; ``-`` is standard input."""
     if str(path) == "-":
-        return interruptible(lambda: sys.stdin.buffer.read(MOST + 1)).removeprefix(BOM_UTF8)
-    return user_files.read(path, "the log of a vector", MOST).removeprefix(BOM_UTF8)
+        return interruptible(lambda: sys.stdin.buffer.read(MAX_LOG_BYTES + 1)).removeprefix(BOM_UTF8)
+    return user_files.read(path, "the log of a vector", MAX_LOG_BYTES).removeprefix(BOM_UTF8)
 
 
 def _object(path: Path, at: int, line: str) -> Event:

@@ -193,7 +193,7 @@ impl State {
     fn arrival(&mut self, held: InnerView, now: Time) {
         let InnerView { packets, bytes, .. } = held;
         let idle = self.idle.take().map(|since| now.since(since));
-        self.ewma.arrival(&View { packets, bytes, in_all: bytes, idle, asked: false }, now);
+        self.ewma.arrival(&View { packets, bytes, in_all: bytes, idle, polled: false }, now);
     }
 }
 

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_at_a_time_makes_room_if_nothing_is_said() {
+    fn one_packet_at_a_time_makes_room_by_default() {
         assert_eq!(toml::from_str::<Params>("schedule = \"drr\"").unwrap().drop_batch, 1);
         assert_eq!(refused("schedule = \"drr\"", &["a"]), None);
         assert_eq!(refused("schedule = \"drr\"\ndrop_batch = 0", &["a"]).map(|e| e.key), Some("drop_batch".to_owned()));
@@ -183,9 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_no_class_or_two_for_the_rest_is_told_which() {
-        let told = |classes: &[&str]| refused("schedule = \"strict\"", classes).map(|e| e.message).unwrap_or_default();
-        assert!(told(&[]).contains("there is none"), "{}", told(&[]));
-        assert!(told(&["a", "b"]).contains("a, b all take the remaining packets"), "{}", told(&["a", "b"]));
+    fn no_class_or_two_for_the_rest_is_refused_by_name() {
+        let message =
+            |classes: &[&str]| refused("schedule = \"strict\"", classes).map(|e| e.message).unwrap_or_default();
+        assert!(message(&[]).contains("there is none"), "{}", message(&[]));
+        assert!(message(&["a", "b"]).contains("a, b all take the remaining packets"), "{}", message(&["a", "b"]));
     }
 }

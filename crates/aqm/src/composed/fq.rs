@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_of_all_flows_says_nothing_of_who_belongs_there() {
+    fn the_class_of_all_flows_has_no_rule_of_membership() {
         let queue =
             Config::new(registry::Params::DropTail(droptail::Params {}), Common::with_limit(Length::Packets(9.0)));
         let key = |member: Member| {

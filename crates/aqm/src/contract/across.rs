@@ -126,7 +126,7 @@ mod tests {
     impl Across for Silent {}
 
     #[test]
-    fn a_law_that_says_nothing_signals_none_and_has_neither_ticks_nor_columns() {
+    fn a_law_without_methods_signals_none_and_has_neither_ticks_nor_columns() {
         let mut law = Silent;
         let packet = PacketView { size: 1500, ecn: Ecn::Ect1, flow: 0, can_mark: true, sojourn: Dur::from_s(9) };
         let queues = [InnerView { packets: 9, bytes: 13_500, head_since: Some(Time::ZERO) }];

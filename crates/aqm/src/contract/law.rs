@@ -31,7 +31,7 @@ pub struct View {
     /// the last packet that left.
     pub idle: Option<Dur>,
     /// Whether the link has found all its queues empty since the last packet left: it is free, and nothing is held.
-    pub asked: bool,
+    pub polled: bool,
 }
 
 /// Properties of a packet as seen by a discipline.

@@ -188,7 +188,7 @@ mod tests {
     fn arrive(law: &mut Avq, ms: u64, size: u32, can_mark: bool) -> Verdict {
         let ecn = ecnlab_wire::Ecn::Ect0;
         let packet = PacketView { size, ecn, flow: 0, can_mark, sojourn: Dur::ZERO };
-        let view = View { packets: 0, bytes: 0, in_all: 0, idle: None, asked: false };
+        let view = View { packets: 0, bytes: 0, in_all: 0, idle: None, polled: false };
         law.on_enqueue(&packet, &view, Time::ZERO + Dur::from_ms(ms), &mut Rng::named(1, "avq"))
     }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_virtual_queue_is_as_long_as_the_queue_or_as_a_key_says() {
+    fn the_virtual_queue_is_as_long_as_the_queue_or_as_a_key_states() {
         assert_eq!(law("", Length::Packets(20.0)).buffer, 20_000.0);
         assert_eq!(law("mean_packet = \"500 B\"", Length::Packets(20.0)).buffer, 10_000.0);
         assert_eq!(law("", Length::Bytes(20.0)).buffer, 20.0);

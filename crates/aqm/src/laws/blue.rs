@@ -133,7 +133,7 @@ mod tests {
     fn arrive(law: &mut Blue, ms: u64, idle_ms: Option<u64>) -> Verdict {
         let ecn = ecnlab_wire::Ecn::Ect0;
         let packet = PacketView { size: 1000, ecn, flow: 0, can_mark: true, sojourn: Dur::ZERO };
-        let view = View { packets: 0, bytes: 0, in_all: 0, idle: idle_ms.map(Dur::from_ms), asked: false };
+        let view = View { packets: 0, bytes: 0, in_all: 0, idle: idle_ms.map(Dur::from_ms), polled: false };
         law.on_enqueue(&packet, &view, Time::ZERO + Dur::from_ms(ms), &mut Rng::named(ms, "blue"))
     }
 

@@ -151,7 +151,7 @@ mod tests {
             sojourn: ecnlab_base::Dur::ZERO,
         };
         let view =
-            |packets: u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None, asked: false };
+            |packets: u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None, polled: false };
         let mut rng = Rng::named(1, "choke");
         assert_eq!(choke.on_enqueue(&packet, &view(10), Time::ZERO, &mut rng), Verdict::Compare);
         assert_eq!(choke.values()[0], 5.625);

@@ -298,7 +298,7 @@ impl LawParams for Params {
 impl Aqm for Cobalt {
     /// An idle link has polled the queue, if it is the only one, when it became free.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, now: Time, _rng: &mut Rng) -> Verdict {
-        if view.asked && self.among.is_none() {
+        if view.polled && self.among.is_none() {
             coverage_mark!("cobalt.found_empty");
             let idle = view.idle.unwrap_or(Dur::ZERO);
             self.empty(Time::from_ps(now.ps() - idle.ps()).ns() as i64);

@@ -297,7 +297,7 @@ impl LawParams for Params {
 impl Aqm for Codel {
     /// An idle transmitter has already polled and found the queue empty.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
-        if view.asked {
+        if view.polled {
             self.on_empty();
         }
         Verdict::Pass
@@ -352,7 +352,7 @@ mod tests {
     use ecnlab_wire::Ecn;
     use std::cmp::Ordering::{Equal, Less};
 
-    /// A CoDel whose packets are asked for one by one.
+    /// A CoDel whose packets are dequeued one by one.
     struct Bench {
         codel: Codel,
         can_mark: bool,
@@ -373,7 +373,7 @@ mod tests {
         fn before(&mut self, at: u64, sojourn: u64, bytes: u64) -> Verdict {
             let sojourn = Dur::from_ms(sojourn);
             let packet = PacketView { size: 1500, ecn: Ecn::Ect0, flow: 0, can_mark: self.can_mark, sojourn };
-            let view = View { packets: 2, bytes, in_all: bytes, idle: None, asked: false };
+            let view = View { packets: 2, bytes, in_all: bytes, idle: None, polled: false };
             self.codel.on_dequeue(&packet, &view, Time::ZERO + Dur::from_us(at), &mut Rng::named(1, "codel"))
         }
         /// Packets that leave every 100 µs from 0 on, all of them late: when the first `n` signals come, in 0.1 ms.
@@ -550,12 +550,12 @@ mod tests {
     }
 
     /// Late packets up to the first mark, and then an arrival, before which the link has found all queues empty or not.
-    fn values_after_an_arrival(asked: bool) -> Vec<f64> {
+    fn values_after_an_arrival(polled: bool) -> Vec<f64> {
         let mut bench = Bench::new(|_| {});
         bench.can_mark = true;
         assert_eq!(bench.signals(1), [1000]);
         let packet = PacketView { size: 1500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
-        let view = View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO), asked };
+        let view = View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO), polled };
         let verdict =
             bench.codel.on_enqueue(&packet, &view, Time::ZERO + Dur::from_ms(110), &mut Rng::named(1, "codel"));
         assert_eq!(verdict, Pass);
@@ -565,7 +565,7 @@ mod tests {
     #[test]
     fn an_idle_transmitter_has_found_the_queue_empty() {
         assert_eq!(values_after_an_arrival(true), [0.0]);
-        // While the last packet is sent, or another flow's, nobody asks.
+        // While the last packet is sent, or another flow's, the law is not polled.
         assert_eq!(values_after_an_arrival(false), [1.0]);
     }
 
@@ -581,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn over_the_threshold_the_capable_are_marked_whatever_the_law_says() {
+    fn over_the_threshold_the_capable_are_marked_whatever_the_law_decides() {
         let _reached = must_reach(["codel.ce_threshold"]);
         let mut bench = Bench::new(|p| p.ce_threshold = Some(Dur::from_ms(1)));
         assert_eq!((bench.leaves(0, 1), bench.leaves(0, 2)), (Pass, MarkIfCapable));

@@ -338,7 +338,7 @@ mod tests {
         DocsisPie { p, state: State::Active, old: Dur::from_ms(20), ..law("") }
     }
     fn holding(bytes: u64) -> View {
-        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, asked: false }
+        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, polled: false }
     }
     fn packet(size: u32) -> PacketView {
         PacketView { size, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     fn view(packets: u64) -> View {
-        View { packets, bytes: 1000 * packets, in_all: 1000 * packets, idle: None, asked: false }
+        View { packets, bytes: 1000 * packets, in_all: 1000 * packets, idle: None, polled: false }
     }
 
     /// A packet comes and finds so many. Whether it is signalled.
@@ -246,7 +246,7 @@ mod tests {
             law("threshold = \"5 packets\"\ninterval = \"100 ms\"\ntau = \"2 s\"\nalpha = 3.0\nmax_time = \"7 s\"");
         // Below for a second: no further back than nothing.
         assert!(!arrive(&mut law, 1000, 5) && law.ahead == 0.0);
-        // Above for a second, as the next packet tells: 3·1 s; 100 ms/(1 + 3/2) = 40 ms.
+        // Above for a second, as the next packet shows: 3·1 s; 100 ms/(1 + 3/2) = 40 ms.
         assert!(arrive(&mut law, 2000, 6) && close(law.ahead, 3.0));
         assert_eq!(law.expiry, Time::ZERO + Dur::from_ms(2040));
         // A packet that leaves was in the queue until now: 6 with it.

@@ -140,7 +140,7 @@ mod tests {
 
     fn holding(packets: u64) -> View {
         let bytes = 1000 * packets;
-        View { packets, bytes, in_all: bytes, idle: None, asked: false }
+        View { packets, bytes, in_all: bytes, idle: None, polled: false }
     }
 
     /// p after each sample.

@@ -325,7 +325,7 @@ mod tests {
     use ecnlab_base::Rate;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
-    const VIEW: View = View { packets: 9, bytes: 9000, in_all: 9000, idle: None, asked: false };
+    const VIEW: View = View { packets: 9, bytes: 9000, in_all: 9000, idle: None, polled: false };
 
     fn refused(keys: &str) -> Option<String> {
         let params: Params = toml::from_str(keys).unwrap();

@@ -182,7 +182,7 @@ mod tests {
         let ecn = ecnlab_wire::Ecn::Ect0;
         let packet = PacketView { size: 2000, ecn, flow: 0, can_mark: true, sojourn: Dur::ZERO };
         let bytes = 2000 * packets;
-        let view = View { packets, bytes, in_all: bytes, idle: None, asked: false };
+        let view = View { packets, bytes, in_all: bytes, idle: None, polled: false };
         (0..arrivals).for_each(|_| {
             law.on_enqueue(&packet, &view, Time::ZERO, &mut rng);
         });
@@ -237,7 +237,7 @@ mod tests {
         let mut law = law("gamma = 1.0\nphi = 2.0\ninterval = \"16 ms\"");
         let ecn = ecnlab_wire::Ecn::Ect0;
         let packet = PacketView { size: 2000, ecn, flow: 0, can_mark: true, sojourn: Dur::ZERO };
-        let view = View { packets: 1, bytes: 2000, in_all: 2000, idle: None, asked: false };
+        let view = View { packets: 1, bytes: 2000, in_all: 2000, idle: None, polled: false };
         let mut rng = Rng::named(1, "rem");
         let mut signals = |law: &mut Rem| {
             let judge = |_: &u32| law.on_enqueue(&packet, &view, Time::ZERO, &mut rng) == Verdict::Signal;

@@ -273,9 +273,9 @@ impl<P: Item> Fifo<P> {
         self.gauge.stop();
     }
 
-    /// As [`Gauge::tell_apart`].
-    pub fn tell_apart(&mut self, groups: usize) {
-        self.gauge.tell_apart(groups);
+    /// As [`Gauge::distinguish_groups`].
+    pub fn distinguish_groups(&mut self, groups: usize) {
+        self.gauge.distinguish_groups(groups);
     }
 
     /// The law.
@@ -312,8 +312,8 @@ impl<P: Item> Fifo<P> {
     fn view(&self, now: Time, books: &Books) -> View {
         let in_all = books.flows.unwrap_or(self.bytes);
         let idle = self.idle(now);
-        let asked = idle.is_some() && books.held.packets == 0 && now >= books.busy_until || self.idles != books.idles;
-        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all, idle, asked }
+        let polled = idle.is_some() && books.held.packets == 0 && now >= books.busy_until || self.idles != books.idles;
+        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all, idle, polled }
     }
 
     fn idle(&self, now: Time) -> Option<Dur> {

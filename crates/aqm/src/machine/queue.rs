@@ -34,7 +34,7 @@ impl<P: Item> Queue<P> {
     pub fn new(config: &Config, link: LinkContext, groups: &[String], rng: Rng) -> Queue<P> {
         let mut books = Books::new(groups.len(), rng);
         let mut node = Node::new(config, link, groups, &mut books);
-        node.tell_apart(groups.len());
+        node.distinguish_groups(groups.len());
         let has_row = config.has_row();
         let is_open = match &node {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),

@@ -391,7 +391,7 @@ mod tests {
         scheduler.arrived(1, Time::ZERO);
         scheduler.arrived(0, Time::ZERO);
         assert_eq!(serve(&mut scheduler, &mut queues), 1);
-        // 900 B are left of it, and nobody has asked since.
+        // 900 B are left of it, and it was not polled since.
         queues[1].0.push(100);
         scheduler.arrived(1, Time::ZERO);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_new_again_once_all_were_found_empty() {
-        // Linux's sch_fq_codel: a link that is free asks, finds each flow of the lists empty and takes it off. Flow 0 has 400
+        // Linux's sch_fq_codel: a free link polls, finds each flow of the lists empty and takes it off. Flow 0 has 400
         // of its quantum left and would go first; but flow 1 has come before it came back.
         let mut scheduler = rounds(&[1000; 2], true);
         let mut queues = [Packets(vec![600]), Packets(vec![])];
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn of_two_the_credits_are_the_one_of_dualpi2() {
         // sch_dualpi2: the first sends while the credit is not positive; l bytes of the first add w1·l, of the second take
-        // w0·l, while the other waits; w1 - w0 frames at first, and when it is asked and both are empty.
+        // w0·l, while the other waits; w1 - w0 frames at first, and when it is polled and both are empty.
         let (mut scheduler, mut queues) = (Credit::new(vec![7, 2], MTU), [Packets(vec![]), Packets(vec![])]);
         let begin = i64::from(MTU) * (2 - 7);
         let (mut credit, mut served, mut idle) = (begin, [0; 2], 0);

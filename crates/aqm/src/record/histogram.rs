@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_say_where_they_begin_and_end() {
+    fn bins_state_their_bounds() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.bins().count(), 0);
         [(5, 2), (1000, 1), (1003, 3), (u64::MAX, 1)].into_iter().for_each(|(value, n)| histogram.count(value, n));

@@ -208,7 +208,7 @@ impl Gauge {
     }
 
     /// Also keeps quantiles for each of `groups` flow groups from now on, if quantiles are kept.
-    pub(crate) fn tell_apart(&mut self, groups: usize) {
+    pub(crate) fn distinguish_groups(&mut self, groups: usize) {
         if let Some(spread) = &mut self.stats.spread {
             **spread = Spread::of(groups);
         }

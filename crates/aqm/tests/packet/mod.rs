@@ -6,11 +6,11 @@ use ecnlab_aqm::Item;
 use ecnlab_wire::{Dscp, Ecn};
 
 thread_local! {
-    /// Bytes that every packet is longer than it says at first.
+    /// Difference in bytes between the length of a packet and the one it reports at first.
     pub static LONGER: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A packet with all that a queue asks of it.
+/// A packet with all that a queue requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     pub id: u32,

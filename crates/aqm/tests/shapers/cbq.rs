@@ -41,7 +41,7 @@ fn a_slow_clock_makes_bursts() {
 
 #[test]
 fn a_packet_that_comes_wakes_its_class() {
-    // Ticks of a second; the class may send from 13 ms on, and is asked when something comes. Then it was 1 ms longer idle
+    // Ticks of a second; the class may send from 13 ms on, and is polled at the next arrival. Then it was 1 ms longer idle
     // than it must, and sends once more.
     let mut bench = Bench::new(&cbq(&format!("timer = \"1 s\"\n{}", two_bounded())));
     bench.put(0, 5, 0);
@@ -89,7 +89,7 @@ fn a_bounded_parent_bounds_its_classes_together() {
 }
 
 #[test]
-fn what_a_class_has_where_nothing_is_said() {
+fn a_class_has_these_defaults() {
     // Bursts of 20 and W = 1/32: each packet leaves 31/32 of the average, and 9 ms less. From 288 ms · ((32/31)^20 - 1) on, it
     // is 288 ms · ((32/31)^(20-n) - 1) after n, so the twentieth spends it. The next leaves 10 ms after that.
     let mut bench =
@@ -234,7 +234,7 @@ fn a_clock_does_not_tick_for_an_empty_queue() {
 }
 
 #[test]
-fn no_law_is_asked_before_its_packet_leaves() {
+fn no_law_is_called_before_its_packet_leaves() {
     // CoDel marks what has waited more than 5 ms. Four packets leave at once, the fifth at 13 ms.
     let mut bench = Bench::new(&with_classes(shaped("cbq", &two_bounded()), marks_after_5_ms(), droptail()));
     bench.put(0, 5, 0);

@@ -80,7 +80,7 @@ const POOR: &str =
     "rate = \"10 kbps\"\nceil = \"10 Mbps\"\nburst = \"1 B\"\ncburst = \"100 kB\"\nquantum = \"1250 B\"\n";
 
 #[test]
-fn a_quantum_is_a_tenth_of_a_second_unless_it_is_said() {
+fn a_quantum_is_a_tenth_of_a_second_by_default() {
     // r2q is 10: 1 Mbit/s are 125,000 B a second, so 12,500 B. Deficits are 0 at first: one packet makes it -1250 B, which ends
     // the turn and brings the quantum: 11,250 B. Nine packets leave 0 B, and a tenth ends the turn.
     let keys = format!("[sharing.a]\nrate = \"1 Mbps\"\n{DEEP}[sharing.b]\nrate = \"1 Mbps\"\n{DEEP}");
@@ -181,7 +181,7 @@ fn no_more_than_a_minute_is_owed() {
 }
 
 #[test]
-fn no_law_is_asked_before_its_packet_leaves() {
+fn no_law_is_called_before_its_packet_leaves() {
     // CoDel marks what has waited more than 5 ms. 125 B a millisecond: 0 B are left at 0, 1125 B owed at 1 ms, for 9 ms.
     let keys = format!("[sharing.a]\nrate = \"1 Mbps\"\n{BOTH}[sharing.b]\nrate = \"1 Mbps\"\n{BOTH}");
     let mut bench = Bench::new(&with_classes(shaped("htb", &keys), marks_after_5_ms(), droptail()));

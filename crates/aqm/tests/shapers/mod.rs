@@ -26,7 +26,7 @@ fn what_is_held_by_shapers_all_comes_out() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Shapers within shapers give all packets in the end, and say when to ask.
+    /// Shapers within shapers release all packets in the end, and return the next time to poll.
     #[test]
     fn shapers_within_shapers_come_to_an_end(
         arrivals in prop::collection::vec((0_u64..20_000, 40_u32..1500, 0_usize..2), 1..60),

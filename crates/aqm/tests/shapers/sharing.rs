@@ -54,7 +54,7 @@ fn there_are_eight_classes_in_a_line() {
 }
 
 #[test]
-fn turns_are_said_in_sharing() {
+fn turns_are_stated_in_sharing() {
     for discipline in ["htb", "cbq"] {
         let mut config = shared(discipline, &["a]", "b]"]);
         config.classes.get_mut("a").unwrap().member.share = 2;

@@ -44,7 +44,7 @@ fn the_bucket_of_a_peak_rate_holds_an_ethernet_frame_by_default() {
 }
 
 #[test]
-fn it_tells_the_rate_to_which_it_holds_the_queue() {
+fn it_reports_the_rate_to_which_it_limits_the_queue() {
     assert_eq!(tbf("rate = \"1 Mbps\"\nburst = \"5 kB\"").rate(), Some(Rate::from_bps(1_000_000)));
 }
 

@@ -121,7 +121,7 @@ impl<P: Probe> Sim<'_, P> {
     pub(super) fn on_wake(&mut self, index: u32, now: Time) {
         let flow = &mut self.flows[index as usize];
         if flow.armed != now {
-            return; // as in `on_timer`: the source has asked for an earlier wake since
+            return; // as in `on_timer`: the source has requested an earlier wake since
         }
         flow.armed = Time::NEVER;
         let mut demands = std::mem::take(&mut self.demands);

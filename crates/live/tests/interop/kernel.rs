@@ -10,7 +10,7 @@ use ecnlab_live::Role;
 
 use crate::stretch::{Digest, Stretch};
 
-/// What the kernel's side has heard.
+/// Data received by the kernel's side.
 pub type Sum = Result<Digest, String>;
 
 /// A socket ready for its part, in the namespace of the calling thread.
@@ -30,18 +30,18 @@ impl Side {
         })
     }
 
-    /// Sends `say`, and reads until we have closed. Waits for our SYN unless `given_up`.
-    pub fn talk(self, say: Stretch, given_up: &AtomicBool) -> Sum {
+    /// Sends `source`, and reads until we have closed. Waits for our SYN unless `given_up`.
+    pub fn talk(self, source: Stretch, given_up: &AtomicBool) -> Sum {
         let fail = |what: &'static str| move |error: std::io::Error| format!("the kernel's {what}: {error}");
         let stream = match self {
             Side::Listening(listener) => accept(&listener, given_up).map_err(fail("accept"))?,
             Side::Asking(own) => TcpStream::connect(own).map_err(fail("connect"))?,
         };
         thread::scope(|scope| {
-            let writer = scope.spawn(|| send(&stream, say));
-            let heard = read(&stream).map_err(fail("read"));
+            let writer = scope.spawn(|| send(&stream, source));
+            let received = read(&stream).map_err(fail("read"));
             writer.join().map_err(|_| "the writer panicked".to_owned())?.map_err(fail("write"))?;
-            heard
+            received
         })
     }
 }
@@ -62,10 +62,10 @@ fn accept(listener: &TcpListener, given_up: &AtomicBool) -> std::io::Result<TcpS
     }
 }
 
-fn send(mut stream: &TcpStream, mut say: Stretch) -> std::io::Result<()> {
+fn send(mut stream: &TcpStream, mut source: Stretch) -> std::io::Result<()> {
     let mut chunk = vec![0; 1 << 18];
     loop {
-        let len = say.read(&mut chunk)?;
+        let len = source.read(&mut chunk)?;
         if len == 0 {
             return stream.shutdown(Shutdown::Write);
         }
@@ -74,13 +74,13 @@ fn send(mut stream: &TcpStream, mut say: Stretch) -> std::io::Result<()> {
 }
 
 fn read(mut stream: &TcpStream) -> std::io::Result<Digest> {
-    let mut heard = Digest::default();
+    let mut received = Digest::default();
     let mut chunk = vec![0; 1 << 18];
     loop {
         let len = stream.read(&mut chunk)?;
         if len == 0 {
-            return Ok(heard);
+            return Ok(received);
         }
-        heard.write_all(&chunk[..len])?;
+        received.write_all(&chunk[..len])?;
     }
 }

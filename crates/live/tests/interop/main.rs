@@ -1,6 +1,6 @@
-//! Our TCP and the kernel's, over a TUN device in a namespace of its own, with a bad wire between them.
+//! Our TCP and the kernel's, over a TUN device in a namespace of its own, with an impaired link between them.
 //!
-//! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB unless said) and needs to be root; where it is not, it is ignored.
+//! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB by default) and needs to be root; where it is not, it is ignored.
 //! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
 
 mod kernel;
@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use ecnlab_live::Role;
 use transfer::{Case, Ecn, MARKING, Result, WAYS, Way, run};
-use window::{Teller, windows};
+use window::{Signal, windows};
 
 fn main() {
     let mut arguments = Arguments::from_args();
@@ -66,12 +66,12 @@ fn prove(case: &Case) -> Result<()> {
     let negotiation = done.connection.negotiation;
     let expected = match (case.ecn, case.role) {
         (Ecn::Agreed, _) => Negotiation::Accepted,
-        // Whose SYN asks, is refused.
+        // A SYN that requests ECN is refused.
         (Ecn::Refused, _) => Negotiation::Refused,
         (Ecn::Off, _) => Negotiation::NotOffered,
     };
     ensure(negotiation == expected, || format!("ECN was {}, not {}", negotiation.name(), expected.name()))?;
-    ensure(done.heard.ecn == (case.ecn == Ecn::Agreed), || "our endpoint sees that otherwise".into())?;
+    ensure(done.outcome.ecn == (case.ecn == Ecn::Agreed), || "our endpoint sees that otherwise".into())?;
     done.sums_agree()?;
     done.wire_was_bad()?;
     done.marks_were_answered(case)?;
@@ -85,13 +85,13 @@ fn a_mark_costs_an_eighth() -> Result<()> {
     let case = Case::new(Role::Client, Ecn::Agreed, Way::Up).with("congestion", "\"ecn-alpha-beta\"").wire(MARKING);
     let done = run(&case)?;
     done.sums_agree()?;
-    let seen = windows(&done.capture, transfer::OURS, Teller::Echo)?;
-    let counted = done.heard.counters.ecn_reductions;
-    let all = seen.told;
+    let seen = windows(&done.capture, transfer::OURS, Signal::Echo)?;
+    let counted = done.outcome.counters.ecn_reductions;
+    let all = seen.notified;
     let [before, after]: [u64; 2] =
         [seen.reductions.iter().map(|r| r.before).sum(), seen.reductions.iter().map(|r| r.after).sum()];
     let kept = after as f64 / before as f64;
-    transfer::tell(|| format!("alpha-beta: {all} reductions, {kept:.3} of the window kept on average"));
+    transfer::report(|| format!("alpha-beta: {all} reductions, {kept:.3} of the window kept on average"));
     ensure(all > 0 && [counted, seen.cwr] == [all; 2], || format!("{all} reductions seen, {counted} counted"))?;
     ensure((kept - 0.875).abs() < 0.05, || format!("{kept} of the window kept: {:?}", seen.reductions))
 }

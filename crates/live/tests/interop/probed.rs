@@ -11,13 +11,13 @@ use ecnlab_live::{Clock, Router, RouterFailure, Settings, Target, Tun, private, 
 use ecnlab_probe::Answers;
 use ecnlab_scenario::{Scenario, parse_scenario};
 
-use crate::transfer::{self, Result, tell};
+use crate::transfer::{self, Result, report};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ecnlab/probing");
 const PORT: u16 = 5001;
 const PROBER: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 2);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
-/// A busy machine may deliver a window in two parts, which the prober takes for two: what then is wrong is asked again.
+/// A busy machine may deliver a window in two parts, which the prober takes for two: wrong answers are probed again.
 const TRIES: usize = 3;
 
 /// Linux takes a SYN with ECT or CE for one whose field was mangled, and refuses ECN (net/ipv4/tcp_input.c,
@@ -34,28 +34,28 @@ pub fn every_box_is_classified() -> Result<()> {
         name if REFUSED.contains(&name) => "ecn-refused",
         name => expected.get(name).and_then(toml::Value::as_str).unwrap_or_default(),
     };
-    let mut asked: Vec<usize> = (0..flows.len()).collect();
+    let mut requested: Vec<usize> = (0..flows.len()).collect();
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         wrong.clear();
-        for (&flow, answers) in asked.iter().zip(ask_all(&scenario, &asked)) {
+        for (&flow, answers) in requested.iter().zip(ask_all(&scenario, &requested)) {
             let (name, answers) = (&flows[flow].name, answers?);
-            tell(|| format!("{name}: {}", answers.class()));
+            report(|| format!("{name}: {}", answers.class()));
             if answers.class() != class(flow) {
                 wrong.push((flow, format!("{name} is {}, not {}: {answers:?}", answers.class(), class(flow))));
             }
         }
-        asked = wrong.iter().map(|(flow, _)| *flow).collect();
+        requested = wrong.iter().map(|(flow, _)| *flow).collect();
     }
-    let told: Vec<String> = wrong.into_iter().map(|(_, why)| why).collect();
-    if told.is_empty() { Ok(()) } else { Err(told.join("\n")) }
+    let wrong: Vec<String> = wrong.into_iter().map(|(_, why)| why).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
 /// The answers of several servers, all at once: most of the time passes in waiting for a silent server.
 fn ask_all(scenario: &Scenario, flows: &[usize]) -> Vec<Result<Answers>> {
     thread::scope(|scope| {
-        let asked: Vec<_> = flows.iter().map(|&flow| scope.spawn(move || ask(scenario, flow))).collect();
-        asked.into_iter().map(|probe| probe.join().unwrap_or_else(|_| Err("a probe panicked".into()))).collect()
+        let requested: Vec<_> = flows.iter().map(|&flow| scope.spawn(move || ask(scenario, flow))).collect();
+        requested.into_iter().map(|probe| probe.join().unwrap_or_else(|_| Err("a probe panicked".into()))).collect()
     })
 }
 
@@ -117,7 +117,7 @@ fn serve(ecn: bool, node: usize, port: u16, router: &mpsc::Sender<Attached>, sto
     private().map_err(text)?;
     let tun = Tun::create("u0").map_err(text)?;
     let ecn = ("ipv4/tcp_ecn".to_owned(), if ecn { "1" } else { "0" }.to_owned());
-    // The machine's own default may be BBR, which sends CWR and does not slow down: the prober says so.
+    // The machine's own default may be BBR, which sends CWR and does not slow down: the prober reports it.
     let law = ("ipv4/tcp_congestion_control".to_owned(), "reno".to_owned());
     let ip =
         [format!("addr add {SERVER}/32 dev u0"), "link set u0 up mtu 1500".into(), "route add default dev u0".into()];

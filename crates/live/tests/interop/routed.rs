@@ -1,6 +1,6 @@
 //! Our TCP at both ends of a path: between them the kernels of two namespaces, which forward, and our router.
 //!
-//! What the kernel's TCP does not hear, since it is historic, can so be seen on real packets: RFC 2481's ECN with
+//! Historic feedback, which the kernel's TCP ignores, on real packets: RFC 2481's ECN with
 //! source quenches.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use ecnlab_live::{
-    Clock, Conversation, Heard, Impairments, Role, Router, RouterFailure, Settings, Tun, converse, private,
+    Clock, Conversation, Impairments, Outcome, Role, Router, RouterFailure, Settings, Tun, converse, private,
 };
 use ecnlab_scenario::{Scenario, parse_scenario};
 use ecnlab_trace::{Rule, Standard};
@@ -17,8 +17,8 @@ use ecnlab_wire::pcap::{Format, Writer};
 
 use crate::stretch::{Digest, Stretch};
 use crate::transfer;
-use crate::transfer::{LIMIT, Result, all_bytes, in_virtual_time, keep, only_connection, seed, tell};
-use crate::window::{Teller, windows};
+use crate::transfer::{LIMIT, Result, all_bytes, in_virtual_time, keep, only_connection, report, seed};
+use crate::window::{Signal, windows};
 
 /// RED speaks back about every mark; no packet is dropped.
 const SCENARIO: &str = r#"
@@ -82,29 +82,29 @@ const RECEIVER: Place =
 
 /// What came of a host's part.
 struct Part {
-    heard: Heard,
+    outcome: Outcome,
     sum: Digest,
     capture: Vec<u8>,
 }
 
-/// The window of a sender that hears source quenches is halved once a round trip.
+/// The window of a sender that responds to source quenches is halved once a round trip.
 pub fn quenches_halve_the_window() -> Result<()> {
     let [sender, receiver] = run()?;
     keep("becn/sender", &sender.capture)?;
     keep("becn/receiver", &receiver.capture)?;
-    let said = Stretch::new("up", size()).digest().map_err(|e| e.to_string())?;
-    if said.hex() != receiver.sum.hex() {
-        return Err(format!("of {} bytes {} arrived, not the same", said.len, receiver.sum.len));
+    let sent = Stretch::new("up", size()).digest().map_err(|e| e.to_string())?;
+    if sent.hex() != receiver.sum.hex() {
+        return Err(format!("of {} bytes {} arrived, not the same", sent.len, receiver.sum.len));
     }
-    let (counters, marked) = (&sender.heard.counters, receiver.heard.counters.ce_received);
-    let seen = windows(&sender.capture, *SENDER.at.ip(), Teller::Quench)?;
-    tell(|| format!("becn: {} marks, {} source quenches, {} reductions", marked, seen.quenches, seen.told));
+    let (counters, marked) = (&sender.outcome.counters, receiver.outcome.counters.ce_received);
+    let seen = windows(&sender.capture, *SENDER.at.ip(), Signal::Quench)?;
+    report(|| format!("becn: {} marks, {} source quenches, {} reductions", marked, seen.quenches, seen.notified));
     if seen.quenches == 0 || [marked, counters.quenches_received] != [seen.quenches; 2] {
         return Err(format!("{marked} marks, {} source quenches on the wire, {counters:?}", seen.quenches));
     }
-    // Behind the last data no CWR can be sent, and the echo goes on: that of a mark near the end may be heard.
-    if counters.quench_reductions != seen.told || counters.ecn_reductions > 1 {
-        return Err(format!("not one reduction a round trip: {} seen, {counters:?}", seen.told));
+    // Behind the last data no CWR can be sent, and the echo goes on: that of a mark near the end may be received.
+    if counters.quench_reductions != seen.notified || counters.ecn_reductions > 1 {
+        return Err(format!("not one reduction a round trip: {} seen, {counters:?}", seen.notified));
     }
     let mss = 1448;
     if seen.reductions.is_empty() {
@@ -119,7 +119,7 @@ pub fn quenches_halve_the_window() -> Result<()> {
     // A source quench that is passed over is answered by CWR again (Akujobi et al. §IV-B): the one rule that ECN+BECN
     // breaks.
     let broken = ends.iter().flat_map(|end| end.violations.list()).find(|v| v.rule != Rule::CwrTwice);
-    broken.map_or(Ok(()), |v| Err(format!("packet {}: {}", v.packet, v.rule.says())))
+    broken.map_or(Ok(()), |v| Err(format!("packet {}: {}", v.packet, v.rule.text())))
 }
 
 /// Both hosts and the router, to the end of the transfer.
@@ -190,16 +190,16 @@ fn converse_from(
         seed: seed(),
         limit: LIMIT,
     };
-    let say = Stretch::new("up", if own.role == Role::Client { size() } else { 0 });
+    let source = Stretch::new("up", if own.role == Role::Client { size() } else { 0 });
     let mut sum = Digest::default();
     let mut capture = Writer::new(Vec::new(), Format::Pcapng, &[own.node.to_owned()], 128).map_err(text)?;
-    // Asked once our end is done; it stays as long as the other one may have to hear its last ACK again.
+    // Called once our end is done; it stays as long as the other end may need its last ACK again.
     let over = || {
         done[0].store(true, Ordering::Release);
         done[1].load(Ordering::Acquire)
     };
-    let heard = converse(&ours, &talk, say, &mut sum, Some(&mut capture), over).map_err(|e| e.to_string())?;
-    Ok(Part { heard, sum, capture: capture.finish().map_err(text)? })
+    let outcome = converse(&ours, &talk, source, &mut sum, Some(&mut capture), over).map_err(|e| e.to_string())?;
+    Ok(Part { outcome, sum, capture: capture.finish().map_err(text)? })
 }
 
 fn settings(own: &Place) -> Settings {

@@ -1,4 +1,4 @@
-//! Data that nobody could guess, and the sum of what was heard.
+//! Pseudo-random data, and the digest of received data.
 
 use std::io::{self, Read, Write};
 
@@ -16,7 +16,7 @@ impl Stretch {
     pub fn new(name: &str, len: u64) -> Stretch {
         Stretch { rng: Rng::named(1, name), left: len }
     }
-    /// What whoever hears all of it must have.
+    /// The digest of all of it.
     pub fn digest(mut self) -> io::Result<Digest> {
         let mut digest = Digest::default();
         io::copy(&mut self, &mut digest)?;

@@ -1,4 +1,4 @@
-//! One conversation, and what can be said of it afterwards.
+//! One conversation, and its checks and figures.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ecnlab_base::Dur;
-use ecnlab_live::{Conversation, Heard, Impairments, Role, Settings, Tun, converse, private};
+use ecnlab_live::{Conversation, Impairments, Outcome, Role, Settings, Tun, converse, private};
 use ecnlab_tcp::{Config, profile};
 use ecnlab_trace::{Connection, Input, RULES, Standard, Tracker, analyse};
 use ecnlab_wire::pcap::{Format, Writer};
@@ -21,7 +21,7 @@ pub type Result<T> = std::result::Result<T, String>;
 pub enum Ecn {
     /// Both want it.
     Agreed,
-    /// Who opens asks, the other one has it off.
+    /// The opener requests it, the other end has it off.
     Refused,
     /// Neither wants it.
     Off,
@@ -89,7 +89,7 @@ impl Case {
         Ok(Arc::new(config))
     }
 
-    /// What the kernel is told: its address, no other traffic, and its mind on ECN.
+    /// Settings of the kernel: its address, no other traffic, and its ECN mode.
     fn settings(&self) -> Settings {
         let wants = self.ecn == Ecn::Agreed || (self.ecn == Ecn::Refused && self.role == Role::Server);
         let ecn = ("ipv4/tcp_ecn".to_owned(), if wants { "1" } else { "0" }.to_owned());
@@ -111,7 +111,7 @@ impl Case {
     }
 }
 
-/// What the environment says to be different.
+/// Settings from the environment.
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
@@ -161,9 +161,9 @@ pub const LIMIT: Dur = Dur::from_s(300);
 
 /// What came of a transfer.
 pub struct Done {
-    pub heard: Heard,
+    pub outcome: Outcome,
     pub connection: Connection,
-    /// (what was said, what was heard), of our data and of the kernel's.
+    /// (sent, received) of our data and of the kernel's.
     sums: [(Digest, Digest); 2],
     /// Of our end of the wire.
     pub capture: Vec<u8>,
@@ -197,7 +197,7 @@ fn run_inside(case: &Case) -> Result<Done> {
         Role::Client => [SocketAddrV4::new(OURS, 40_000), SocketAddrV4::new(KERNEL, PORT)],
         Role::Server => [SocketAddrV4::new(OURS, PORT), SocketAddrV4::new(KERNEL, 0)],
     };
-    // Real packets take their time, those of virtual time what they are told.
+    // Real packets take their time, those of virtual time the time in their settings.
     let delay = if in_virtual_time() { VIRTUAL_DELAY } else { Dur::ZERO };
     let wire = Impairments { delay, ..case.wire };
     let talk = Conversation {
@@ -213,40 +213,40 @@ fn run_inside(case: &Case) -> Result<Done> {
     let side = Side::new(case.role, kernel, own).map_err(text)?;
     let mut capture = Writer::new(Vec::new(), Format::Pcapng, &["ours".to_owned()], 128).map_err(text)?;
     let (mut ours, over, given_up) = (Digest::default(), AtomicBool::new(false), AtomicBool::new(false));
-    let (heard, theirs) = thread::scope(|scope| {
+    let (outcome, theirs) = thread::scope(|scope| {
         let kernel = scope.spawn(|| {
             let sum = side.talk(Stretch::new("down", down), &given_up);
             over.store(true, Ordering::Release);
             sum
         });
-        let say = Stretch::new("up", up);
-        let heard = converse(&tun, &talk, say, &mut ours, Some(&mut capture), || over.load(Ordering::Acquire));
-        given_up.store(heard.is_err(), Ordering::Release);
-        (heard, kernel.join().unwrap_or_else(|_| Err("the kernel's side panicked".into())))
+        let source = Stretch::new("up", up);
+        let outcome = converse(&tun, &talk, source, &mut ours, Some(&mut capture), || over.load(Ordering::Acquire));
+        given_up.store(outcome.is_err(), Ordering::Release);
+        (outcome, kernel.join().unwrap_or_else(|_| Err("the kernel's side panicked".into())))
     });
     let bytes = capture.finish().map_err(text)?;
     keep(&case.name(), &bytes)?;
-    let heard = heard.map_err(|failure| failure.to_string())?;
+    let outcome = outcome.map_err(|failure| failure.to_string())?;
     let expected = |name: &str, len| Stretch::new(name, len).digest().map_err(text);
     let done = Done {
         connection: only_connection(&bytes, Standard::Rfc3168)?,
         capture: bytes,
         sums: [(expected("up", up)?, theirs?), (expected("down", down)?, ours)],
-        heard,
+        outcome,
     };
-    tell(|| done.figures(case));
+    report(|| done.figures(case));
     Ok(done)
 }
 
-/// Writes a capture to where `ECNLAB_LIVE_CAPTURES` says.
+/// Writes a capture to the folder `ECNLAB_LIVE_CAPTURES`.
 pub fn keep(name: &str, capture: &[u8]) -> Result<()> {
     let Ok(folder) = std::env::var("ECNLAB_LIVE_CAPTURES") else { return Ok(()) };
     let file = std::path::Path::new(&folder).join(format!("{}.pcapng", name.replace('/', "_")));
     std::fs::write(file, capture).map_err(|error| error.to_string())
 }
 
-/// Says what was measured, to those who have asked for so many bytes.
-pub fn tell(figures: impl Fn() -> String) {
+/// Prints the figures of large transfers.
+pub fn report(figures: impl Fn() -> String) {
     if std::env::var_os("ECNLAB_LIVE_BYTES").is_some() {
         println!("{}", figures());
     }
@@ -267,9 +267,9 @@ pub fn only_connection(capture: &[u8], standard: Standard) -> Result<Connection>
 
 impl Done {
     pub fn sums_agree(&self) -> Result<()> {
-        for ((said, heard), who) in self.sums.iter().zip(["the kernel", "our endpoint"]) {
-            if (said.len, said.hex()) != (heard.len, heard.hex()) {
-                return Err(format!("of {} bytes {who} heard {}, not the same", said.len, heard.len));
+        for ((sent, received), who) in self.sums.iter().zip(["the kernel", "our endpoint"]) {
+            if (sent.len, sent.hex()) != (received.len, received.hex()) {
+                return Err(format!("of {} bytes {who} received {}, not the same", sent.len, received.len));
             }
         }
         Ok(())
@@ -277,14 +277,14 @@ impl Done {
 
     /// All four faults have happened to what was sent most.
     pub fn wire_was_bad(&self) -> Result<()> {
-        let wire = self.heard.wire.iter().max_by_key(|tally| tally.packets).copied().unwrap_or_default();
+        let wire = self.outcome.wire.iter().max_by_key(|tally| tally.packets).copied().unwrap_or_default();
         let faults = [wire.lost, wire.duplicated, wire.reordered];
         if faults.contains(&0) { Err(format!("the wire did not do its worst: {wire:?}")) } else { Ok(()) }
     }
 
     /// Marks were seen, echoed and obeyed, in both directions that had data; or there was nothing to mark.
     pub fn marks_were_answered(&self, case: &Case) -> Result<()> {
-        let (counters, [out, into]) = (&self.heard.counters, &self.heard.wire);
+        let (counters, [out, into]) = (&self.outcome.counters, &self.outcome.wire);
         let [ours, kernels] = [OUR_END, KERNELS_END].map(|end| &self.connection.ends[end].ecn.counts);
         if case.ecn != Ecn::Agreed {
             let none = out.marked + into.marked + counters.ce_received + counters.ece_received == 0;
@@ -297,7 +297,7 @@ impl Done {
         if sent && received {
             Ok(())
         } else {
-            Err(format!("marks without answer: {:?}, {counters:?}", self.heard.wire))
+            Err(format!("marks without answer: {:?}, {counters:?}", self.outcome.wire))
         }
     }
 
@@ -320,17 +320,17 @@ impl Done {
 
     /// A line for people.
     fn figures(&self, case: &Case) -> String {
-        let heard = &self.heard;
-        let megabytes: u64 = self.sums.iter().map(|(said, _)| said.len).sum::<u64>() / 1_000_000;
-        let (up, down) = (heard.wire[0], heard.wire[1]);
+        let outcome = &self.outcome;
+        let megabytes: u64 = self.sums.iter().map(|(sent, _)| sent.len).sum::<u64>() / 1_000_000;
+        let (up, down) = (outcome.wire[0], outcome.wire[1]);
         let retransmits = [OUR_END, KERNELS_END].map(|end| self.connection.ends[end].counts.retransmits);
         let broken = self.violations(KERNELS_END);
         format!(
             "{}: {megabytes} MB in {:.2} s, {} timeouts; sent {up:?}; received {down:?}; retransmissions {retransmits:?}; \
              the kernel's violations: {}",
             case.name(),
-            heard.took.as_secs(),
-            heard.counters.timeouts,
+            outcome.took.as_secs(),
+            outcome.counters.timeouts,
             if broken.is_empty() { "none".to_owned() } else { broken.join("; ") },
         )
     }

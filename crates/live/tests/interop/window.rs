@@ -1,4 +1,4 @@
-//! The window of a sender as its packets show it: how much was under way when it was told of marks, and afterwards.
+//! The window of a sender as its packets show it: bytes in flight at its notification of marks, and afterwards.
 
 use std::io::Cursor;
 use std::net::Ipv4Addr;
@@ -8,9 +8,9 @@ use ecnlab_wire::{Flags, Ipv4Header, Seq, TcpHeader, TcpOptions, protocol};
 
 use crate::transfer::Result;
 
-/// What told a sender of a mark.
+/// Notification of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Teller {
+pub enum Signal {
     /// An ACK with ECE.
     Echo,
     /// A source quench.
@@ -20,7 +20,7 @@ pub enum Teller {
 /// A reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// Bytes under way when the sender was told.
+    /// Bytes in flight when the sender was notified.
     pub before: u64,
     /// Bytes under way once it had sent new data again.
     pub after: u64,
@@ -29,8 +29,8 @@ pub struct Reduction {
 /// What a capture at a sender shows of it.
 #[derive(Debug, Default)]
 pub struct Windows {
-    /// Round trips in which it was told, in each of which RFC 3168 §6.1.2 wants one reduction.
-    pub told: u64,
+    /// Round trips in which it was notified, in each of which RFC 3168 §6.1.2 wants one reduction.
+    pub notified: u64,
     /// The reductions after which the congestion window limited the sender: it sent new data at a later ACK, too, and
     /// the window that its receiver advertised had room for another segment.
     pub reductions: Vec<Reduction>,
@@ -58,29 +58,29 @@ pub struct Windows {
 enum Phase {
     #[default]
     Steady,
-    /// Told, and nothing new sent since.
-    Told(u64),
+    /// Notified, and nothing new sent since.
+    Notified(u64),
     /// Sends what the new window admits.
     Sending,
 }
 
-/// Replays `capture`, taken at `own`, in which nothing of its data is lost. It is `teller` that counts.
-pub fn windows(capture: &[u8], own: Ipv4Addr, teller: Teller) -> Result<Windows> {
+/// Replays `capture`, taken at `own`, in which nothing of its data is lost. It is `signal` that counts.
+pub fn windows(capture: &[u8], own: Ipv4Addr, signal: Signal) -> Result<Windows> {
     let text = |error: ecnlab_trace::TraceError| error.to_string();
     let mut reader = Reader::new(Input::new(Box::new(Cursor::new(capture.to_vec()))).map_err(text)?).map_err(text)?;
     let mut seen = Windows::default();
     while let Some(record) = reader.read().map_err(text)? {
-        seen.packet(record.bytes, own, teller).ok_or("a packet in the capture is none")?;
+        seen.packet(record.bytes, own, signal).ok_or("a packet in the capture is none")?;
     }
     Ok(seen)
 }
 
 impl Windows {
-    fn packet(&mut self, bytes: &[u8], own: Ipv4Addr, teller: Teller) -> Option<()> {
+    fn packet(&mut self, bytes: &[u8], own: Ipv4Addr, signal: Signal) -> Option<()> {
         let (ip, behind) = Ipv4Header::parse(bytes).ok()?;
         if ip.protocol == protocol::ICMP {
             self.quenches += 1;
-            self.told(self.flight(), teller == Teller::Quench);
+            self.notified(self.flight(), signal == Signal::Quench);
             return Some(());
         }
         let (tcp, tcp_len) = TcpHeader::parse_cut(behind).ok()?;
@@ -88,7 +88,7 @@ impl Windows {
             let len = u64::from(ip.total_len) - (ip.len() + tcp_len) as u64;
             self.sent(&tcp, len);
         } else {
-            self.heard(&tcp, teller);
+            self.on_ack(&tcp, signal);
         }
         Some(())
     }
@@ -105,7 +105,7 @@ impl Windows {
         self.mss = self.mss.max(len);
         self.cwr += u64::from(tcp.flags.contains(Flags::CWR));
         match (self.phase, self.flight()) {
-            (Phase::Told(before), after) => {
+            (Phase::Notified(before), after) => {
                 self.last = Some(Reduction { before, after });
                 self.phase = Phase::Sending;
             }
@@ -114,7 +114,7 @@ impl Windows {
         }
     }
 
-    fn heard(&mut self, tcp: &TcpHeader<'_>, teller: Teller) {
+    fn on_ack(&mut self, tcp: &TcpHeader<'_>, signal: Signal) {
         let before = self.flight();
         self.una = self.una.max(self.offset(tcp.ack).min(self.next));
         if self.phase == Phase::Sending {
@@ -124,7 +124,7 @@ impl Windows {
         }
         self.advertised(tcp);
         let echo = tcp.flags.contains(Flags::ECE) && !tcp.flags.contains(Flags::SYN);
-        self.told(before, echo && teller == Teller::Echo);
+        self.notified(before, echo && signal == Signal::Echo);
     }
 
     /// RFC 7323 §2.2: the window of a SYN is not scaled.
@@ -138,11 +138,11 @@ impl Windows {
     }
 
     /// A round trip is over when data sent after the reduction is acknowledged.
-    fn told(&mut self, before: u64, counts: bool) {
+    fn notified(&mut self, before: u64, counts: bool) {
         if counts && self.una > self.recover {
-            self.told += 1;
+            self.notified += 1;
             self.recover = self.next;
-            self.phase = Phase::Told(before);
+            self.phase = Phase::Notified(before);
         }
     }
 

@@ -301,7 +301,7 @@ pub(super) fn violations(mut rows: Vec<Broken>, first: u64, standard: Standard) 
     texts(&mut t, "by", rows.iter().map(|row| endpoint(row.by)).collect());
     chosen(&mut t, "rule", rule().map(|rule| rule.name()));
     chosen(&mut t, "section", rule().map(|rule| rule.section(standard).unwrap_or_default()));
-    chosen(&mut t, "says", rule().map(|rule| rule.says()));
+    chosen(&mut t, "says", rule().map(|rule| rule.text()));
     t
 }
 

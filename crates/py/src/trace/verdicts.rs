@@ -10,7 +10,7 @@ use super::columns::{Numbered, chosen, texts};
 /// Returns the verdict of the data of end `i`, and its sentence.
 pub(super) fn of_direction(connection: &Connection, i: usize) -> (&'static str, &'static str, String) {
     Verdict::of(connection, i).map_or(("no data", "unknown", String::new()), |(verdict, evidence)| {
-        (verdict.class.name(), verdict.vantage.name(), verdict.says(&evidence))
+        (verdict.class.name(), verdict.vantage.name(), verdict.summary(&evidence))
     })
 }
 
@@ -41,7 +41,7 @@ pub(super) fn verdicts<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Table {
     t.u64("cwr", count(|e| e.cwr));
     t.u64("marks_told", count(|e| e.marks));
     t.u64("lost", count(|e| e.lost));
-    texts(&mut t, "says", rows().map(|(verdict, evidence)| verdict.says(evidence)).collect());
+    texts(&mut t, "says", rows().map(|(verdict, evidence)| verdict.summary(evidence)).collect());
     chosen(&mut t, "capture", rows().map(|(verdict, _)| verdict.capture()));
     t
 }

@@ -16,7 +16,7 @@ use crate::traces::special;
 const LARGEST: u64 = 1 << 20;
 
 /// Maximum characters shown of an exception.
-const MOST_TOLD: usize = 300;
+const MAX_MESSAGE: usize = 300;
 
 /// The text of a file with laws.
 #[derive(Debug)]
@@ -68,14 +68,14 @@ impl Source {
     }
 
     /// Returns the message of an exception with the line of this file where it was raised, or otherwise `otherwise`.
-    pub fn told(&self, py: Python<'_>, error: &PyErr, otherwise: &str) -> String {
+    pub fn message(&self, py: Python<'_>, error: &PyErr, otherwise: &str) -> String {
         let place = self.place(py, error).unwrap_or_else(|| otherwise.to_owned());
         let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
         let value = error.value(py);
-        let said =
+        let raised =
             if error.is_instance_of::<PySyntaxError>(py) { value.getattr("msg") } else { Ok(value.clone().into_any()) };
-        let said = said.and_then(|said| said.str()).map_or_else(|_| String::new(), |said| said.to_string());
-        let line: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST_TOLD).collect();
+        let raised = raised.and_then(|raised| raised.str()).map_or_else(|_| String::new(), |raised| raised.to_string());
+        let line: String = raised.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_MESSAGE).collect();
         if line.is_empty() { format!("{place}: {kind}") } else { format!("{place}: {kind}: {line}") }
     }
 
@@ -127,7 +127,7 @@ pub struct Law {
     /// Its class.
     pub class: String,
     /// The scenario that uses it, and the key.
-    pub asked: (String, String),
+    pub requested: (String, String),
 }
 
 /// Returns the path of the file `name` in the scenario `scenario`.

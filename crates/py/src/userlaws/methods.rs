@@ -121,7 +121,7 @@ impl Object {
     }
 
     /// [`Object::call`] for a method that must return None.
-    pub fn tell<'py>(&self, py: Python<'py>, index: usize, arguments: PyResult<Bound<'py, PyTuple>>) {
+    pub fn notify<'py>(&self, py: Python<'py>, index: usize, arguments: PyResult<Bound<'py, PyTuple>>) {
         if let Some(returned) = self.call(py, index, arguments)
             && !returned.is_none()
         {
@@ -163,11 +163,11 @@ fn fail(py: Python<'_>, law: &Law, error: &PyErr, otherwise: &str) {
     if is_interrupt(py, error) {
         return run::fail(error.clone_ref(py));
     }
-    raise(py, law, &law.source.told(py, error, otherwise), &law.source.traceback(py, error));
+    raise(py, law, &law.source.message(py, error, otherwise), &law.source.traceback(py, error));
 }
 
 fn raise(py: Python<'_>, law: &Law, what: &str, traceback: &str) {
-    let (scenario, key) = &law.asked;
+    let (scenario, key) = &law.requested;
     let error = LawError::new_err(format!("{scenario}: `{key}`: {what}"));
     let shown = error.value(py).setattr("traceback", traceback);
     run::fail(shown.err().unwrap_or(error));

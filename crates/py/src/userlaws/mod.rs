@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ecnlab_scenario::{Asked, Available, Found, Supplier};
+use ecnlab_scenario::{Available, Found, Requested, Supplier};
 use pyo3::prelude::*;
 
 use crate::interrupt::{is_interrupt, is_interrupted, keep_interrupt};
@@ -26,14 +26,14 @@ const SWITCH: &str = "ECNLAB_LAWS";
 
 /// Rejects the law in `path` if the environment disables it.
 fn refuse_if_off(path: &std::path::Path) -> Result<(), String> {
-    let asked = std::env::var_os(SWITCH).unwrap_or_default();
-    match asked.to_str() {
+    let requested = std::env::var_os(SWITCH).unwrap_or_default();
+    match requested.to_str() {
         Some("" | "on") => Ok(()),
         Some("off") => Err(format!(
             "`{}` is not executed because of `--no-python` or {SWITCH}=off; read the file, and omit the option or variable if you trust it",
             path.display()
         )),
-        _ => Err(format!("the environment variable {SWITCH} is {asked:?}; write `on` or `off`")),
+        _ => Err(format!("the environment variable {SWITCH} is {requested:?}; write `on` or `off`")),
     }
 }
 
@@ -47,14 +47,14 @@ pub struct Files {
 }
 
 impl Supplier for Files {
-    fn window(&self, asked: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
-        let (law, ()) = self.law(asked, window::METHODS, window::check)?;
+    fn window(&self, requested: Requested<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
+        let (law, ()) = self.law(requested, window::METHODS, window::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(window::Maker(law)), sha256))
     }
 
-    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
-        let (law, tick) = self.law(asked, queue::METHODS, queue::check)?;
+    fn queue(&self, requested: Requested<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+        let (law, tick) = self.law(requested, queue::METHODS, queue::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(queue::Maker { law, tick }), sha256))
     }
@@ -72,35 +72,35 @@ impl Files {
     /// Returns the requested law, whose class has passed `check`, with the result of the check.
     fn law<T>(
         &self,
-        asked: Asked<'_>,
+        requested: Requested<'_>,
         methods: &[Method],
         check: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, String>,
     ) -> Result<(Arc<Law>, T), String> {
         if is_interrupted() {
             return Err(INTERRUPTED.to_owned());
         }
-        let path = path_of(asked.scenario, asked.file);
+        let path = path_of(requested.scenario, requested.file);
         refuse_if_off(&path)?;
         let source = self.source(path)?;
         let found = in_scope(|py| {
-            let told = |error: PyErr| {
+            let refusal = |error: PyErr| {
                 if is_interrupt(py, &error) {
                     keep_interrupt(error);
                     return INTERRUPTED.to_owned();
                 }
-                source.told(py, &error, &source.path)
+                source.message(py, &error, &source.path)
             };
-            let class = source.class(py, asked.class).map_err(told)?;
+            let class = source.class(py, requested.class).map_err(refusal)?;
             let class = class.filter(|class| class.is_instance_of::<pyo3::types::PyType>());
-            let class = class.ok_or_else(|| format!("`{}` has no class `{}`", source.path, asked.class))?;
-            let found = check(&class).map_err(|wrong| format!("{}: {}: {wrong}", source.path, asked.class))?;
+            let class = class.ok_or_else(|| format!("`{}` has no class `{}`", source.path, requested.class))?;
+            let found = check(&class).map_err(|wrong| format!("{}: {}: {wrong}", source.path, requested.class))?;
             // Errors of its constructor are reported before the run.
-            let object = class.call0().map_err(told)?;
+            let object = class.call0().map_err(refusal)?;
             methods::check_parameters(&object, methods)?;
             Ok::<T, String>(found)
         })?;
-        let asked_by = (asked.scenario.to_owned(), asked.key.to_owned());
-        Ok((Arc::new(Law { source, class: asked.class.to_owned(), asked: asked_by }), found))
+        let requested_by = (requested.scenario.to_owned(), requested.key.to_owned());
+        Ok((Arc::new(Law { source, class: requested.class.to_owned(), requested: requested_by }), found))
     }
 
     fn source(&self, path: PathBuf) -> Result<Arc<Source>, String> {

@@ -83,9 +83,9 @@ struct QueueLaw {
 type Arguments<'py> = PyResult<Bound<'py, PyTuple>>;
 
 impl QueueLaw {
-    fn tell(&self, index: usize, arguments: impl for<'py> FnOnce(Python<'py>) -> Arguments<'py>) {
+    fn notify(&self, index: usize, arguments: impl for<'py> FnOnce(Python<'py>) -> Arguments<'py>) {
         if self.object.has(index) {
-            Python::attach(|py| self.object.tell(py, index, arguments(py)));
+            Python::attach(|py| self.object.notify(py, index, arguments(py)));
         }
     }
 
@@ -133,7 +133,7 @@ fn verdict(returned: &Bound<'_, PyAny>) -> Option<Verdict> {
 impl Aqm for QueueLaw {
     fn limited(&mut self, limit: Length) {
         let link = Link { context: self.link, limit };
-        self.tell(ON_BEGIN, |py| (link,).into_pyobject(py));
+        self.notify(ON_BEGIN, |py| (link,).into_pyobject(py));
     }
 
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
@@ -152,15 +152,15 @@ impl Aqm for QueueLaw {
     }
 
     fn on_full(&mut self) {
-        self.tell(ON_FULL, |py| Ok(PyTuple::empty(py)));
+        self.notify(ON_FULL, |py| Ok(PyTuple::empty(py)));
     }
 
     fn on_shed(&mut self, packets: u32) {
-        self.tell(ON_SHED, |py| (packets,).into_pyobject(py));
+        self.notify(ON_SHED, |py| (packets,).into_pyobject(py));
     }
 
     fn on_empty(&mut self) {
-        self.tell(ON_EMPTY, |py| Ok(PyTuple::empty(py)));
+        self.notify(ON_EMPTY, |py| Ok(PyTuple::empty(py)));
     }
 
     fn tick(&self) -> Option<Dur> {
@@ -169,6 +169,6 @@ impl Aqm for QueueLaw {
 
     fn on_tick(&mut self, view: &View) {
         let view = Queue(*view);
-        self.tell(ON_TICK, |py| (view,).into_pyobject(py));
+        self.notify(ON_TICK, |py| (view,).into_pyobject(py));
     }
 }

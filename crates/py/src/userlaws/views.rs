@@ -437,7 +437,7 @@ impl Queue {
     /// The link has found all its queues empty since the last packet left.
     #[getter]
     fn asked(&self) -> bool {
-        self.0.asked
+        self.0.polled
     }
 }
 

@@ -75,14 +75,14 @@ struct WindowLaw {
 impl WindowLaw {
     /// Calls the method at `index`, if it exists, with the window and the arguments of `more`; the window that it sets
     /// is then used.
-    fn tell(&mut self, index: usize, more: impl for<'py> FnOnce(With<'py>) -> Arguments<'py>) -> bool {
+    fn notify(&mut self, index: usize, more: impl for<'py> FnOnce(With<'py>) -> Arguments<'py>) -> bool {
         let (true, Some(view)) = (self.object.has(index), &self.view) else { return false };
         Python::attach(|py| {
             let view = view.bind(py);
             if let Ok(mut seen) = view.try_borrow_mut() {
                 seen.0 = self.window;
             }
-            self.object.tell(py, index, more((py, view.clone())));
+            self.object.notify(py, index, more((py, view.clone())));
             if let Ok(seen) = view.try_borrow() {
                 self.window = seen.0;
             }
@@ -130,41 +130,41 @@ impl CongestionControl for WindowLaw {
     }
 
     fn grow(&mut self, acked: u64) {
-        self.tell(GROW, |(py, view)| (view, acked).into_pyobject(py));
+        self.notify(GROW, |(py, view)| (view, acked).into_pyobject(py));
     }
 
     fn on_congestion(&mut self, event: &cc::CongestionEvent) {
-        self.tell(ON_CONGESTION, |(py, view)| (view, CongestionEvent(*event)).into_pyobject(py));
+        self.notify(ON_CONGESTION, |(py, view)| (view, CongestionEvent(*event)).into_pyobject(py));
     }
 
     fn on_further_loss(&mut self) {
-        self.tell(ON_FURTHER_LOSS, |(py, view)| (view,).into_pyobject(py));
+        self.notify(ON_FURTHER_LOSS, |(py, view)| (view,).into_pyobject(py));
     }
 
     fn on_established(&mut self, begin: &cc::Established) {
-        self.tell(ON_ESTABLISHED, |(py, view)| (view, Established(*begin)).into_pyobject(py));
+        self.notify(ON_ESTABLISHED, |(py, view)| (view, Established(*begin)).into_pyobject(py));
     }
 
     fn on_feedback(&mut self, sample: &cc::AckSample) {
-        self.tell(ON_FEEDBACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
+        self.notify(ON_FEEDBACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
     }
 
     fn on_ack(&mut self, sample: &cc::AckSample) {
-        self.tell(ON_ACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
+        self.notify(ON_ACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
     }
 
     fn on_sent(&mut self, sent: &cc::Sent) {
-        self.tell(ON_SENT, |(py, view)| (view, Sent(*sent)).into_pyobject(py));
+        self.notify(ON_SENT, |(py, view)| (view, Sent(*sent)).into_pyobject(py));
     }
 
     fn on_undo(&mut self, before: CcState) {
-        if !self.tell(ON_UNDO, |(py, view)| (view, before.cwnd, before.ssthresh).into_pyobject(py)) {
+        if !self.notify(ON_UNDO, |(py, view)| (view, before.cwnd, before.ssthresh).into_pyobject(py)) {
             self.window.undo(before);
         }
     }
 
     fn on_idle_restart(&mut self, restart: u64) {
-        if !self.tell(ON_IDLE_RESTART, |(py, view)| (view, restart).into_pyobject(py)) {
+        if !self.notify(ON_IDLE_RESTART, |(py, view)| (view, restart).into_pyobject(py)) {
             self.window.restart(restart);
         }
     }

@@ -126,7 +126,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        // Where nothing was outstanding an ACK tells of nothing (tcp_ack).
+        // An ACK with nothing outstanding gives no sample (tcp_ack).
         if sample.prior_in_flight > 0 || sample.delivered.bytes > 0 {
             self.0.on_ack(sample);
         }
@@ -237,7 +237,7 @@ impl State {
         }
     }
 
-    // ---- what is heard ----
+    // ---- ACK samples ----
 
     /// bbr_init.
     fn on_established(&mut self, established: &Established) {
@@ -258,7 +258,7 @@ impl State {
         if sample.delivered.bytes > 0 {
             self.delivered_at = sample.now;
         }
-        self.recovery.hear(sample.in_recovery);
+        self.recovery.on_ack(sample.in_recovery);
         self.update_model(sample);
         if self.rate.wants_rtt() && !sample.srtt.is_zero() {
             self.begin_pacing(sample.srtt);
@@ -388,7 +388,7 @@ impl State {
         }
     }
 
-    /// bbr_is_next_cycle_phase: after the least RTT. Probing waits until as much is in flight as it asks for, unless
+    /// bbr_is_next_cycle_phase: after the least RTT. Probing waits until as much is in flight as it aims at, unless
     /// something is lost; draining ends as soon as no queue is left.
     fn phase_is_over(&self, sample: &AckSample, losses: bool) -> bool {
         let is_long = self.min_rtt.get().is_some_and(|least| self.cycle.lasted(self.delivered_at) > least);
@@ -452,7 +452,7 @@ impl State {
             return;
         }
         if self.probe_rtt.is_timed() {
-            if self.probe_rtt.hear(self.rounds.start) {
+            if self.probe_rtt.on_ack(self.rounds.start) {
                 self.end_probe_rtt_if_due(sample.now);
             }
         } else if sample.in_flight <= LEAST_CWND * self.mss {

@@ -110,7 +110,7 @@ impl EcnAlphaBeta {
     /// ECN(alpha, beta) that begins with `start`.
     pub fn new(params: Params, start: Start) -> EcnAlphaBeta {
         let Params { alpha, beta } = params;
-        // The slides tell marks in slow start from no others.
+        // The slides distinguish no marks in slow start.
         EcnAlphaBeta { reno: Reno::new(start), slope: reno::SLOPE, alpha, beta, in_slow_start: true }
     }
 
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn the_slope_holds_however_growth_is_counted() {
         let params = Params { alpha: 0.5, beta: 0.5 };
-        // Ten segments acknowledged, one by one, add half a segment; Linux 2.0 asks for eleven ACKs.
+        // Ten segments acknowledged, one by one, add half a segment; Linux 2.0 requires eleven ACKs.
         for (profile, n) in [("modern", 10), ("linux-2.0", 11)] {
             let mut law = law(profile, params, 20_000, 10_000);
             law.on_congestion(&event(Congestion::Ecn, 20_000));

@@ -228,7 +228,7 @@ pub(crate) trait Params {
 
     /// Rejects settings that the law does not support.
     fn check(&self) -> Result<(), Invalid>;
-    /// The key that asks for feedback with a count of marks ([`Facts::counts_marks`](crate::Facts::counts_marks)), if one does.
+    /// The key that requires feedback with a count of marks ([`Facts::counts_marks`](crate::Facts::counts_marks)), if one does.
     fn needs_count(&self) -> Option<&'static str> {
         None
     }

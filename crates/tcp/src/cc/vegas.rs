@@ -1,5 +1,5 @@
 //! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global internet", 1995) as Linux has it
-//! (net/ipv4/tcp_vegas.c): once a round trip, the window follows the segments of it that wait in queues, which the RTT tells.
+//! (net/ipv4/tcp_vegas.c): adjusts the window once per RTT to keep a target number of its segments queued, estimated from the RTT.
 //! Reductions, and all growth while it does not look at RTTs, are Reno's.
 
 use ecnlab_base::{Dur, coverage_mark};
@@ -21,7 +21,7 @@ pub const FACTS: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// Samples of a round trip up to which it tells nothing: they may all be of delayed ACKs.
+/// Samples of a round trip up to which it is ignored: they may all be of delayed ACKs.
 const FEW_SAMPLES: u32 = 2;
 /// Least window that it leaves, in segments.
 const MIN_CWND: f64 = 2.0;

@@ -7,12 +7,12 @@ mod traversal;
 
 use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 
-use super::{Acked, Agreed, EcnFlags, Feedback, Heard, Marks, PacketKind, Stamp};
+use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, Marks, PacketKind, Stamp};
 use crate::ack_sample::Amount;
 use crate::config::Config;
 use crate::facts::Facts;
 use crate::registry::EcnKind;
-use counters::{Received, Told};
+use counters::{Received, Reported};
 use traversal::Traversal;
 
 /// Static properties common to both variants.
@@ -58,14 +58,14 @@ pub type AccEcnLinux = Counted<true>;
 #[derive(Clone, Debug, Default)]
 pub struct Counted<const LINUX: bool> {
     received: Received,
-    told: Told,
-    told_linux: linux::Told,
+    reported: Reported,
+    reported_linux: linux::Reported,
     handshake: Handshake,
     /// This end sends nothing ECN-capable: the path has changed codepoints, or a server has met with a SYN or SYN-ACK without
     /// AccECN (§3.1.5, §3.2.2.1 table 4, §3.2.2.3, §3.2.2.4).
     not_ect: bool,
     /// The path changes the peer's ACE field: its feedback is ignored (§3.2.2.1 table 4, §3.2.2.4).
-    deaf: bool,
+    ignores_feedback: bool,
     /// The peer's option has been received.
     option_seen: bool,
     /// It arrived with a counter at zero, although counters start at one: the path overwrites it (§3.2.3.2.4).
@@ -84,7 +84,7 @@ struct Handshake {
     /// A SYN no longer requests AccECN, or a SYN-ACK no longer agrees.
     plain: bool,
     /// The SYN-ACK that is sent next answers a SYN; others time out.
-    asked: bool,
+    requested: bool,
     /// The peer has reported that the SYN or SYN-ACK arrived with CE.
     marked: bool,
     /// The codepoint of the latest SYN.
@@ -118,7 +118,7 @@ fn reflection(ecn: Ecn) -> Flags {
 }
 
 /// Returns the feedback that a SYN requests (§3.1.2 table 2, §3.1.3). Reserved flags are treated as AccECN.
-fn asked(syn: &Segment) -> Agreed {
+fn requested(syn: &Segment) -> Agreed {
     match ace_of(syn.flags) {
         0b000 => Agreed::Nothing,
         0b011 => Agreed::Another(EcnKind::Rfc3168),
@@ -154,15 +154,15 @@ impl<const LINUX: bool> Counted<LINUX> {
             // §3.2.2.1 table 4: the field was zeroed, for no sender begins there. §3.2.2.4 does not recommend the test on
             // a segment that is no pure ACK.
             0b000 if LINUX => (self.not_ect, self.option_broken) = (true, true),
-            0b000 => (self.not_ect, self.deaf) = (true, true),
+            0b000 => (self.not_ect, self.ignores_feedback) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
             // §3.2.2.3: the SYN-ACK left as Not-ECT, and something on the path has made it another. Reflected CE counts.
             0b110 if !LINUX => {
                 (self.not_ect, self.handshake.marked) = (true, true);
-                self.told.reflected_ce();
+                self.reported.reflected_ce();
             }
             0b011 | 0b100 | 0b110 => self.not_ect = true,
-            // 0b010 says that it came as it left. Table 4: the others are unused, and taken for a count that begins.
+            // 0b010: it arrived unchanged. Table 4: the others are unused, and taken for a count that begins.
             _ => {}
         }
     }
@@ -171,7 +171,7 @@ impl<const LINUX: bool> Counted<LINUX> {
     fn on_first_count(&mut self, ace: u8) {
         self.handshake.awaits_count = false;
         if !LINUX && ace == 0 {
-            (self.not_ect, self.deaf) = (true, true);
+            (self.not_ect, self.ignores_feedback) = (true, true);
         }
     }
 
@@ -203,12 +203,12 @@ impl<const LINUX: bool> Counted<LINUX> {
     #[inline(always)]
     fn count(&mut self, segment: &Segment) -> bool {
         // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
-        let (first, unsaid) = self.received.count(segment.ecn, segment.len);
+        let (first, unreported) = self.received.count(segment.ecn, segment.len);
         if LINUX {
-            return segment.len > 0 && (self.received.has_changed() || unsaid >= MARKS_IN_LINUX);
+            return segment.len > 0 && (self.received.has_changed() || unreported >= MARKS_IN_LINUX);
         }
         let enough = if self.received.has_unacknowledged() { MARKS_WITH_DATA } else { MARKS_WITHOUT };
-        unsaid >= enough || first && segment.len > 0
+        unreported >= enough || first && segment.len > 0
     }
 
     /// A SYN after the handshake. If it is the SYN-ACK again, the ACK that answers it reflects again (§3.2.2.1).
@@ -229,8 +229,8 @@ impl<const LINUX: bool> Counted<LINUX> {
 }
 
 impl<const LINUX: bool> Feedback for Counted<LINUX> {
-    fn asks(&self, syn: &Segment) -> Option<EcnKind> {
-        match asked(syn) {
+    fn requested(&self, syn: &Segment) -> Option<EcnKind> {
+        match requested(syn) {
             Agreed::This if !LINUX => Some(EcnKind::AccEcn),
             Agreed::Another(another) if !LINUX => Some(another),
             _ => None,
@@ -255,7 +255,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
                 // §3.2.3.2.2: with the option, then without it; where that one times out, without AccECN's flags.
                 self.handshake.sent = self.handshake.sent.saturating_add(1);
                 self.handshake.awaits_ack = true;
-                let timed_out = !std::mem::take(&mut self.handshake.asked);
+                let timed_out = !std::mem::take(&mut self.handshake.requested);
                 self.handshake.plain |= timed_out && self.handshake.sent > 2;
                 if self.handshake.plain {
                     self.not_ect = true;
@@ -304,11 +304,11 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     // ---- the handshake ----
 
     fn answer(&mut self, syn: &Segment) -> Agreed {
-        let agreed = asked(syn);
+        let agreed = requested(syn);
         self.handshake.syn = syn.ecn;
-        self.handshake.asked = true;
+        self.handshake.requested = true;
         if self.handshake.sent > 0 {
-            // §3.1.5: the first SYN has decided. Another that does not ask for it says that the path may not let it through.
+            // §3.1.5: the first SYN has decided. Another without the offer shows that the path may not let it through.
             self.not_ect |= agreed == Agreed::Nothing;
             return Agreed::This;
         }
@@ -320,7 +320,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             // Table 2: no ECN, and a server that reflects reserved bits.
             0b000 | 0b111 => return Agreed::Nothing,
             0b001 => return Agreed::Another(EcnKind::Rfc3168),
-            // The SYN came as it left, or as a later version of the protocol says.
+            // The SYN arrived unchanged, or the field is one of a later version.
             0b010 | 0b101 => {}
             // §3.2.2.3: it left as Not-ECT. Reflected CE is congestion, but no count.
             ace => (self.not_ect, self.handshake.marked) = (true, ace == 0b110 && !LINUX),
@@ -347,7 +347,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             return Agreed::This;
         }
         self.handshake.plain = true;
-        Agreed::Unsaid
+        Agreed::NotOffered
     }
 
     // ---- the receiver of data ----
@@ -375,30 +375,30 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
 
     // ---- the sender of data ----
 
-    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
-        let order = self.told.order(ack);
+    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> AckFeedback {
+        let order = self.reported.order(ack);
         if !LINUX && acked.to > acked.from && acked.to > 1 {
             self.traversal.arrived();
         }
-        // An ACK that says nothing new may be an old one, and one of the SYN alone may hold a reflection.
+        // An ACK without progress may be an old one, and one of the SYN alone may hold a reflection.
         let progress = acked.to > acked.from || acked.new_sack || (order.is_gt() && acked.to > 1);
-        if self.deaf || !progress || order.is_lt() {
-            return Heard::default();
+        if self.ignores_feedback || !progress || order.is_lt() {
+            return AckFeedback::default();
         }
         let newly = acked.newly();
         let fields = ack.acc_ecn.filter(|_| !self.option_broken);
         let ace = flags.ace();
         let marked = if LINUX {
-            self.told_linux.decode(ace, fields, newly, acked.mss)
+            self.reported_linux.decode(ace, fields, newly, acked.mss)
         } else {
-            self.told.decode(ace, fields, newly, acked.mss)
+            self.reported.decode(ace, fields, newly, acked.mss)
         };
         // §3.2.3.2.5: something on the path changes the ACE field.
-        self.not_ect |= self.told.contradicts();
+        self.not_ect |= self.reported.contradicts();
         if marked == Amount::default() {
-            return Heard::default();
+            return AckFeedback::default();
         }
-        Heard { echo: true, marks: Marks::Counted(marked), no_growth: false }
+        AckFeedback { echo: true, marks: Marks::Counted(marked), no_growth: false }
     }
 
     fn on_reduction(&mut self) {}

@@ -6,7 +6,7 @@
 //! the state that outlasts it.
 
 use super::rfc2481::Rfc2481;
-use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
+use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, QuenchSeen, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, QuenchCause, Segment};
@@ -47,7 +47,7 @@ struct Quenches {
 
 impl Quenches {
     /// Whether the sender reduces its window: at most once a round trip, whether a source quench, ECN-Echo or duplicate
-    /// ACKs tell of the congestion first.
+    /// ACKs report the congestion first.
     fn take(&mut self, quench: &QuenchSeen) -> bool {
         let reduces = quench.una > quench.reduced;
         if reduces && quench.cause == QuenchCause::Marked {
@@ -76,7 +76,7 @@ pub struct Becn {
 impl Feedback for Becn {
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
         match kind {
-            // §IV-A, note 1: ECT tells the router that this is a packet of an ECN or BECN sender.
+            // §IV-A, note 1: ECT marks a packet of an ECN or BECN sender.
             PacketKind::Data | PacketKind::Retransmission => Stamp { ecn: Ecn::Ect0, ..Stamp::NONE },
             _ => Stamp::NONE,
         }
@@ -95,8 +95,8 @@ impl Feedback for Becn {
         false
     }
 
-    fn decode(&mut self, _: &Segment, _: EcnFlags, acked: Acked) -> Heard {
-        Heard { no_growth: self.quenches.holds_window(acked), ..Heard::default() }
+    fn decode(&mut self, _: &Segment, _: EcnFlags, acked: Acked) -> AckFeedback {
+        AckFeedback { no_growth: self.quenches.holds_window(acked), ..AckFeedback::default() }
     }
 
     fn on_reduction(&mut self) {}
@@ -110,14 +110,14 @@ impl Feedback for Becn {
     }
 }
 
-/// ECN+BECN. The echo stands in for a source quench that was lost (§II-B), and says nothing where none was.
+/// ECN+BECN. The echo stands in for a source quench that was lost (§II-B), and is ignored otherwise.
 pub type EcnBecn = WithEcn<true>;
 
-/// ECN+BECN as two schemes side by side: each echo is heard as in ECN, whatever source quenches came.
+/// ECN+BECN as two schemes side by side: each echo is processed as in ECN, whatever source quenches came.
 pub type EcnBecnBoth = WithEcn<false>;
 
 /// RFC 2481's ECN, to which the paper refers, and BECN. The echo is a `BACKUP` or not: as a backup, that of data which were
-/// outstanding when a source quench came tells nothing new.
+/// outstanding when a source quench came is not new.
 #[derive(Clone, Debug, Default)]
 pub struct WithEcn<const BACKUP: bool> {
     ecn: Rfc2481,
@@ -126,7 +126,7 @@ pub struct WithEcn<const BACKUP: bool> {
 
 impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
-        // §IV-B: negotiated "just like pure ECN hosts"; the first packet after the reduction carries CWR, whoever told of
+        // §IV-B: negotiated "just like pure ECN hosts"; the first packet after the reduction carries CWR, whatever signalled
         // the congestion.
         self.ecn.stamp(kind)
     }
@@ -147,10 +147,10 @@ impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
         self.ecn.on_arrival(segment, flags, in_window)
     }
 
-    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
-        let says_nothing_new = acked.to <= self.quenches.echo_until;
-        let heard = if says_nothing_new { Heard::default() } else { self.ecn.decode(ack, flags, acked) };
-        Heard { no_growth: self.quenches.holds_window(acked), ..heard }
+    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> AckFeedback {
+        let repeats_old = acked.to <= self.quenches.echo_until;
+        let feedback = if repeats_old { AckFeedback::default() } else { self.ecn.decode(ack, flags, acked) };
+        AckFeedback { no_growth: self.quenches.holds_window(acked), ..feedback }
     }
 
     fn on_reduction(&mut self) {
@@ -163,7 +163,7 @@ impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
 
     fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
         let reduces = self.quenches.take(quench);
-        // Passed over, for what the last source quench did answers this one too, or heard: what is outstanding need not be
+        // Ignored, for the response to the last source quench covers this one, or processed: outstanding data need not be
         // echoed. CWR on the packet behind it ends the echo at the receiver.
         if BACKUP && (reduces || quench.una <= self.quenches.echo_until) {
             self.quenches.echo_until = quench.max;
@@ -199,22 +199,22 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_told_by_the_router_holds_the_window_for_a_round_trip() {
+    fn a_source_quench_holds_the_window_for_a_round_trip() {
         the_window_waits_a_round_trip(Becn::default());
         the_window_waits_a_round_trip(EcnBecn::default());
         the_window_waits_a_round_trip(EcnBecnBoth::default());
     }
 
-    /// Whether a mark asks for an ACK at once, and whether the next ACK has ECE.
-    fn heard(mut scheme: impl Feedback) -> (bool, bool) {
+    /// Returns whether a mark causes an ACK at once, and whether the next ACK has ECE.
+    fn feedback(mut scheme: impl Feedback) -> (bool, bool) {
         let marked = Segment { len: 1000, ecn: Ecn::Ce, ..Segment::default() };
-        let asks = scheme.on_arrival(&marked, EcnFlags::NONE, true);
-        (asks, scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
+        let at_once = scheme.on_arrival(&marked, EcnFlags::NONE, true);
+        (at_once, scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
     }
 
     #[test]
     fn a_receiver_echoes_marks_only_where_there_is_ecn_and_never_at_once() {
-        assert_eq!(heard(Becn::default()), (false, false));
-        assert_eq!([heard(EcnBecn::default()), heard(EcnBecnBoth::default())], [(false, true); 2]);
+        assert_eq!(feedback(Becn::default()), (false, false));
+        assert_eq!([feedback(EcnBecn::default()), feedback(EcnBecnBoth::default())], [(false, true); 2]);
     }
 }

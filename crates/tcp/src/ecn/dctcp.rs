@@ -1,7 +1,7 @@
 //! The feedback of DCTCP (RFC 8257 §3.2): each ACK reports whether the packets that it acknowledges were marked, so that the
 //! sender can count them. The response is up to the window law.
 
-use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, Stamp};
+use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
 use crate::ecn_echo::Echo;
 use crate::facts::Facts;
@@ -84,7 +84,7 @@ impl Feedback for Dctcp {
         changes
     }
 
-    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> Heard {
+    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> AckFeedback {
         // §3.3: what an ACK with ECE acknowledges was marked, all of it.
         Echo::decode(flags)
     }
@@ -102,30 +102,30 @@ mod tests {
         Segment { len: 1_000, ecn, ..Segment::default() }
     }
 
-    /// Whether the segment has a waiting ACK leave before it, whether it asks for one of its own, and whether this one has
+    /// Whether the segment has a waiting ACK leave before it, whether it causes one of its own, and whether this one has
     /// ECE.
-    fn hear(receiver: &mut Dctcp, segment: &Segment, in_window: bool) -> (bool, bool, bool) {
+    fn receive(receiver: &mut Dctcp, segment: &Segment, in_window: bool) -> (bool, bool, bool) {
         let flushes = in_window && receiver.flushes_ack(segment);
-        let asks = receiver.on_arrival(segment, EcnFlags::NONE, in_window);
-        (flushes, asks, receiver.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
+        let at_once = receiver.on_arrival(segment, EcnFlags::NONE, in_window);
+        (flushes, at_once, receiver.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
     }
 
     #[test]
-    fn each_change_of_ce_is_told_at_once_and_nothing_else_is() {
+    fn each_change_of_ce_is_acknowledged_at_once_and_nothing_else_is() {
         let mut receiver = Dctcp::default();
-        let heard: Vec<_> = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct, Ecn::Ect1, Ecn::Ce]
-            .map(|ecn| hear(&mut receiver, &data(ecn), true))
+        let replies: Vec<_> = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::NotEct, Ecn::Ect1, Ecn::Ce]
+            .map(|ecn| receive(&mut receiver, &data(ecn), true))
             .to_vec();
         let (same, changed) = (|ece| (false, false, ece), |ece| (true, true, ece));
-        assert_eq!(heard, [same(false), changed(true), same(true), changed(false), same(false), changed(true)]);
+        assert_eq!(replies, [same(false), changed(true), same(true), changed(false), same(false), changed(true)]);
     }
 
     #[test]
     fn acks_without_data_and_data_outside_the_window_change_nothing() {
         let mut receiver = Dctcp::default();
         let ack = Segment { ecn: Ecn::Ce, ..Segment::default() };
-        assert_eq!(hear(&mut receiver, &ack, true), (false, false, false));
-        assert_eq!(hear(&mut receiver, &data(Ecn::Ce), false), (false, false, false));
+        assert_eq!(receive(&mut receiver, &ack, true), (false, false, false));
+        assert_eq!(receive(&mut receiver, &data(Ecn::Ce), false), (false, false, false));
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub enum Agreed {
     /// Another scheme, which both ends know.
     Another(EcnKind),
     /// The next SYN offers nothing; an answer to one that did counts all the same.
-    Unsaid,
+    NotOffered,
     /// No ECN.
     Nothing,
 }
@@ -101,7 +101,7 @@ impl Acked {
 
 /// Feedback of an ACK about marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct AckFeedback {
     /// It reports congestion, to which a sender responds once per window of data (RFC 3168 §6.1.2).
     pub echo: bool,
     /// Number of marks that it reports.
@@ -123,11 +123,11 @@ pub enum Marks {
 }
 
 impl Marks {
-    /// Returns the marked part of the data that an ACK has `told` of.
-    pub fn of(self, told: Amount) -> Amount {
+    /// Returns the marked part of the `acked` data.
+    pub fn of(self, acked: Amount) -> Amount {
         match self {
             Marks::None => Amount::default(),
-            Marks::All => told,
+            Marks::All => acked,
             Marks::Counted(marked) => marked,
         }
     }
@@ -153,7 +153,7 @@ macro_rules! feedback_hooks {
     ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
         hot {
             /// A segment of any kind has come after the handshake, with the codepoint it came with and its `flags` as
-            /// [`Feedback::read`] reads them; `in_window` says whether it lies in the receive window. Whether its ACK
+            /// [`Feedback::read`] reads them; `in_window` if it lies in the receive window. Whether its ACK
             /// is due at once.
             fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool;
         }
@@ -172,18 +172,18 @@ macro_rules! feedback_hooks {
 
             /// Returns the feedback of the acceptable `ack`, which acknowledges `acked`; `flags` are its flags as
             /// [`Feedback::read`] reads them.
-            fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard;
+            fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> AckFeedback;
             /// The congestion window was reduced, whatever the reason.
             fn on_reduction(&mut self);
         }
         provided {
-            /// Which feedback a SYN asks for of a host with this scheme, if that host is to end a connection whose SYNs
-            /// ask for more than one (RFC 9768 §3.1.5).
-            fn asks(&self, syn: &Segment) -> Option<EcnKind> {
+            /// Feedback that a SYN requests of a host with this scheme, if the host ends connections whose SYNs
+            /// request more than one (RFC 9768 §3.1.5).
+            fn requested(&self, syn: &Segment) -> Option<EcnKind> {
                 None
             }
             /// What the flags of a segment after the handshake mean, sent by either end. Without any they are
-            /// [`EcnFlags::NONE`], and it is not asked.
+            /// [`EcnFlags::NONE`], and it is not called.
             #[inline(always)]
             fn read(&self, flags: Flags) -> EcnFlags {
                 EcnFlags::separate(flags)
@@ -218,8 +218,8 @@ macro_rules! feedback_hooks {
             // ---- the receiver of data ----
 
             /// Whether an ACK that waits is to leave before `segment`, which lies in the window, is taken in: with the
-            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] asks
-            /// for one.
+            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] returns
+            /// true.
             #[inline]
             fn flushes_ack(&self, segment: &Segment) -> bool {
                 false
@@ -277,8 +277,8 @@ impl Feedback for Off {
         false
     }
 
-    fn decode(&mut self, _: &Segment, _: EcnFlags, _: Acked) -> Heard {
-        Heard::default()
+    fn decode(&mut self, _: &Segment, _: EcnFlags, _: Acked) -> AckFeedback {
+        AckFeedback::default()
     }
 
     fn on_reduction(&mut self) {}
@@ -358,7 +358,7 @@ impl Scheme {
     pub fn settle(&mut self, agreed: Agreed) -> bool {
         let kind = match agreed {
             Agreed::This => return false,
-            Agreed::Unsaid => return true,
+            Agreed::NotOffered => return true,
             Agreed::Another(kind) => kind,
             Agreed::Nothing => EcnKind::Off,
         };
@@ -386,7 +386,7 @@ mod tests {
     /// The kinds of packets of `scheme` that have `what`.
     fn kinds(scheme: EcnKind, what: impl Fn(Stamp) -> bool) -> Vec<PacketKind> {
         let stamp = |kind| {
-            // Each by a scheme of its own that has reduced and has heard a mark.
+            // Each by a scheme of its own that has reduced and received a mark.
             let mut scheme = Scheme::new(scheme);
             scheme.on_reduction();
             let marked = Segment { len: 1_000, ecn: Ecn::Ce, ..Segment::default() };
@@ -413,17 +413,17 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_counts_all_that_its_ack_tells_of() {
+    fn an_echo_counts_all_that_its_ack_covers() {
         // The number acknowledges packets of 1000, 1000 and 500 bytes; with SACK, two more are delivered.
         let acked = Acked { from: 1_001, to: 3_501, delivered: 4_500, new_sack: true, mss: 1_000 };
-        let heard = |flags| {
+        let decoded = |flags| {
             let mut scheme = Scheme::new(EcnKind::Rfc3168);
             scheme.decode(&Segment { flags, ..Segment::default() }, scheme.flags(flags), acked)
         };
-        let echo = heard(Flags::ACK | Flags::ECE);
-        assert_eq!(echo, Heard { echo: true, marks: Marks::All, no_growth: false });
+        let echo = decoded(Flags::ACK | Flags::ECE);
+        assert_eq!(echo, AckFeedback { echo: true, marks: Marks::All, no_growth: false });
         assert_eq!(echo.marks.of(acked.amount()), Amount { bytes: 2_500, packets: 3 });
-        assert_eq!(heard(Flags::ACK), Heard::default());
+        assert_eq!(decoded(Flags::ACK), AckFeedback::default());
         assert_eq!(Marks::None.of(acked.amount()), Amount::default());
     }
 

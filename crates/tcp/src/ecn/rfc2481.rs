@@ -1,7 +1,7 @@
 //! ECN as RFC 2481 proposed it in January 1999. It differs from RFC 3168 in two rules: CWR goes on the
 //! first data packet after the reduction, be it a retransmission, and retransmissions are ECN-capable.
 
-use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, Stamp};
+use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
 use crate::ecn_echo::Echo;
 use crate::facts::Facts;
@@ -62,7 +62,7 @@ impl Feedback for Rfc2481 {
     }
 
     #[inline]
-    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> Heard {
+    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> AckFeedback {
         Echo::decode(flags)
     }
 

@@ -1,6 +1,6 @@
 //! ECN as RFC 3168 standardised it in September 2001.
 
-use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, Stamp};
+use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
 use crate::ecn_echo::Echo;
 use crate::facts::Facts;
@@ -68,7 +68,7 @@ impl Feedback for Rfc3168 {
     }
 
     #[inline]
-    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> Heard {
+    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> AckFeedback {
         Echo::decode(flags)
     }
 

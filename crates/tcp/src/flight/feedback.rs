@@ -78,7 +78,7 @@ impl Flight {
     /// Notifies the law of the ACK after recovery has processed it, and completes its `sample`. `lost` is the total of
     /// bytes marked lost, `in_flight` the bytes in flight.
     #[inline]
-    pub fn tell_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, sample: &mut AckSample) {
+    pub fn notify_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, sample: &mut AckSample) {
         sample.lost = Amount::of(self.sampler.lose(lost), self.mss);
         sample.lost_total = lost;
         sample.in_flight = in_flight;
@@ -125,7 +125,7 @@ impl Flight {
     /// Notifies the law that the range `offsets`, with `bytes` of payload, is sent. `lost` is the total of bytes marked
     /// lost, `in_flight` the bytes in flight before it.
     #[inline]
-    pub fn tell_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
+    pub fn notify_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
         if self.rates().is_some() {
             let outstanding = self.not_delivered();
             let segments = &mut self.scoreboard.segments;
@@ -254,7 +254,7 @@ mod tests {
         tx.scoreboard.segments.rates = Some(Box::default());
         with_cx(|cx| {
             for (offsets, bytes) in [(1..1_001, 1_000), (1..1_001, 1_000), (1_001..2_002, 1_000)] {
-                tx.tell_sent(offsets, bytes, (0, 0), cx);
+                tx.notify_sent(offsets, bytes, (0, 0), cx);
             }
         });
         let kept: Vec<_> = tx.scoreboard.segments.iter().map(|s| (s.start, s.len, s.fin)).collect();
@@ -262,15 +262,15 @@ mod tests {
     }
 
     #[test]
-    fn the_law_is_told_whether_what_leaves_was_sent_before() {
+    fn the_law_distinguishes_new_data_from_retransmissions() {
         let mut tx = with_ten();
         tx.law = Law::new(&Config { congestion: WindowLaw::Prague(Default::default()), ..config() }, 1_000);
-        let mut told = |offsets| {
+        let mut changes = |offsets| {
             let before = format!("{:?}", tx.law);
-            with_cx(|cx| tx.tell_sent(offsets, 1_000, (0, 0), cx));
+            with_cx(|cx| tx.notify_sent(offsets, 1_000, (0, 0), cx));
             format!("{:?}", tx.law) != before
         };
         // Prague notes where new data ends, and nothing of what is sent again.
-        assert_eq!([1..1_001, 10_001..11_001].map(&mut told), [false, true]);
+        assert_eq!([1..1_001, 10_001..11_001].map(&mut changes), [false, true]);
     }
 }

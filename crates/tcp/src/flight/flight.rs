@@ -96,7 +96,7 @@ impl Flight {
     }
 
     /// Whether no data was ever written and no FIN is due, as at an endpoint that only receives.
-    pub fn has_nothing_to_say(&self) -> bool {
+    pub fn sends_nothing(&self) -> bool {
         self.end == 1 && !self.closing
     }
 

@@ -14,7 +14,7 @@ impl EcnResponse {
 
     /// Whether ECN-Echo is processed before the rest of its ACK. A window below one segment then closes (tcp.cc, recv
     /// and ecn).
-    pub(crate) fn hears_echo_first(self) -> bool {
+    pub(crate) fn takes_echo_first(self) -> bool {
         self.is_ns2()
     }
 
@@ -104,7 +104,7 @@ impl Flight {
 
     /// Signals Tahoe's reduction to the peer even if ECN has already reduced this window (tcp.cc, dupack_action:
     /// slowdown).
-    pub fn tell_of_reduction_ns2(&mut self, cx: &mut Cx) {
+    pub fn signal_reduction_ns2(&mut self, cx: &mut Cx) {
         if cx.config.ecn_response.is_ns2() {
             cx.ecn.on_reduction();
         }

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_tells_what_was_in_flight_and_lost_meanwhile() {
+    fn a_sample_counts_the_data_in_flight_and_lost_meanwhile() {
         let mut rates = RateSampler::default();
         rates.sent(None, 0..1_000, 0, 500, at(0));
         rates.keep();

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_more_than_the_duplicates_told_of_delivers_the_rest() {
+    fn an_ack_of_more_than_the_duplicates_reported_delivers_the_rest() {
         let mut scoreboard = scoreboard(10);
         scoreboard.presume_sacked();
         scoreboard.acknowledge(6_001, at(9), |_| {});

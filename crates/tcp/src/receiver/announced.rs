@@ -16,7 +16,7 @@ pub(super) struct Linux7Window {
 }
 
 impl Linux7Window {
-    /// The window of the SYN, if `config` asks for it.
+    /// The window of the SYN, if `config` sets it.
     pub fn new(config: &Config) -> Option<Box<Linux7Window>> {
         let growth = (config.receive_window == ReceiveWindow::Linux7).then(|| Growth::new(config))?;
         let announced = growth.first_window();

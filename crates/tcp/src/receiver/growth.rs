@@ -38,7 +38,7 @@ pub(crate) struct Growth {
     /// Memory for segments in bytes (sk_rcvbuf), and its maximum (tcp_rmem\[2\]).
     buffer: u64,
     most: u64,
-    /// Payload of a segment that this endpoint asks for (advmss).
+    /// Advertised MSS of this endpoint in bytes (advmss).
     advertised: u64,
     /// Payload of the largest segment so far (rcv_mss), and payload bytes per 256 bytes of memory (scaling_ratio).
     full: u64,

@@ -63,7 +63,7 @@ pub(crate) struct Receiver {
     /// Both endpoints use window scaling.
     pub shift_agreed: bool,
     buffer: u64,
-    /// Payload of a segment that this endpoint asks for, in bytes.
+    /// Advertised MSS of this endpoint, in bytes.
     mss: u64,
     held: Ranges,
     /// Range received again since the last ACK, for D-SACK.

@@ -7,7 +7,7 @@ use super::reader::{Queue, Reader};
 use crate::config::Config;
 
 impl Receiver {
-    /// Makes the application read only what [`Receiver::read`] asks for.
+    /// Makes the application read only by [`Receiver::read`].
     pub fn read_on_request(&mut self) {
         let read = self.next.max(1);
         let queue = Queue::from(read);

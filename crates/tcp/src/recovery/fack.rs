@@ -1,5 +1,5 @@
 //! FACK (Mathis and Mahdavi 1996): data below the forward-most SACKed byte that is not SACKed has left the network. The
-//! sender thus knows the data in flight and keeps it within the window.
+//! sender thus computes the data in flight and keeps it within the window.
 
 use super::{Progress, Scheme, sack};
 use crate::cc::CongestionControl;

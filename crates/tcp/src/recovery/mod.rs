@@ -228,7 +228,7 @@ fn starts_again(tx: &Flight, ack: u64) -> bool {
 /// reduced.
 fn on_echo<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, acked: u64, cx: &mut Cx) -> bool {
     let answered = tx.recovery.active || tx.una <= tx.recovery.recover;
-    if answered || cx.config.ecn_response.hears_echo_first() {
+    if answered || cx.config.ecn_response.takes_echo_first() {
         return false;
     }
     let before = tx.law.state();

@@ -22,7 +22,7 @@ impl Scheme for Tahoe {
         if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(false, cx.config) {
             tx.reduce_for_loss(cx);
             tx.law_to_one_segment();
-            tx.tell_of_reduction_ns2(cx);
+            tx.signal_reduction_ns2(cx);
             tx.go_back();
             tx.recovery.partial_seen = false;
             tx.recovery.head_due = true;

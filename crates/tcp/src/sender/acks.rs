@@ -19,7 +19,7 @@ fn sampled<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut 
 #[inline(always)]
 fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
     let una = tx.una;
-    let first = cx.config.ecn_response.hears_echo_first();
+    let first = cx.config.ecn_response.takes_echo_first();
     if first && seen.echo {
         tx.on_echo_ns2(seen.ack, scheme.counts_sacks(), cx);
     }
@@ -44,7 +44,7 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
         };
         let mut sample = tx.feedback(known, seen, una, rtt, cx);
         let grow = scheme.decide(tx, seen, una, cx);
-        tx.tell_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), &mut sample);
+        tx.notify_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), &mut sample);
         grow
     } else {
         scheme.decide(tx, seen, una, cx)

@@ -89,7 +89,7 @@ impl Sender {
         if !cx.ecn.on_quench(&quench) {
             return;
         }
-        if response.hears_echo_first() {
+        if response.takes_echo_first() {
             self.flight.reduce_for_ecn_ns2(self.scheme.counts_sacks(), cx);
         } else {
             self.scheme.reduce_for_ecn(&mut self.flight, 0, cx);
@@ -152,7 +152,7 @@ impl Sender {
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
         let first_outstanding = flight.max == flight.una;
         if flight.law.wants_samples() {
-            self.scheme.tell_sent(flight, chunk.start..stop, chunk.len, cx);
+            self.scheme.notify_sent(flight, chunk.start..stop, chunk.len, cx);
         }
         flight.advance(chunk, stop);
         if chunk.start < flight.max {

@@ -81,11 +81,11 @@ impl InUse {
         of_scheme!(self, scheme => acks::on_ack(scheme, tx, seen, cx))
     }
 
-    /// [`Flight::tell_sent`] with the loss and flight totals of the scheme in use.
+    /// [`Flight::notify_sent`] with the loss and flight totals of the scheme in use.
     #[inline(never)]
-    pub fn tell_sent(&self, tx: &mut Flight, offsets: Range<u64>, bytes: u32, cx: &Cx) {
+    pub fn notify_sent(&self, tx: &mut Flight, offsets: Range<u64>, bytes: u32, cx: &Cx) {
         let (lost, in_flight) = of_scheme!(self, scheme => (scheme.lost(tx), scheme.in_flight(tx)));
-        tx.tell_sent(offsets, bytes, (lost, in_flight), cx);
+        tx.notify_sent(offsets, bytes, (lost, in_flight), cx);
     }
 }
 

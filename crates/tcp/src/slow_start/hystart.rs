@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_rtt_says_nothing() {
+    fn an_ack_without_rtt_is_ignored() {
         let (mut exit, none) = (Hystart::default(), AckSample { rtt: None, ..sample(0.0, 100_000, 1) });
         assert!(!exit.on_ack(&none, &opening(16)));
         assert_eq!(end(&mut exit, &opening(16), train(2.0)), Some(26));

@@ -124,7 +124,7 @@ fn retransmissions_are_ect_in_rfc_2481_and_not_in_rfc_3168() {
         }
         assert_eq!(resent.len(), 1);
         assert_eq!(resent[0].ecn, codepoint);
-        // CWR tells of the reduction: on that very segment, or on the first new one.
+        // CWR announces the reduction: on that very segment, or on the first new one.
         assert_eq!(resent[0].flags.contains(Flags::CWR), ecn == Rfc2481);
         assert_eq!(data(&pair).filter(|s| s.flags.contains(Flags::CWR)).count(), 1);
     }
@@ -177,8 +177,8 @@ fn an_ack_with_ece_does_not_open_the_window() {
 }
 
 #[test]
-fn a_sender_is_told_of_each_marked_segment_and_of_no_other() {
-    let told = |ecn| {
+fn a_sender_counts_each_marked_segment_and_no_other() {
+    let counted = |ecn| {
         // Each second segment is acknowledged, and the last of each state.
         let mut pair = bulk(&config(ecn, |c| c.ack_every = 2));
         pair.mark_data[0] = vec![2, 3, 6, 9];
@@ -187,9 +187,9 @@ fn a_sender_is_told_of_each_marked_segment_and_of_no_other() {
         pair.ends[0].counters().bytes_marked
     };
     // Each segment has room for the AccECN option of 12 bytes.
-    assert_eq!([Dctcp, AccEcn].map(told), [4 * 1448, 4 * 1436]);
+    assert_eq!([Dctcp, AccEcn].map(counted), [4 * 1448, 4 * 1436]);
     // With the latch of RFC 3168 all counts from the first mark until CWR arrives: the rest of the window at least.
-    assert!(told(Rfc3168) >= 9 * 1448);
+    assert!(counted(Rfc3168) >= 9 * 1448);
 }
 
 /// On a path that loses segments and ACKs, reorders and marks, a count is complete once all is acknowledged.
@@ -207,7 +207,11 @@ fn accecn_counts_each_marked_byte_on_a_path_that_loses_and_reorders() {
         let marked = receiver.counters().ce_received;
         assert!(marked > 20, "seed {seed}: {marked}");
         // What comes a second time, after a retransmission that was not needed, lies outside the window.
-        let (told, twice) = (sender.counters().bytes_marked, receiver.counters().duplicate_bytes);
-        assert!((marked * 1436 - twice..=marked * 1436).contains(&told), "seed {seed}: {told} of {}", marked * 1436);
+        let (counted, twice) = (sender.counters().bytes_marked, receiver.counters().duplicate_bytes);
+        assert!(
+            (marked * 1436 - twice..=marked * 1436).contains(&counted),
+            "seed {seed}: {counted} of {}",
+            marked * 1436
+        );
     }
 }

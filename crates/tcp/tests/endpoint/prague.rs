@@ -77,7 +77,7 @@ fn a_virtual_round_trip_has_the_same_marks_at_every_rate_and_every_round_trip() 
         let v = run.marks * run.srtt.max(TARGET) / 20.0;
         let q = 1.0 - mark;
         let expected = q + (q * q + 2.0 * q).sqrt();
-        let told = format!(
+        let measured = format!(
             "{rtt_ms} ms, {mark}: {v:.2} marks ({expected:.2} expected), {} packets, srtt {:.1} ms, {:.1} segments, alpha {:.4}, burst {:.0} us",
             run.packets,
             run.srtt * 1e3,
@@ -85,12 +85,12 @@ fn a_virtual_round_trip_has_the_same_marks_at_every_rate_and_every_round_trip() 
             run.alpha,
             run.burst * 1e6,
         );
-        println!("{told}");
-        assert!((0.8..1.2).contains(&(v / expected)), "{told}");
+        println!("{measured}");
+        assert!((0.8..1.2).contains(&(v / expected)), "{measured}");
         // RFC 9331 §4.3.
-        assert!(run.burst < 250e-6, "{told}");
+        assert!(run.burst < 250e-6, "{measured}");
         // The mean of alpha is the part that is marked; a tenth is allowed.
-        assert!((run.alpha / mark - 1.0).abs() < 0.1, "{told}");
+        assert!((run.alpha / mark - 1.0).abs() < 0.1, "{measured}");
     }
 }
 
@@ -112,8 +112,8 @@ fn below_the_target_the_rate_does_not_depend_on_the_round_trip() {
 #[test]
 fn a_window_below_a_segment_goes_on_sending() {
     let run = run(4, 0.9, RttControl::Rate);
-    let told = format!("{} packets, {:.3} segments, srtt {:.1} ms", run.packets, run.window, run.srtt * 1e3);
-    println!("{told}");
-    assert!(run.window < 1.0, "{told}");
-    assert!(run.packets > 8.6 * 20.0, "{told}");
+    let measured = format!("{} packets, {:.3} segments, srtt {:.1} ms", run.packets, run.window, run.srtt * 1e3);
+    println!("{measured}");
+    assert!(run.window < 1.0, "{measured}");
+    assert!(run.packets > 8.6 * 20.0, "{measured}");
 }

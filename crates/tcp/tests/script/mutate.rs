@@ -1,4 +1,4 @@
-//! A script must be able to fail: each thing it claims, told wrongly, has to be caught.
+//! A script must be able to fail: each of its claims, falsified, has to be caught.
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{AccEcn, Ecn, Flags};

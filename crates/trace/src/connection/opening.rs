@@ -69,12 +69,12 @@ impl Connection {
     /// Processes a SYN-ACK of end `i`.
     fn answer(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
         self.has_syn_ack = true;
-        let (offered, asked) = (self.ends[1 - i].syn_flags, segment.flags & ACCURATE);
+        let (offered, requested) = (self.ends[1 - i].syn_flags, segment.flags & ACCURATE);
         self.ends[1 - i].isn = Some(Seq(segment.ack.0.wrapping_sub(1)));
         if self.ends[i].crossed {
             // RFC 9768 §3.1.2, RFC 3168: each end answers as if it had only received a SYN.
             let refused = Some(self.negotiation).filter(|before| before.is_off());
-            self.negotiation = refused.unwrap_or_else(|| match agree(offered, asked) {
+            self.negotiation = refused.unwrap_or_else(|| match agree(offered, requested) {
                 Negotiation::NotOffered if self.ends[i].syn_flags.intersects(ACCURATE) => Negotiation::Refused,
                 agreed => agreed,
             });
@@ -84,26 +84,26 @@ impl Connection {
             self.negotiation = match (self.has_syn, self.negotiation) {
                 (false, _) => Negotiation::Unknown,
                 (_, Negotiation::FellBack) if self.counted.is_none() => Negotiation::FellBack,
-                (_, before) => self.agreed(before, offered, asked),
+                (_, before) => self.agreed(before, offered, requested),
             };
         }
-        if let Some(asked_at) = self.handshake[1 - i]
-            && let Some(answer) = segment.time.checked_sub(asked_at)
+        if let Some(syn_time) = self.handshake[1 - i]
+            && let Some(answer) = segment.time.checked_sub(syn_time)
         {
             self.ends[i].stream.answer.get_or_insert(answer);
-            self.note_round_trip(1 - i, asked_at, segment.time, options);
+            self.note_round_trip(1 - i, syn_time, segment.time, options);
         }
     }
 
     /// Processes a SYN of end `i`.
     fn ask(&mut self, i: usize, segment: &Segment<'_>) {
-        let asked = segment.flags & ACCURATE;
+        let requested = segment.flags & ACCURATE;
         let before = self.ends[i].syn_seq.map(|_| self.ends[i].syn_flags & ACCURATE);
         let crosses = self.has_syn && !self.has_syn_ack && before.is_none();
         if crosses {
             self.ends.iter_mut().for_each(|end| (end.crossed, end.offered) = (true, None));
             self.counted = None;
-            let both = asked | (self.ends[1 - i].syn_flags & ACCURATE);
+            let both = requested | (self.ends[1 - i].syn_flags & ACCURATE);
             self.negotiation = if both.is_empty() { Negotiation::NotOffered } else { Negotiation::Unanswered };
             return;
         }
@@ -111,8 +111,8 @@ impl Connection {
         if !self.ends[i].crossed {
             self.opener = i;
         }
-        self.negotiation = match (before, asked.is_empty()) {
-            (Some(before), _) if before == asked && (self.has_syn_ack || self.ends[i].crossed) => self.negotiation,
+        self.negotiation = match (before, requested.is_empty()) {
+            (Some(before), _) if before == requested && (self.has_syn_ack || self.ends[i].crossed) => self.negotiation,
             (Some(before), true) if !before.is_empty() => Negotiation::FellBack,
             (Some(_), true) if self.negotiation == Negotiation::FellBack => Negotiation::FellBack,
             (_, true) => Negotiation::NotOffered,
@@ -136,13 +136,13 @@ impl Connection {
         self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
     }
 
-    /// Returns the negotiation agreed by a SYN-ACK with the flags `asked`. An end that has agreed to AccECN keeps it
+    /// Returns the negotiation agreed by a SYN-ACK with the flags `requested`. An end that has agreed to AccECN keeps it
     /// (RFC 9768 §3.1.5).
-    fn agreed(&self, before: Negotiation, offered: Flags, asked: Flags) -> Negotiation {
+    fn agreed(&self, before: Negotiation, offered: Flags, requested: Flags) -> Negotiation {
         if self.counted.is_none() {
-            return agree(offered, asked);
+            return agree(offered, requested);
         }
-        match (before, agree(ACCURATE, asked)) {
+        match (before, agree(ACCURATE, requested)) {
             (Negotiation::AccEcn, Negotiation::Refused) => Negotiation::AccEcn,
             (Negotiation::FellBack, Negotiation::Refused) => Negotiation::FellBack,
             (_, agreed) => agreed,
@@ -151,18 +151,18 @@ impl Connection {
 
     /// Processes a SYN or SYN-ACK of end `i` on a connection with, or possibly with, counting feedback.
     fn note_setup(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
-        let (answers, asked) = (segment.flags.contains(Flags::ACK), segment.flags & ACCURATE);
+        let (answers, requested) = (segment.flags.contains(Flags::ACK), segment.flags & ACCURATE);
         let found = &mut self.ends[i].violations;
         // RFC 9768 §3.1.1, §3.1.3: flags allowed together with AE in a SYN, and those of the reply.
         let odd = match (answers, self.counted.is_some()) {
-            (false, _) => asked.contains(Flags::AE) && asked != ACCURATE,
-            (true, true) => asked == ACCURATE || asked == Flags::AE | Flags::ECE,
-            (true, false) => self.has_syn && asked.contains(Flags::AE),
+            (false, _) => requested.contains(Flags::AE) && requested != ACCURATE,
+            (true, true) => requested == ACCURATE || requested == Flags::AE | Flags::ECE,
+            (true, false) => self.has_syn && requested.contains(Flags::AE),
         };
         if odd {
             found.add(Rule::AccEcnSetup, segment.number, segment.time);
         }
-        if !answers && asked == ACCURATE && self.counted.is_none() {
+        if !answers && requested == ACCURATE && self.counted.is_none() {
             self.counted = Some(Counted::new(Scheme::AccEcn));
         }
         if self.negotiation == Negotiation::Accepted && answers && found.standard() == Standard::Rfc8257 {
@@ -185,14 +185,14 @@ impl Connection {
 
     /// The opener's first packet after the SYN-ACK shows its response time.
     pub(super) fn third(&mut self, i: usize, segment: &Segment<'_>) {
-        let Some(asked_at) = self.handshake[1 - i].take() else { return };
+        let Some(syn_time) = self.handshake[1 - i].take() else { return };
         if self.ends[i].crossed && self.negotiation == Negotiation::Unanswered {
             self.negotiation = agree_by_syns(self.ends[0].syn_flags, self.ends[1].syn_flags);
         }
         let options = TcpOptions::parse(segment.options);
-        if let Some(answer) = segment.time.checked_sub(asked_at) {
+        if let Some(answer) = segment.time.checked_sub(syn_time) {
             self.ends[i].stream.answer.get_or_insert(answer);
-            self.note_round_trip(1 - i, asked_at, segment.time, &options);
+            self.note_round_trip(1 - i, syn_time, segment.time, &options);
             self.read_clock(i, segment.time, &options);
         }
         self.ends[i].note_stamp(segment.time, &options);
@@ -206,16 +206,16 @@ impl Connection {
         }
     }
 
-    /// Handles the reply to the SYN of end `i`, last sent at `asked_at`. If the SYN was sent more than once, the echoed
+    /// Handles the reply to the SYN of end `i`, last sent at `syn_time`. If the SYN was sent more than once, the echoed
     /// timestamp identifies the copy, by a millisecond clock (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
-    fn note_round_trip(&mut self, i: usize, asked_at: u64, time: u64, answer: &TcpOptions) {
+    fn note_round_trip(&mut self, i: usize, syn_time: u64, time: u64, answer: &TcpOptions) {
         let End { options, counts, stream, .. } = &mut self.ends[i];
         let Some((last, answer)) = options.and_then(|o| o.timestamps).zip(answer.timestamps) else { return };
         let before = last.value.wrapping_sub(answer.echo);
         if before >= SYN_TICKS {
             return;
         }
-        let rtt = time.saturating_sub(asked_at).saturating_add(u64::from(before) * TICK);
+        let rtt = time.saturating_sub(syn_time).saturating_add(u64::from(before) * TICK);
         if counts.syn > 1 {
             self.answered[i] = Some(Answered { at: time, echo: answer.echo, rtt });
         } else {

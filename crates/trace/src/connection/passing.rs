@@ -7,7 +7,7 @@ use crate::ecn_seen::{Data, Echo, Place};
 use crate::outstanding::Cause;
 use crate::packet::Segment;
 use crate::rules::Rule;
-use crate::stream::{Acked, Heard, Role, Sending};
+use crate::stream::{Acked, CapturedAck, Role, Sending};
 
 /// Processes an ACK by `me` of the data of `peer`.
 #[inline]
@@ -24,7 +24,7 @@ pub(super) fn acknowledge(
         bare = false;
     }
     let flight = peer.stream.flight();
-    let acked = peer.stream.acknowledge(&Heard {
+    let acked = peer.stream.acknowledge(&CapturedAck {
         ack: segment.ack,
         window: segment.window,
         windows: &me.counts.windows,
@@ -131,8 +131,8 @@ impl End {
         if !segment.flags.contains(Flags::ACK) && peer.counts.rst > 0 && peer.syn_seq.is_none() {
             return Role::Refused;
         }
-        let asked = || peer.times.is_some_and(|times| self.stream.is_answer(times.1, segment.time));
-        if segment.flags.contains(Flags::ACK) && peer.counts.syn > 1 && asked() { Role::Answer } else { Role::Data }
+        let in_time = || peer.times.is_some_and(|times| self.stream.is_answer(times.1, segment.time));
+        if segment.flags.contains(Flags::ACK) && peer.counts.syn > 1 && in_time() { Role::Answer } else { Role::Data }
     }
 
     /// Counts a keep-alive or a zero-window probe without data, whose number is below SND.NXT (Linux: SND.UNA - 1).

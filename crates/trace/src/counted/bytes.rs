@@ -33,7 +33,7 @@ pub(crate) struct Reported {
 /// State of the AccECN option's counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes {
-    said: [u32; 3],
+    last: [u32; 3],
     /// Bytes reported by each counter.
     reported: [u64; 3],
     /// Options compared.
@@ -57,7 +57,7 @@ pub(super) struct Bytes {
 impl Default for Bytes {
     fn default() -> Bytes {
         Bytes {
-            said: FIRST,
+            last: FIRST,
             reported: [0; 3],
             options: 0,
             moved: [Span::default(); 3],
@@ -133,8 +133,8 @@ impl Bytes {
     /// Processes an option; `floating` is the number of bytes that may or may not have arrived. Returns the increment
     /// of the CE counter.
     pub fn take(&mut self, fields: AccEcn, floating: u64, place: Place, found: &mut Violations, at: (u64, u64)) -> u64 {
-        let told = [fields.ect0(), fields.ce(), fields.ect1()];
-        let step = |i: usize| told[i].map(|value| u64::from(value.wrapping_sub(self.said[i]) & MASK));
+        let values = [fields.ect0(), fields.ce(), fields.ect1()];
+        let step = |i: usize| values[i].map(|value| u64::from(value.wrapping_sub(self.last[i]) & MASK));
         let steps = [step(ECT0), step(CE), step(ECT1)];
         if !self.blind {
             self.check(steps, floating, place, found, at);
@@ -143,9 +143,9 @@ impl Bytes {
         self.reported.iter_mut().zip(steps).for_each(|(sum, step)| *sum += step.unwrap_or(0));
         let marked = if self.blind { 0 } else { steps[CE].unwrap_or(0) };
         self.total = 0;
-        for (i, value) in told.into_iter().enumerate() {
+        for (i, value) in values.into_iter().enumerate() {
             match value {
-                Some(value) => (self.said[i], self.moved[i]) = (value, Span::default()),
+                Some(value) => (self.last[i], self.moved[i]) = (value, Span::default()),
                 // The option omits a counter that has moved. This is reported once; a later option may include these
                 // bytes.
                 None if self.moved[i].low > 0 => {
@@ -157,7 +157,7 @@ impl Bytes {
         }
         (self.other, self.seen, self.missed, self.missed_at_start, self.roomy) = (false, true, None, None, false);
         // An omitted counter stays unknown.
-        self.blind &= told.iter().any(Option::is_none);
+        self.blind &= values.iter().any(Option::is_none);
         marked
     }
 

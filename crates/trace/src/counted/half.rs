@@ -140,16 +140,16 @@ impl Half {
     // ---- its peer reports marks ----
 
     /// Processes a packet of the peer. With `reflects` its ACE field reflects a codepoint and counts nothing.
-    pub fn hear(&mut self, passing: &Passing<'_>, scheme: Scheme, reflects: bool, found: &mut Violations) {
+    pub fn on_peer(&mut self, passing: &Passing<'_>, scheme: Scheme, reflects: bool, found: &mut Violations) {
         let (segment, place) = (passing.segment, passing.to_sender());
         if place == Place::Receiver {
             let virtual_time = passing.own.answer == Some(0);
             self.prompt.answer(scheme, virtual_time, segment.number, segment.time, found);
         }
         let (una, next) = (passing.peers.una(), passing.peers.next());
-        let told = passing.options.acc_ecn.is_some();
+        let has_option = passing.options.acc_ecn.is_some();
         if reflects || passing.acked.old || self.is_superseded(segment.options) {
-            if told {
+            if has_option {
                 self.bytes.pass();
             }
             return;
@@ -158,7 +158,7 @@ impl Half {
             passing.peers.flight() == 0 && segment.len > 0 && !passing.sending.late && passing.sending.again.is_none();
         let disturbed = passing.acked.duplicate || !passing.options.sack().is_empty();
         if !passing.acked.advanced && !disturbed && !idle {
-            if told {
+            if has_option {
                 self.bytes.pass();
             }
             return;
@@ -170,8 +170,8 @@ impl Half {
             self.disturb(next);
         }
         match scheme {
-            Scheme::AccEcn => self.hear_count(passing, &arrived, found),
-            Scheme::Dctcp => self.hear_state(passing, &arrived, clean, found),
+            Scheme::AccEcn => self.check_count(passing, &arrived, found),
+            Scheme::Dctcp => self.check_state(passing, &arrived, clean, found),
         }
     }
 
@@ -225,7 +225,7 @@ impl Half {
         arrived
     }
 
-    fn hear_count(&mut self, passing: &Passing<'_>, arrived: &Arrived, found: &mut Violations) {
+    fn check_count(&mut self, passing: &Passing<'_>, arrived: &Arrived, found: &mut Violations) {
         let (segment, place) = (passing.segment, passing.to_sender());
         let (number, time) = (segment.number, segment.time);
         let (mut packets, broken) = self.ace.take(ace_of(segment.flags), arrived.packets);
@@ -264,10 +264,10 @@ impl Half {
             }
         };
         let at = (time, passing.peers.answer.unwrap_or(0));
-        self.marks.hear((passing.peers.una(), passing.peers.next()), at, packets, bytes);
+        self.marks.on_ack((passing.peers.una(), passing.peers.next()), at, packets, bytes);
     }
 
-    fn hear_state(&mut self, passing: &Passing<'_>, arrived: &Arrived, clean: bool, found: &mut Violations) {
+    fn check_state(&mut self, passing: &Passing<'_>, arrived: &Arrived, clean: bool, found: &mut Violations) {
         let (segment, una) = (passing.segment, passing.peers.una());
         let ece = segment.flags.contains(Flags::ECE);
         if let Some(last) = arrived.last.filter(|last| clean && last.sure) {
@@ -280,6 +280,6 @@ impl Half {
         let known = std::mem::replace(&mut self.dctcp_una, una) > 0;
         let bytes = if ece && known { acked } else { 0 };
         let at = (segment.time, passing.peers.answer.unwrap_or(0));
-        self.marks.hear((una, passing.peers.next()), at, bytes.div_ceil(u64::from(self.largest.max(1))), bytes);
+        self.marks.on_ack((una, passing.peers.next()), at, bytes.div_ceil(u64::from(self.largest.max(1))), bytes);
     }
 }

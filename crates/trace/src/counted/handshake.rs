@@ -41,7 +41,7 @@ pub(super) struct Handshake {
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     ecn: Ecn,
-    says: u8,
+    ace: u8,
     syn: Ecn,
     number: u64,
     time: u64,
@@ -61,8 +61,8 @@ impl Handshake {
     pub fn set_up(&mut self, segment: &Segment<'_>, options: &TcpOptions, found: &mut Violations) {
         let answers = segment.flags.contains(Flags::ACK);
         let kinds = if answers { &mut self.answers } else { &mut self.syns };
-        let says = ace_of(segment.flags);
-        let mixed = match (says, answers) {
+        let ace = ace_of(segment.flags);
+        let mixed = match (ace, answers) {
             (0b000, _) => kinds.add(|kinds| &mut kinds.plain),
             (0b011, false) | (0b001, true) => kinds.add(|kinds| &mut kinds.classic),
             (0b111, true) => false,
@@ -72,7 +72,7 @@ impl Handshake {
             found.add(Rule::SetupMixed, segment.number, segment.time);
         }
         if answers {
-            self.on_answer(segment, says, options, found);
+            self.on_answer(segment, ace, options, found);
             return;
         }
         self.syn = segment.ecn;
@@ -81,15 +81,18 @@ impl Handshake {
         }
     }
 
-    fn on_answer(&mut self, segment: &Segment<'_>, says: u8, options: &TcpOptions, found: &mut Violations) {
+    fn on_answer(&mut self, segment: &Segment<'_>, ace: u8, options: &TcpOptions, found: &mut Violations) {
         let (number, time) = (segment.number, segment.time);
         self.again |= self.answer.is_some();
-        if !matches!(says, 0b000 | 0b001 | 0b111) {
-            self.answer = Some(Answer { ecn: segment.ecn, says, syn: self.syn, number, time });
+        if !matches!(ace, 0b000 | 0b001 | 0b111) {
+            self.answer = Some(Answer { ecn: segment.ecn, ace, syn: self.syn, number, time });
         }
         let begins = |fields: ecnlab_wire::AccEcn| {
-            let told = [fields.ect0(), fields.ce(), fields.ect1()];
-            told.into_iter().zip([1, 0, 1]).all(|(told, first)| told.is_none_or(|told| told == first))
+            let counters = [fields.ect0(), fields.ce(), fields.ect1()];
+            counters
+                .into_iter()
+                .zip([1, 0, 1])
+                .all(|(counters, first)| counters.is_none_or(|counters| counters == first))
         };
         if options.acc_ecn.is_some_and(|fields| !begins(fields)) {
             found.add(Rule::OptionStart, number, time);
@@ -113,14 +116,14 @@ impl Handshake {
         let of_syn_ack = bare && passing.peers.relative(passing.peers.una()) == 1;
         let Some(answer) = self.answer.take() else { return of_syn_ack };
         let (again, at_client) = (self.again, passing.to_sender() == Place::Receiver);
-        if passing.to_peer() == Place::Receiver && answer.says != reflection(answer.syn) {
+        if passing.to_peer() == Place::Receiver && answer.ace != reflection(answer.syn) {
             found.add(Rule::SynAckCode, answer.number, answer.time);
         }
         let silent = passing.own.relative(passing.own.next()) <= 1;
         if of_syn_ack && silent && (at_client || !again) {
-            let says = ace_of(segment.flags);
-            let known = matches!(says, 0b010 | 0b011 | 0b100 | 0b110) || (says == 0 && self.answers.plain);
-            if !known || (at_client && !self.answers.plain && says != reflection(answer.ecn)) {
+            let ace = ace_of(segment.flags);
+            let known = matches!(ace, 0b010 | 0b011 | 0b100 | 0b110) || (ace == 0 && self.answers.plain);
+            if !known || (at_client && !self.answers.plain && ace != reflection(answer.ecn)) {
                 found.add(Rule::LastAckCode, segment.number, segment.time);
             }
         }

@@ -49,7 +49,7 @@ impl Default for Marks {
 impl Marks {
     /// Processes an ACK up to `una` at `time` that reports marks, with data sent up to `next`. The sender's response
     /// passes the capture point `answer` later: a round trip takes at least that long.
-    pub(super) fn hear(&mut self, (una, next): (u64, u64), (time, answer): (u64, u64), packets: u64, bytes: u64) {
+    pub(super) fn on_ack(&mut self, (una, next): (u64, u64), (time, answer): (u64, u64), packets: u64, bytes: u64) {
         self.packets += packets;
         self.bytes += bytes;
         let Some(point) = self.point else {
@@ -80,15 +80,15 @@ mod tests {
     fn alpha_follows_the_marked_share_of_each_window() {
         let mut marks = Marks::default();
         // The first ACK begins a window that ends with an ACK above 4000.
-        marks.hear((1_000, 4_000), (0, 0), 0, 0);
-        marks.hear((4_000, 9_000), (0, 0), 1, 1_000);
+        marks.on_ack((1_000, 4_000), (0, 0), 0, 0);
+        marks.on_ack((4_000, 9_000), (0, 0), 1, 1_000);
         assert_eq!((marks.rounds, marks.alpha), (0, 1.0));
-        marks.hear((5_000, 9_000), (0, 0), 1, 1_000);
+        marks.on_ack((5_000, 9_000), (0, 0), 1, 1_000);
         // 2000 of 4000 bytes: 1 + (0.5 - 1) / 16.
         assert_eq!((marks.rounds, marks.in_rounds, marks.last, marks.alpha), (1, 2, 2, 0.968_75));
-        marks.hear((9_000, 9_000), (0, 0), 0, 0);
+        marks.on_ack((9_000, 9_000), (0, 0), 0, 0);
         assert_eq!(marks.rounds, 1, "not past its end");
-        marks.hear((9_001, 9_001), (0, 0), 0, 0);
+        marks.on_ack((9_001, 9_001), (0, 0), 0, 0);
         // None of 4001: 0.96875 · 15/16.
         assert_eq!((marks.rounds, marks.last, marks.alpha), (2, 0, 0.908_203_125));
         assert_eq!((marks.packets, marks.bytes), (2, 2_000));
@@ -98,15 +98,15 @@ mod tests {
     fn far_from_the_sender_a_window_takes_its_time() {
         // Each ACK acknowledges everything; the response follows 40 later.
         let mut marks = Marks::default();
-        (0..=8).for_each(|n| marks.hear((n * 1_000, n * 1_000), (n * 10, 40), 0, 0));
+        (0..=8).for_each(|n| marks.on_ack((n * 1_000, n * 1_000), (n * 10, 40), 0, 0));
         assert_eq!(marks.rounds, 2);
     }
 
     #[test]
     fn more_marked_than_acknowledged_is_all() {
         let mut marks = Marks::default();
-        marks.hear((0, 1_000), (0, 0), 0, 0);
-        marks.hear((1_001, 2_000), (0, 0), 9, 9_000);
+        marks.on_ack((0, 1_000), (0, 0), 0, 0);
+        marks.on_ack((1_001, 2_000), (0, 0), 9, 9_000);
         assert_eq!(marks.alpha, 1.0);
     }
 }

@@ -33,8 +33,8 @@ impl Rack {
     }
 
     pub(super) fn in_recovery(&mut self, view: &mut View) -> bool {
-        if self.told.advanced && self.may_undo() {
-            self.note_reordering(Some(self.told.before), view);
+        if self.ack_state.advanced && self.may_undo() {
+            self.note_reordering(Some(self.ack_state.before), view);
             if self.copies > 0 {
                 return false;
             }
@@ -53,24 +53,24 @@ impl Rack {
     pub(super) fn in_loss(&mut self, view: &mut View) -> bool {
         self.after_timeout(view);
         let waits = self.identify(view);
-        if self.state == State::Open || self.told.lost_again {
+        if self.state == State::Open || self.ack_state.lost_again {
             return self.look_around(view) | waits;
         }
         waits
     }
 
     pub(super) fn after_timeout(&mut self, view: &mut View) {
-        let (told, recovered) = (self.told, view.una >= self.recover);
+        let (ack_state, recovered) = (self.ack_state, view.una >= self.recover);
         self.new_first = false;
-        if (told.advanced && self.may_undo()) || (self.frto && told.original) {
+        if (ack_state.advanced && self.may_undo()) || (self.frto && ack_state.original) {
             self.take_back(true, view);
             self.state = State::Open;
             return;
         }
         if self.frto {
             if view.next > self.recover {
-                self.frto &= !(told.sacked || told.duplicate);
-            } else if told.advanced && !recovered {
+                self.frto &= !(ack_state.sacked || ack_state.duplicate);
+            } else if ack_state.advanced && !recovered {
                 // New data is sent next, if there is any.
                 self.new_first = true;
                 return;
@@ -88,7 +88,7 @@ impl Rack {
             return waits;
         }
         self.forget_stamp(view);
-        if self.told.echo && self.state < State::Cwr {
+        if self.ack_state.echo && self.state < State::Cwr {
             self.armed = false;
             self.reduce(view);
             self.state = State::Cwr;
@@ -106,7 +106,7 @@ impl Rack {
         }
         let copies = self.copies;
         let wait = self.find_lost(view);
-        self.told.lost_again |= self.copies < copies;
+        self.ack_state.lost_again |= self.copies < copies;
         if wait > 0 {
             self.timer = Timer::Reordering(view.time.saturating_add(wait).saturating_add(SLACK));
         }
@@ -142,7 +142,7 @@ impl Rack {
     // ---- undo ----
 
     pub(super) fn may_undo(&self) -> bool {
-        self.armed && self.stamp.is_none_or(|stamp| is_before(self.told.echoed, Some(stamp)))
+        self.armed && self.stamp.is_none_or(|stamp| is_before(self.ack_state.echoed, Some(stamp)))
     }
 
     pub(super) fn take_back(&mut self, none_lost: bool, view: &mut View) {
@@ -173,7 +173,7 @@ impl Rack {
         if self.probe_again && view.una > end {
             return true;
         }
-        if !self.probe_again || (self.told.duplicate && !self.told.sacked) {
+        if !self.probe_again || (self.ack_state.duplicate && !self.ack_state.sacked) {
             self.probe = None;
         }
         false

@@ -59,7 +59,7 @@ impl Stream {
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
                 // A recovery that ended with a partial ACK restarts with three duplicates (Reno).
                 Mode::Fast if self.duplicates < DUPLICATES => return (Cause::Partial, false),
-                _ if self.tells_of_a_loss() => {
+                _ if self.shows_a_loss() => {
                     self.recover();
                     return (Cause::Fast, false);
                 }
@@ -74,7 +74,7 @@ impl Stream {
     }
 
     /// Returns whether the last ACK may have started a fast retransmit.
-    fn tells_of_a_loss(&self) -> bool {
+    fn shows_a_loss(&self) -> bool {
         // Fewer duplicates suffice if no more can arrive (RFC 5827 §3.2); more are needed if the path is known to
         // reorder.
         let few = DUPLICATES.min(self.segments.len().saturating_sub(1).max(1) as u32);

@@ -2,7 +2,7 @@
 
 use ecnlab_wire::TcpOptions;
 
-use super::{Counts, Heard, ORIGIN, Stream};
+use super::{CapturedAck, Counts, ORIGIN, Stream};
 use crate::rack::{Evidence, Rack, Tally, View};
 use crate::ticks::Ticks;
 
@@ -87,17 +87,18 @@ impl Stream {
 
     /// Passes an ACK of `offset` to the RACK model before other processing; returns whether the model is active.
     #[inline(never)]
-    pub(super) fn watch_ack(&mut self, heard: &Heard<'_>, offset: u64, same_window: bool) -> bool {
+    pub(super) fn watch_ack(&mut self, captured: &CapturedAck<'_>, offset: u64, same_window: bool) -> bool {
         if !self.watch() {
             return false;
         }
-        let duplicate = heard.bare && same_window;
-        let echoed = TcpOptions::parse(heard.options).timestamps.map(|stamps| stamps.echo);
-        let mut ends: [(u64, u64); 4] =
-            std::array::from_fn(|i| heard.blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end))));
+        let duplicate = captured.bare && same_window;
+        let echoed = TcpOptions::parse(captured.options).timestamps.map(|stamps| stamps.echo);
+        let mut ends: [(u64, u64); 4] = std::array::from_fn(|i| {
+            captured.blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end)))
+        });
         ends.sort_unstable();
-        self.with_rack(heard.time, |rack, view| {
-            rack.hear(view, offset, duplicate, heard.echo, echoed);
+        self.with_rack(captured.time, |rack, view| {
+            rack.begin_ack(view, offset, duplicate, captured.echo, echoed);
             ends.into_iter().for_each(|(start, end)| rack.report(view, start, end));
         });
         true

@@ -53,9 +53,9 @@ pub struct Evidence {
     /// All AccECN options were compared.
     pub options_complete: bool,
     /// Bytes with ECT that AccECN options report.
-    pub told_ect: u64,
+    pub reported_ect: u64,
     /// Bytes with CE that AccECN options report.
-    pub told_ce: u64,
+    pub reported_ce: u64,
     /// ACKs whose AccECN counters cannot be right.
     pub broken: u64,
     /// Acknowledged bytes.
@@ -102,8 +102,8 @@ impl Evidence {
                 || peer.options.is_some_and(|options| options.acc_ecn.is_some()),
             options: reported.map_or(0, |reported| reported.options),
             options_complete: reported.is_some_and(|reported| reported.complete),
-            told_ect: reported.map_or(0, |reported| reported.bytes[0] + reported.bytes[2]),
-            told_ce: reported.map_or(0, |reported| reported.bytes[1]),
+            reported_ect: reported.map_or(0, |reported| reported.bytes[0] + reported.bytes[2]),
+            reported_ce: reported.map_or(0, |reported| reported.bytes[1]),
             broken: if accurate { broken } else { 0 },
             acked: u64::try_from(me.stream.relative(me.stream.una())).unwrap_or(0),
             segment: me.counts.largest.into(),
@@ -140,8 +140,8 @@ impl AddAssign for Evidence {
         self.offers_option &= other.offers_option;
         self.options += other.options;
         self.options_complete &= other.options_complete;
-        self.told_ect += other.told_ect;
-        self.told_ce += other.told_ce;
+        self.reported_ect += other.reported_ect;
+        self.reported_ce += other.reported_ce;
         self.broken += other.broken;
         self.acked += other.acked;
         self.segment = self.segment.max(other.segment);

@@ -117,7 +117,7 @@ fn options_of_accecn_show_at_the_sender_that_ect_was_erased() {
     assert_eq!(accecn(Vantage::Sender, e), Class::Erased);
     // ECT arrives; the receiver has no option; too few bytes.
     let none = Evidence { offers_option: false, options: 0, ..e };
-    assert_eq!(accecn(Vantage::Sender, Evidence { told_ect: 9_000, ..e }), Class::Unknown(Need::Congestion));
+    assert_eq!(accecn(Vantage::Sender, Evidence { reported_ect: 9_000, ..e }), Class::Unknown(Need::Congestion));
     assert_eq!(accecn(Vantage::Sender, none), Class::Unknown(Need::Congestion));
     assert_eq!(accecn(Vantage::Sender, Evidence { acked: 9_999, ..e }), Class::Unknown(Need::Congestion));
     // The option is on the SYN-ACK only, since no counter changes.
@@ -131,11 +131,11 @@ fn counters_of_accecn_agree_or_disagree() {
     assert_eq!([accecn(Vantage::Receiver, e), accecn(Vantage::Sender, e)], [Class::Reported, Class::Works]);
     assert_eq!(accecn(Vantage::Receiver, Evidence { broken: 1, ..e }), Class::CountsDisagree);
     assert_eq!(accecn(Vantage::Receiver, Evidence { broken: 1, marks: 0, ..e }), Class::NotEchoed);
-    let option = Evidence { options: 3, options_complete: true, told_ect: 1_000, ..e };
+    let option = Evidence { options: 3, options_complete: true, reported_ect: 1_000, ..e };
     assert_eq!(accecn(Vantage::Sender, option), Class::CountsDisagree);
     // ACKs with ECT may be marked, and have no bytes.
     assert_eq!(accecn(Vantage::Sender, Evidence { other_ect: 7, ..option }), Class::Works);
-    let all = Evidence { ce: 0, told_ect: 0, told_ce: 1_000_000, marks: 1_000, ..option };
+    let all = Evidence { ce: 0, reported_ect: 0, reported_ce: 1_000_000, marks: 1_000, ..option };
     assert_eq!(accecn(Vantage::Sender, all), Class::AllMarked);
 }
 
@@ -159,10 +159,10 @@ fn the_handshake_decides_where_ecn_is_off() {
 fn sentences_have_the_counts() {
     let verdict = Verdict { class: Class::Works, vantage: Vantage::Receiver, accurate: false };
     let e = Evidence { ce: 24, ece: 24, cwr: 1, ..capable() };
-    assert_eq!(verdict.says(&e), "works: 24 CE, 24 ACKs with ECE, 1 reduction (CWR)");
+    assert_eq!(verdict.summary(&e), "works: 24 CE, 24 ACKs with ECE, 1 reduction (CWR)");
     let verdict = Verdict { class: Class::NoMark, vantage: Vantage::Sender, accurate: false };
-    let says = verdict.says(&Evidence { lost: 210, ..capable() });
-    assert_eq!(says, "no mark was seen although 210 segments were lost: 1000 data packets with ECT");
+    let summary = verdict.summary(&Evidence { lost: 210, ..capable() });
+    assert_eq!(summary, "no mark was seen although 210 segments were lost: 1000 data packets with ECT");
     assert!(verdict.capture().contains("at the receiver"));
 }
 

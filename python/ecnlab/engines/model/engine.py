@@ -46,9 +46,9 @@ class Model:
 
 def refuse_packets(scenario: Scenario) -> None:
     """Raise SpecError, with file, line and key, for packet events and captures requested by the scenario."""
-    asked = [f"capture.{name}" for name in scenario.resolved.get("capture", {})]
+    requested = [f"capture.{name}" for name in scenario.resolved.get("capture", {})]
     if scenario.resolved["packets"]:
-        asked.insert(0, "packets")
+        requested.insert(0, "packets")
     remedy = f"leave it out, or use the engine `{PACKETS}`"
-    if asked:
-        raise scenario.refusal([(key, f"`{key}`: the engine `{MODEL}` sends no packets", remedy) for key in asked])
+    if requested:
+        raise scenario.refusal([(key, f"`{key}`: the engine `{MODEL}` sends no packets", remedy) for key in requested])

@@ -18,7 +18,7 @@ from ecnlab.models import ecn, equilibrium, units
 ROUND_TRIPS: Final = 2.0
 """T0 in RTTs, as measured in runs (docs/models.md). RFC 5348 section 4.3 takes a conservative four."""
 
-LEAST: Final = 1e-9
+MIN_FRACTION: Final = 1e-9
 """Fraction of the capacity treated as zero: the solver needs a rate above 0 when everything is dropped."""
 
 
@@ -39,7 +39,7 @@ def prediction(spec: Mapping[str, Any], in_force: Mapping[str, Any]) -> pl.DataF
     windows = sum(each.count * each.max_window for each in found.classes)
 
     def carried(rtt_s: float, p: float, r: float) -> float:
-        return max(sum(each.flow.count * each.delivered(rtt_s, p, r) for each in senders), LEAST * capacity)
+        return max(sum(each.flow.count * each.delivered(rtt_s, p, r) for each in senders), MIN_FRACTION * capacity)
 
     try:
         point = equilibrium(carried, law, flows=1.0, capacity=capacity, base_rtt_s=base, max_window=windows)

@@ -20,7 +20,7 @@ class Findings:
         """Refuse the scenario's dotted ``key``, which the kernel does not support."""
         self._refused.append((key, message, remedy))
 
-    def tell(self, path: str, key: str, asked: object, kernel: object) -> None:
+    def substitute(self, path: str, key: str, asked: object, kernel: object) -> None:
         """Record that the kernel uses ``kernel`` instead of ``asked``; no effect if they are equal."""
         entry = Instead(key=f"{path}.{key}", asked=asked, kernel=kernel)
         if asked != kernel and entry not in self.instead:

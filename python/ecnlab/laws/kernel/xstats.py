@@ -20,7 +20,7 @@ ALIGNED: Final = 4
 
 
 class XstatsError(EcnlabError):
-    """Statistics that do not have the layout of their discipline. The message says what was expected."""
+    """Statistics that do not have the layout of their discipline. The message states the expected layout."""
 
 
 class Layout:

@@ -17,7 +17,7 @@ ETHERNET: Final = 14
 TARGETS_PER_RTT: Final = 20
 """Ratio of `rtt` to the default `target` (tc)."""
 
-MOST_OVERHEAD: Final = 256
+MAX_OVERHEAD: Final = 256
 """The most that tc takes."""
 
 FRAMING: Final = {"plain": "noatm", "atm": "atm", "ptm": "ptm"}
@@ -30,11 +30,11 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     if "target" in queue and 20 * number(queue["target"]) != number(queue["rtt"]):
         found.refuse_value(f"{path}.target", queue["target"], "tc sets a twentieth of `rtt`: leave it out")
     overhead = queue["overhead"] + ETHERNET
-    if overhead > MOST_OVERHEAD:
-        found.refuse_value(f"{path}.overhead", queue["overhead"], f"write at most {MOST_OVERHEAD - ETHERNET}")
-    found.tell(path, "mtu", queue["mtu"], "1514 B")
-    found.tell(path, "limit", queue["limit"], "1000000 packets")
-    found.tell(path, "salt", queue.get("salt"), None)
+    if overhead > MAX_OVERHEAD:
+        found.refuse_value(f"{path}.overhead", queue["overhead"], f"write at most {MAX_OVERHEAD - ETHERNET}")
+    found.substitute(path, "mtu", queue["mtu"], "1514 B")
+    found.substitute(path, "limit", queue["limit"], "1000000 packets")
+    found.substitute(path, "salt", queue.get("salt"), None)
     rate = f"bandwidth {number(queue['rate'])}bit" if "rate" in queue else "unlimited"
     words = [f"cake {rate} {queue['diffserv']} {queue['isolation']} rtt {microseconds(queue, 'rtt', path, found)}"]
     words += [f"overhead {overhead} mpu {queue['mpu']} {FRAMING[queue['framing']]} nowash no-ack-filter"]

@@ -11,7 +11,7 @@ from ecnlab.laws.kernel.xstats import Layout
 from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.laws.queue.red import weight
 
-MOST: Final = 131_071
+MAX_LIMIT: Final = 131_071
 """Maximum limit of the kernel's queue, in packets (CHOKE_MAX_QUEUE)."""
 
 
@@ -26,13 +26,15 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
         found.refuse_value(f"{path}.above", queue["above"], 'tc sets no `harddrop` for choke: write above = "mark"')
     if rate_bps is None:
         found.refuse(f"{path}.discipline", f"`{path}`: CHOKe needs a link with a rate on Linux", "give the link a rate")
-    if not low < high <= limit <= MOST:
-        found.refuse(f"{path}.limit", f"`{path}`: the kernel requires min_th < max_th <= limit <= {MOST} packets", "")
+    if not low < high <= limit <= MAX_LIMIT:
+        found.refuse(
+            f"{path}.limit", f"`{path}`: the kernel requires min_th < max_th <= limit <= {MAX_LIMIT} packets", ""
+        )
     if found.any():
         return ""
     packet = number(queue["mean_packet"])
     exponent, burst = weight(queue, path, low * packet, packet, found)
-    found.tell(path, "weight", queue["weight"], 2.0**-exponent)
+    found.substitute(path, "weight", queue["weight"], 2.0**-exponent)
     words = f"choke limit {limit} min {low} max {high} avpkt {packet} burst {burst} probability {queue['max_p']}"
     return f"{words} bandwidth {rate_bps}bit{' ecn' if queue['ecn'] else ''}"
 

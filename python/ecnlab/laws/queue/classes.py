@@ -10,7 +10,7 @@ from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import OWN, Inner, Twin, child, classless, drr, in_order, one_mtu, whole_limit
 from ecnlab.laws.kinds import Queue, Table
 
-MOST_BANDS: Final = 16
+MAX_BANDS: Final = 16
 """Classes of ``prio`` and ``ets`` (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS)."""
 
 MAP: Final = "priomap" + " 0" * 16
@@ -64,9 +64,9 @@ def _bands(words: str, twins: list[Twin], path: str, found: Findings) -> Twin:
 
 
 def _check_bands(count: int, path: str, found: Findings) -> None:
-    if count > MOST_BANDS:
-        help_ = f"write at most {MOST_BANDS}"
-        found.refuse(f"{path}.class", f"`{path}`: the kernel has {MOST_BANDS} bands, got {count}", help_)
+    if count > MAX_BANDS:
+        help_ = f"write at most {MAX_BANDS}"
+        found.refuse(f"{path}.class", f"`{path}`: the kernel has {MAX_BANDS} bands, got {count}", help_)
 
 
 LAW: Final = Queue(

@@ -18,7 +18,7 @@ from ecnlab.laws.kinds import Counts, Queue, Table
 def words_of_tc(queue: Table, path: str, found: Findings) -> str:
     """Return the arguments of ``codel``, shared with ``fq_codel``; report where the simulator computes differently."""
     for key in ("sqrt", "clock"):
-        found.tell(path, key, queue.get(key, "exact"), "linux")
+        found.substitute(path, key, queue.get(key, "exact"), "linux")
     words = [
         f"{key} {microseconds(queue, key, path, found)}"
         for key in ("target", "interval", "ce_threshold")
@@ -34,7 +34,7 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
-    found.tell(path, "mtu", queue["mtu"], "1514 B")
+    found.substitute(path, "mtu", queue["mtu"], "1514 B")
     return _twin(queue, path, lambda *_: Twin(""), found).words
 
 

@@ -38,7 +38,7 @@ MASKS: Final = {frozenset({"ect1", "ce"}): 1, frozenset({"ect0", "ect1", "ce"}):
 """Codepoints classified as L4S, and the kernel's mask for them."""
 
 
-MOST: Final = 2**32 - 1
+MAX_ATTRIBUTE: Final = 2**32 - 1
 """Maximum of a 32-bit attribute, and of the kernel's times in ns other than ``target``."""
 
 WAIT_NS: Final = 60 * 10**9
@@ -50,7 +50,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
         found.refuse(
             f"{path}.discipline", f"`{path}`: DualPI2 needs a link with a rate on Linux", "give the link a rate"
         )
-    found.tell(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
+    found.substitute(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
     return _words(_settings(queue, path, found))
 
 
@@ -90,9 +90,9 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
     if number(queue["target"]) * alpha < WAIT_NS * (alpha + beta):
         help_ = 'keep p\' at 0: write such as target = "2000 s"'
         found.refuse(f"{path}.target", f"`{path}`: DualPI2 draws random numbers once p' is above 0", help_)
-    settings[TIMES["tupdate"]] = (4, MOST // 1000)
+    settings[TIMES["tupdate"]] = (4, MAX_ATTRIBUTE // 1000)
     # The simulator's DualPI2 has no memory limit.
-    settings[MEMORY_LIMIT] = (4, MOST)
+    settings[MEMORY_LIMIT] = (4, MAX_ATTRIBUTE)
     words = _words([(at, size, value) for at, (size, value) in settings.items()])
     return Twin(words, mtu=number(queue.get("mtu", "1514 B")), attached=True)
 
@@ -125,7 +125,7 @@ def _us(queue: Table, key: str, path: str, found: Findings) -> int:
     us, rest = divmod(number(queue[key]), 1000)
     if rest:
         found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel accepts whole microseconds", 'write such as "15 ms"')
-    most = MOST if key == "target" else MOST // 1000
+    most = MAX_ATTRIBUTE if key == "target" else MAX_ATTRIBUTE // 1000
     if us > most:
         found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel accepts at most {most} us", "write less")
     return us
@@ -134,13 +134,13 @@ def _us(queue: Table, key: str, path: str, found: Findings) -> int:
 def _gain(queue: Table, key: str, path: str, found: Findings) -> int:
     """Return a gain in units of 1/256 Hz."""
     units: int = round(256 * queue[key])
-    found.tell(path, key, queue[key], units / 256)
+    found.substitute(path, key, queue[key], units / 256)
     return units
 
 
 def _in_force(units: int) -> int:
     """Return a gain in units of 1/(2^32 - 1) per 64 ns, as ``dualpi2_scale_alpha_beta`` computes it."""
-    return (units * MOST >> 2) // 10**9
+    return (units * MAX_ATTRIBUTE >> 2) // 10**9
 
 
 def _mask(l4s: Table, path: str, found: Findings) -> int:

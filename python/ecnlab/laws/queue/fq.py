@@ -10,7 +10,7 @@ from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import Inner, Twin, classless, drr, whole_limit
 from ecnlab.laws.kinds import Queue, Table
 
-MOST_FLOWS: Final = 256
+MAX_FLOWS: Final = 256
 """Maximum number of kernel classes used as flow queues: each takes several lines of ``tc``."""
 
 
@@ -19,8 +19,8 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     if queue["rounds"] != "drr":
         found.refuse_value(f"{path}.rounds", queue["rounds"], 'write rounds = "drr", or discipline = "fq_codel"')
     flows = queue["flows"]
-    if flows > MOST_FLOWS:
-        help_ = f"write at most {MOST_FLOWS}"
+    if flows > MAX_FLOWS:
+        help_ = f"write at most {MAX_FLOWS}"
         found.refuse(
             f"{path}.flows",
             f"`{path}.flows`: {flows} classes are too many for the kernel's drr in the Linux engine",

@@ -28,8 +28,8 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
-    found.tell(path, "mtu", queue["mtu"], "1514 B")
-    found.tell(path, "salt", queue.get("salt"), None)
+    found.substitute(path, "mtu", queue["mtu"], "1514 B")
+    found.substitute(path, "salt", queue.get("salt"), None)
     return _twin(queue, path, lambda *_: Twin(""), found).words
 
 

@@ -15,8 +15,8 @@ from ecnlab.laws.queue.pie import sixteenths
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
     only_tail(queue, path, found)
-    found.tell(path, "mtu", queue["mtu"], "1514 B")
-    found.tell(path, "salt", queue.get("salt"), None)
+    found.substitute(path, "mtu", queue["mtu"], "1514 B")
+    found.substitute(path, "salt", queue.get("salt"), None)
     words = f"fq_pie limit {packets(queue, path, found)} flows {queue['flows']} quantum {number(queue['quantum'])}"
     words += "".join(f" {key} {microseconds(queue, key, path, found)}" for key in ("target", "tupdate"))
     words += "".join(f" {key} {sixteenths(queue, key, path, found)}" for key in ("alpha", "beta"))

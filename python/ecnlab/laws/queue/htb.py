@@ -18,7 +18,7 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     leaves = [name for name, _ in classes]
     names = [*leaves, *(name for name in sorted(sharing) if name not in leaves)]
     for name in names:
-        _tell_buckets(sharing[name], f"{path}.sharing.{name}", found)
+        _substitute_buckets(sharing[name], f"{path}.sharing.{name}", found)
     below = [_class_line(name, names, sharing) for name in sorted(names, key=lambda name: _depth(name, sharing))]
     twins = []
     for i, (name, table) in enumerate(classes):
@@ -28,14 +28,14 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     return Twin("htb", tuple(below), OWN, one_mtu(twins, path, found))
 
 
-def _tell_buckets(share: Table, path: str, found: Findings) -> None:
+def _substitute_buckets(share: Table, path: str, found: Findings) -> None:
     """Report a bucket depth that tc changes: it rounds down to whole us, then to units of 64 ns (tc_calc_xmittime)."""
     for key, of in (("burst", "rate"), ("cburst", "ceil")):
         rate = number(share.get(of, share["rate"]))
         us = int(1e6 * (number(share[key]) / (rate // 8)))
         ticks = us * 1000 // TICK_NS
         exact = ticks * TICK_NS * rate == number(share[key]) * 8_000_000_000
-        found.tell(path, key, share[key], share[key] if exact else f"{ticks * TICK_NS * rate / 8e9:.2f} B")
+        found.substitute(path, key, share[key], share[key] if exact else f"{ticks * TICK_NS * rate / 8e9:.2f} B")
 
 
 def _depth(name: str, sharing: Table) -> int:

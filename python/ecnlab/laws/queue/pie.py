@@ -13,7 +13,7 @@ from ecnlab.laws.kinds import Counts, Queue, Table
 KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "mark_ecnth": 0.1, "mtu": "1514 B"}
 """Keys that are fixed in sch_pie, with its values; the MTU is Ethernet's, including the header (``psched_mtu``)."""
 
-MOST_SIXTEENTHS: Final = 32
+MAX_SIXTEENTHS: Final = 32
 """Maximum gain that tc accepts (``ALPHA_MAX``, ``BETA_MAX`` in iproute2's tc/q_pie.c)."""
 
 
@@ -45,14 +45,14 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     ]
     for key in ("bytemode", "dq_rate_estimator"):
         if queue.get(key):
-            found.tell(path, key, "sizes of IP packets", "sizes with Ethernet's 14 bytes")
+            found.substitute(path, key, "sizes of IP packets", "sizes with Ethernet's 14 bytes")
     return "" if found.any() else " ".join(str(word) for word in words)
 
 
 def sixteenths(queue: Table, key: str, path: str, found: Findings) -> int:
     """Return a gain in units of 1/16 Hz."""
     gain: int = round(16 * queue[key])
-    if gain > MOST_SIXTEENTHS:
+    if gain > MAX_SIXTEENTHS:
         found.refuse(f"{path}.{key}", f"`{path}.{key}`: tc takes at most 2 Hz", "write at most 2.0")
     return gain
 

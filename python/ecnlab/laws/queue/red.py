@@ -50,7 +50,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
         found.refuse(f"{path}.limit", f"`{path}`: the kernel requires min_th < max_th <= limit", "")
     if found.any():
         return ""
-    found.tell(path, "weight", queue["weight"], 2.0**-exponent)
+    found.substitute(path, "weight", queue["weight"], 2.0**-exponent)
     words = ["red limit", limit, "min", low, "max", high, "avpkt", packet, "burst", burst]
     words += ["probability", queue["max_p"], "bandwidth", f"{rate_bps}bit"]
     if queue["ecn"]:
@@ -67,10 +67,10 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
         if value == only or (key == "first_passes" and queue["spacing"] == KERNEL_HAS["spacing"]):
             continue
         if key in ("count_arrival", "count_reset", "first_passes") or (key == "spacing" and value == "uniform"):
-            found.tell(path, key, value, only)
+            found.substitute(path, key, value, only)
         else:
             found.refuse_value(f"{path}.{key}", value, f"its RED has {json.dumps(only)}" if only else "leave it out")
-    found.tell(path, "idle", queue["idle"], "linux")
+    found.substitute(path, "idle", queue["idle"], "linux")
 
 
 def weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> tuple[int, int]:

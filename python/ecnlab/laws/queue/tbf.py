@@ -11,10 +11,10 @@ from ecnlab.laws.kernel.tc import bucket, only_tail
 from ecnlab.laws.kernel.twin import INNER, OWN, Inner, Twin, child
 from ecnlab.laws.kinds import Queue, Table
 
-LEAST_BURST: Final = 1514
+MIN_BURST: Final = 1514
 """Bytes of an Ethernet frame: the kernel drops packets longer than the bucket."""
 
-MOST_LIMIT: Final = 1_000_000_000
+MAX_LIMIT: Final = 1_000_000_000
 """``limit`` in bytes, which ``tc`` requires; without effect, because an inner queue replaces the default one."""
 
 
@@ -27,8 +27,8 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
         found.refuse(
             f"{path}.limit", f"`{path}.limit`: the kernel's FIFO in `tbf` is in bytes", 'write such as "90 kB"'
         )
-    if number(queue["burst"]) < LEAST_BURST:
-        help_ = f'write at least "{LEAST_BURST} B"'
+    if number(queue["burst"]) < MIN_BURST:
+        help_ = f'write at least "{MIN_BURST} B"'
         found.refuse(f"{path}.burst", f"`{path}.burst`: the kernel drops packets longer than the bucket", help_)
     if found.any():
         return ""
@@ -43,11 +43,11 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     """Return the twin with exactly ``burst``, so that a comparison shows rounding that makes a packet wait for ever."""
     only_tail(queue, path, found)
-    if number(queue["burst"]) < LEAST_BURST:
-        help_ = f'write at least "{LEAST_BURST} B"'
+    if number(queue["burst"]) < MIN_BURST:
+        help_ = f'write at least "{MIN_BURST} B"'
         found.refuse(f"{path}.burst", f"`{path}.burst`: the kernel drops packets longer than the bucket", help_)
     limit, unit = split(queue["limit"])
-    words = f"tbf rate {number(queue['rate'])}bit burst {number(queue['burst'])} limit {MOST_LIMIT}"
+    words = f"tbf rate {number(queue['rate'])}bit burst {number(queue['burst'])} limit {MAX_LIMIT}"
     if "peakrate" in queue:
         words += f" peakrate {number(queue['peakrate'])}bit mtu {number(queue['mtu'])}"
     within = Twin(f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {limit}")

@@ -25,18 +25,18 @@ def check_machine(guest: Guest) -> None:
     """Raise EcnlabError with cause and remedy if namespaces and devices cannot be created here."""
     done = subprocess.run([guest.container, "check"], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = done.stderr.strip()
-        remedy = REMEDIES.get(said.partition(":")[0], "")
+        problem = done.stderr.strip()
+        remedy = REMEDIES.get(problem.partition(":")[0], "")
         raise EcnlabError(
-            f"this machine's kernel cannot be used as the engine: {said}: {remedy}; or leave `--clock wall` out: the kernel of "
+            f"this machine's kernel cannot be used as the engine: {problem}: {remedy}; or leave `--clock wall` out: the kernel of "
             "`ecnlab linux build` needs no rights"
         )
 
 
-def check_congestion(scenario: Scenario, asked: Plan) -> None:
+def check_congestion(scenario: Scenario, requested: Plan) -> None:
     """Raise SpecError, with file, line and key, for a window law that the machine's kernel does not allow to select."""
     found = Findings()
-    for name, law in sorted({(home.tcp.name, home.tcp.congestion) for home in asked.homes}):
+    for name, law in sorted({(home.tcp.name, home.tcp.congestion) for home in requested.homes}):
         if not _has(law):
             known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
             found.refuse(

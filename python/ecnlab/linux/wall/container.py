@@ -35,7 +35,7 @@ class Container:
 
     def __init__(self, folder: Path, child: subprocess.Popen[bytes], control: socket.socket) -> None:
         self._folder, self._child, self._control = folder, child, control
-        self._heard = b""
+        self._received = b""
 
     @property
     def out(self) -> Path:
@@ -46,21 +46,21 @@ class Container:
         """Return the file of a host's network namespace, visible in the guest's mount namespace while it runs."""
         return Path(f"/proc/{self._child.pid}/root{self._folder}/root/run/netns/{host}")
 
-    def hear(self, word: str, seconds: float = SETUP_SECONDS) -> str:
+    def receive(self, word: str, seconds: float = SETUP_SECONDS) -> str:
         """Wait for the line that starts with ``word``; return the rest of it. Raises RunError for any other line."""
         self._control.settimeout(seconds)
-        while b"\n" not in self._heard:
+        while b"\n" not in self._received:
             try:
                 got = self._control.recv(256)
             except TimeoutError:
                 raise RunError(f"the hosts did not report `{word}` in {seconds:.0f} s\n{self.console()}") from None
             if not got:
                 raise RunError(f"{self._why_it_ended()}\n{self.console()}")
-            self._heard += got
-        line, _, self._heard = self._heard.partition(b"\n")
-        said, _, rest = line.decode().partition(" ")
-        if said != word:
-            raise RunError(f"the hosts sent `{said}` instead of `{word}`\n{self.console()}")
+            self._received += got
+        line, _, self._received = self._received.partition(b"\n")
+        received, _, rest = line.decode().partition(" ")
+        if received != word:
+            raise RunError(f"the hosts sent `{received}` instead of `{word}`\n{self.console()}")
         return rest
 
     def answer(self) -> None:
@@ -96,10 +96,10 @@ class Container:
 
     def console(self) -> str:
         """Return the output of the guest's programs."""
-        said = [
+        received = [
             f"  {line}" for file in (self.out / "setup",) if file.exists() for line in file.read_text().splitlines()
         ]
-        return "\n".join([*said, tail(self._folder / "console")])
+        return "\n".join([*received, tail(self._folder / "console")])
 
     def _why_it_ended(self) -> str:
         error = self.out / "error"

@@ -57,14 +57,14 @@ class LinuxWall:
         Raises SpecError for unsupported features, with file, line and key; RunError for hosts that failed; Cancelled.
         """
         refuse_events(events, scenario)
-        asked = plan(scenario, seed, RouterLinks())
-        check_congestion(scenario, asked)
-        with contained(self._guest, asked.files) as hosts:
+        requested = plan(scenario, seed, RouterLinks())
+        check_congestion(scenario, requested)
+        with contained(self._guest, requested.files) as hosts:
             router = Router(scenario, seed, FIRST_PORT)
             if captures is not None:
                 router.capture(scenario, captures)
-            linked = self._carry(hosts, router, asked)
-            found = {**tables.of_hosts(hosts.out, asked, scenario.resolved), **linked}
+            linked = self._carry(hosts, router, requested)
+            found = {**tables.of_hosts(hosts.out, requested, scenario.resolved), **linked}
             _refuse_drops(pl.read_csv(hosts.out / "devices.csv"))
             return tables.in_order(found)
 
@@ -86,13 +86,13 @@ class LinuxWall:
         hosts.wait()
         self._cancel.cancel()
 
-    def _carry(self, hosts: Container, router: Router, asked: Plan) -> dict[str, pl.DataFrame]:
+    def _carry(self, hosts: Container, router: Router, requested: Plan) -> dict[str, pl.DataFrame]:
         """The tables of the links between ``hosts``, whose packets ``router`` carries meanwhile."""
-        hosts.hear("hosts")
-        for home in asked.homes:
+        hosts.receive("hosts")
+        for home in requested.homes:
             router.attach(hosts.namespace(home.name), DEVICE, home.node, home.address)
         hosts.answer()
-        start = int(hosts.hear("start"))
+        start = int(hosts.receive("start"))
         Thread(target=self._cancel_behind, args=(hosts,), daemon=True).start()
         _hurry()
         try:
@@ -104,7 +104,7 @@ class LinuxWall:
             raise RunError("the hosts ended before the run did") from None
         finally:
             _relax()
-        hosts.hear("over")
+        hosts.receive("over")
         hosts.answer()
         hosts.finish()
         return linked

@@ -26,7 +26,7 @@ RESPONSES: Final[Mapping[str, tuple[float, float]]] = {
     "ecn-ab": (ecn.ALPHA, ecn.BETA),
     "ecn-ab-real": (ecn.ALPHA, ecn.BETA),
 }
-"""(alpha, beta) of each arm's answer to a mark."""
+"""(alpha, beta) of each arm's response to a mark."""
 
 WARMUP_S: Final = 20.0
 """The warm-up of validation.toml."""

@@ -18,7 +18,7 @@ pub struct Params {
     /// The score above which they are redirected, at a delay of `critical_ql` (CRITICALqLSCORE). Default 4 ms.
     pub critical_ql_score: Dur,
     /// The score of a flow falls by 2^(`lg_aging` - 30) B/ns (LG_AGING), 1 to 30. By this conversion of the RFC 19 is
-    /// 488,281 B/s; its text says 2^19 B/s. Default 19.
+    /// 488,281 B/s; its text has 2^19 B/s. Default 19.
     pub lg_aging: u8,
     /// The delay of L from which a packet adds its whole size to the score (MAXTH). Default 1 ms.
     pub max_th: Dur,

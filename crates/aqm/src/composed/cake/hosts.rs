@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_isolation_has_queues_of_its_own_for_what_it_tells_apart() {
+    fn each_isolation_has_queues_for_the_flows_it_separates() {
         // Whether another flow, another source, another destination has another queue; a flow has its own hosts.
         let apart = ALL.map(|isolation| {
             let base = queue(isolation, 1, (5, 6));

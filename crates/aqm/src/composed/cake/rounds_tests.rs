@@ -20,7 +20,7 @@ impl Bench {
         self.rounds.arrived(i, &mut self.rng);
         i
     }
-    /// So many packets of flows that are told apart by their hashes alone.
+    /// Packets of flows that differ only in their hashes.
     fn fill(&mut self, hash: u32, packets: u32) {
         (0..packets).for_each(|_| assert_eq!(self.put(hash, [0; 2]), hash as usize));
     }
@@ -84,7 +84,7 @@ fn a_flow_that_is_empty_when_its_turn_comes_leaves() {
 }
 
 #[test]
-fn an_empty_flow_whose_law_is_not_at_rest_decays_and_is_asked_once_for_each_packet() {
+fn an_empty_flow_whose_law_is_not_at_rest_decays_and_is_polled_once_for_each_packet() {
     let mut bench = Bench::new(Isolation::Flows);
     bench.fill(1, 9);
     bench.fill(2, 1);
@@ -96,7 +96,7 @@ fn an_empty_flow_whose_law_is_not_at_rest_decays_and_is_asked_once_for_each_pack
         assert_eq!(bench.serve(2000, false), 1);
     }
     assert_eq!((bench.rounds.sparse, bench.rounds.bulk), (0, 1));
-    // One decaying flow is asked, and no other before the packet leaves.
+    // One decaying flow is polled, and no other before the packet leaves.
     assert_eq!(bench.rounds.next(&mut bench.may_decay, &mut bench.rng), Some(2));
     bench.rounds.found_empty(2, false);
     assert_eq!(bench.rounds.next(&mut bench.may_decay, &mut bench.rng), Some(1));

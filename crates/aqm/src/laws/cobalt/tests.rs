@@ -1,4 +1,4 @@
-//! COBALT's rules, with arithmetic done by hand. Times are in microseconds after the first second unless they say otherwise.
+//! COBALT's rules, with arithmetic done by hand. Times are in microseconds after the first second unless stated otherwise.
 
 use super::*;
 use Verdict::{Drop, Pass, Signal};
@@ -12,7 +12,7 @@ const TWO_32: u64 = 1 << 32;
 /// When the tests begin: some packets have waited before.
 const START: u64 = 1_000_000;
 
-/// A COBALT whose packets are asked for one by one.
+/// A COBALT whose packets are dequeued one by one.
 struct Bench {
     cobalt: Cobalt,
     rng: Rng,
@@ -60,7 +60,7 @@ impl Bench {
 
 fn view(packets: u64, idle: Option<Dur>) -> View {
     let bytes = 1500 * packets;
-    View { packets, bytes, in_all: bytes, idle, asked: idle.is_some() }
+    View { packets, bytes, in_all: bytes, idle, polled: idle.is_some() }
 }
 
 #[test]
@@ -327,10 +327,10 @@ fn a_queue_alone_was_found_empty_when_its_link_became_free() {
         bench.cobalt.on_enqueue(&packet, &view(0, idle), Time::ZERO + Dur::from_us(START + 10_000), &mut bench.rng);
         (bench.cobalt.p_drop >> 20, bench.blue_changed())
     };
-    // Idle for 3 ms: asked at 7 ms, 6 ms after it was full. For 4 ms: 5 ms after, which is not more than the target.
+    // Idle for 3 ms: polled at 7 ms, 6 ms after it was full. For 4 ms: 5 ms after, which is not more than the target.
     assert_eq!(p(Some(Dur::from_ms(3)), false), (15, 7_000));
     assert_eq!(p(Some(Dur::from_ms(4)), false), (16, 1_000));
-    // Neither while it is busy, nor among flows, whose scheduler asks none of them when all are empty.
+    // Neither while it is busy, nor among flows, whose scheduler polls none of them when all are empty.
     assert_eq!(p(None, false), (16, 1_000));
     assert_eq!(p(Some(Dur::from_ms(3)), true), (16, 1_000));
 }

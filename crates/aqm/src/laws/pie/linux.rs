@@ -284,7 +284,7 @@ mod tests {
         Linux::new(&params)
     }
     fn holding(bytes: u64) -> View {
-        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, asked: false }
+        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, polled: false }
     }
     fn packet(size: u32, can_mark: bool, sojourn: Dur) -> PacketView {
         PacketView { size, ecn: Ecn::Ect0, flow: 0, can_mark, sojourn }

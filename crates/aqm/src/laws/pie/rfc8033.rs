@@ -245,7 +245,7 @@ mod tests {
     }
     /// A queue of so many bytes, in packets of 1000.
     fn holding(bytes: u64) -> View {
-        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, asked: false }
+        View { packets: bytes.div_ceil(1000), bytes, in_all: bytes, idle: None, polled: false }
     }
     fn ms(ms: f64) -> Dur {
         Dur::from_ps((ms * 1e9) as u64)
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_burst_that_passes_leaves_its_trace_in_the_sum() {
-        // Appendix B asks drop_early() first: 3·0.25 is left of three arrivals, and the fourth, 1.0, may be signalled.
+        // Appendix B calls drop_early() first: 3·0.25 is left of three arrivals, and the fourth, 1.0, may be signalled.
         let mut law = congested(0.25);
         law.burst_allowance = Dur::from_ms(15);
         (0..3).for_each(|_| assert_eq!(judge(&mut law, 1), Pass));

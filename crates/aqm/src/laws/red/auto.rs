@@ -350,25 +350,25 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_another_type_is_told_what_would_do() {
-        let told = |error: serde_json::Error| error.to_string();
+    fn another_type_is_refused_with_an_example() {
+        let message = |error: serde_json::Error| error.to_string();
         assert!(
-            told(serde_json::from_str::<Weight>("true").unwrap_err()).contains("a time constant such as \"100 ms\"")
+            message(serde_json::from_str::<Weight>("true").unwrap_err()).contains("a time constant such as \"100 ms\"")
         );
-        assert!(told(serde_json::from_str::<Threshold>("5").unwrap_err()).contains("such as \"5 packets\""));
-        assert!(told(serde_json::from_str::<super::super::Bottom>("true").unwrap_err()).contains("or \"auto\""));
+        assert!(message(serde_json::from_str::<Threshold>("5").unwrap_err()).contains("such as \"5 packets\""));
+        assert!(message(serde_json::from_str::<super::super::Bottom>("true").unwrap_err()).contains("or \"auto\""));
     }
 
     /// An editor finds what may be written by the name of the type.
     #[test]
-    fn the_schema_says_what_else_a_key_may_be() {
+    fn the_schema_lists_the_other_forms_of_a_key() {
         let schema = schemars::schema_for!(Params);
         let of = |name: &str| schema.get("$defs").and_then(|all| all.get(name)).map(|one| one["anyOf"].to_string());
-        let says =
+        let accepts =
             |name: &str, word: &str| assert!(of(name).is_some_and(|one| one.contains(word)), "{name}: {schema:?}");
-        says("Threshold", "\"auto packets\"");
-        says("Weight", "\"auto\"");
-        says("Bottom", "\"auto\"");
+        accepts("Threshold", "\"auto packets\"");
+        accepts("Weight", "\"auto\"");
+        accepts("Bottom", "\"auto\"");
     }
 
     #[test]

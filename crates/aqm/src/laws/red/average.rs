@@ -147,12 +147,12 @@ mod tests {
     use super::*;
 
     fn busy(packets: u64, bytes: u64) -> View {
-        View { packets, bytes, in_all: bytes, idle: None, asked: false }
+        View { packets, bytes, in_all: bytes, idle: None, polled: false }
     }
 
     /// The link has been idle for `idle`, and this is the first packet since.
     fn idle(idle: Dur) -> (View, Time) {
-        (View { packets: 0, bytes: 0, in_all: 0, idle: Some(idle), asked: false }, Time::ZERO + idle)
+        (View { packets: 0, bytes: 0, in_all: 0, idle: Some(idle), polled: false }, Time::ZERO + idle)
     }
 
     fn ewma(weight: f64, idle: Idle) -> Ewma {

@@ -1,4 +1,4 @@
-//! The order of the decision, and what a scenario may say.
+//! Order of the decision, and keys of a scenario.
 
 use super::*;
 use Verdict::{Drop, Pass, Signal, SignalByDrop};
@@ -26,7 +26,8 @@ fn link() -> LinkContext {
 /// The verdicts on 500 B packets that find these many packets held, one after the other.
 fn verdicts(red: &mut Red, queue: &[u64]) -> Vec<Verdict> {
     let mut rng = Rng::named(1, "red");
-    let view = |&packets: &u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None, asked: false };
+    let view =
+        |&packets: &u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None, polled: false };
     let packet = PacketView { size: 500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
     queue.iter().map(|q| red.on_enqueue(&packet, &view(q), Time::ZERO, &mut rng)).collect()
 }
@@ -54,7 +55,7 @@ fn the_average_counts_in_the_thresholds_unit() {
 }
 
 #[test]
-fn from_mark_p_even_a_capable_packet_is_told_by_a_drop() {
+fn from_mark_p_even_a_capable_packet_is_dropped() {
     let _reached = must_reach(["red.signal", "red.signal_by_drop", "red.passes_by_chance"]);
     // max_p = 1: at 3, half way, p_b = 1/2; uniform spacing signals the second packet at the latest.
     for (mark_p, kind) in [(0.6, Signal), (0.5, SignalByDrop)] {
@@ -62,8 +63,8 @@ fn from_mark_p_even_a_capable_packet_is_told_by_a_drop() {
             p.max_p = 1.0;
             p.mark_p = Some(mark_p);
         });
-        let told: Vec<Verdict> = verdicts(&mut red, &[3; 40]).into_iter().filter(|&v| v != Pass).collect();
-        assert!(told.len() >= 20 && told.iter().all(|&v| v == kind), "{told:?}");
+        let signalled: Vec<Verdict> = verdicts(&mut red, &[3; 40]).into_iter().filter(|&v| v != Pass).collect();
+        assert!(signalled.len() >= 20 && signalled.iter().all(|&v| v == kind), "{signalled:?}");
     }
 }
 

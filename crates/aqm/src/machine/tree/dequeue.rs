@@ -69,7 +69,7 @@ impl<P: Item> Branch<P> {
                 continue;
             }
             let answer = self.ask(i, books, watch, |node, books, watch| node.dequeue(now, books, watch));
-            let Some(mut held) = self.heard(i, answer, now) else { continue };
+            let Some(mut held) = self.handle(i, answer, now) else { continue };
             if !self.releases(&mut held, i, now, books, watch) {
                 continue;
             }
@@ -108,7 +108,7 @@ impl<P: Item> Branch<P> {
         i: usize,
         books: &mut Books,
         watch: &mut dyn Watch<P>,
-        mut asks: impl FnMut(&mut Node<P>, &mut Books, &mut dyn Watch<P>) -> Dequeued<T>,
+        mut dequeue: impl FnMut(&mut Node<P>, &mut Books, &mut dyn Watch<P>) -> Dequeued<T>,
     ) -> Dequeued<T> {
         let flows = self.among(i);
         self.change(i, books, |node, counts, books| {
@@ -116,15 +116,15 @@ impl<P: Item> Branch<P> {
             match flows {
                 Some(flows) => {
                     node.among(flows);
-                    asks(node, books, watch)
+                    dequeue(node, books, watch)
                 }
-                None => Dequeued::past_drops(|| asks(node, books, watch)).into(),
+                None => Dequeued::past_drops(|| dequeue(node, books, watch)).into(),
             }
         })
     }
 
     /// Returns the packet in the result of class `i`. If there is none, the scheduler is notified.
-    fn heard<T>(&mut self, i: usize, answer: Dequeued<T>, now: Time) -> Option<T> {
+    fn handle<T>(&mut self, i: usize, answer: Dequeued<T>, now: Time) -> Option<T> {
         match answer {
             Dequeued::Gone(gone) => return Some(gone),
             Dequeued::Dropped(len) => self.lost(i, len, now),
@@ -166,7 +166,7 @@ impl<P: Item> Branch<P> {
         loop {
             let i = self.choose(now, books, watch)?;
             let answer = self.ask(i, books, watch, |node, books, watch| node.peek(now, books, watch));
-            if let Some(len) = self.heard(i, answer, now) {
+            if let Some(len) = self.handle(i, answer, now) {
                 self.peeked = Some(i);
                 return Some(len);
             }
@@ -193,7 +193,7 @@ impl<P: Item> Branch<P> {
     /// Lets the single inner queue of a peeking scheduler decide on its head.
     fn look(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         let answer = self.ask(0, books, watch, |node, books, watch| node.peek(now, books, watch));
-        self.heard(0, answer, now);
+        self.handle(0, answer, now);
     }
 
     /// Handles a poll of class `i` without a packet.

@@ -3,7 +3,7 @@
 /// Droppable bytes of each inner queue, their sum, and the queue with the most, the first of several.
 ///
 /// A tournament: the leaves are the queues, and each node above has the larger of its two. A change is only noted; it is
-/// entered when the fattest queue is asked for, at a cost of the logarithm of the number of queues.
+/// entered when the fattest queue is requested, at a cost of the logarithm of the number of queues.
 #[derive(Clone, Debug)]
 pub(super) struct Fattest {
     /// The node `i` has the children `2 i` and `2 i + 1`; 1 is the root.

@@ -95,11 +95,11 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As `Gauge::tell_apart`.
-    pub fn tell_apart(&mut self, groups: usize) {
+    /// As `Gauge::distinguish_groups`.
+    pub fn distinguish_groups(&mut self, groups: usize) {
         match self {
-            Node::Leaf(fifo) => fifo.tell_apart(groups),
-            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.gauge.tell_apart(groups)),
+            Node::Leaf(fifo) => fifo.distinguish_groups(groups),
+            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.gauge.distinguish_groups(groups)),
         }
     }
 

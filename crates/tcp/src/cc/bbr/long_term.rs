@@ -236,7 +236,7 @@ mod tests {
         let end = |lost| Progress { delivered: 256, lost, delivered_at: at(1), losses: true, ..Progress::default() };
         assert_eq!(long_term.interval(&end(49), MSS), None);
         assert!(long_term.interval(&end(50), MSS).is_some());
-        // An interval of less than a millisecond, or without a loss at its end, tells nothing.
+        // An interval of less than a millisecond, or without a loss at its end, is ignored.
         long_term.began_ms = 1;
         assert_eq!(long_term.interval(&end(50), MSS), None);
         long_term.began_ms = 0;

@@ -57,7 +57,7 @@ impl MaxFilter {
 mod tests {
     use super::*;
 
-    /// Feeds segments a second, one each round from the first one on; what the filter says after each.
+    /// Feeds segments a second, one each round from the first one on; returns the filter's output after each.
     fn fed(bws: &[u64]) -> Vec<u64> {
         let mut filter = MaxFilter::default();
         let feed = |(round, &bw): (usize, &u64)| {
@@ -85,15 +85,15 @@ mod tests {
         // 80 in round 4 is the second best; when 100 is past, it is the best, until it is past in round 15.
         let mut bws = vec![100, 50, 50, 50, 80];
         bws.extend([50; 11]);
-        let said = fed(&bws);
-        assert_eq!((said[10], said[11], said[14], said[15]), (100, 80, 80, 50));
+        let outputs = fed(&bws);
+        assert_eq!((outputs[10], outputs[11], outputs[14], outputs[15]), (100, 80, 80, 50));
     }
 
     #[test]
     fn a_falling_bandwidth_is_followed_in_quarters_of_the_window() {
         // Second best from round 3 on (more than 10/4), third best from round 6 on (more than 10/2).
-        let said = fed(&[100, 99, 98, 97, 96, 95, 94, 93, 92, 91, 90, 89, 88, 87, 86]);
-        assert_eq!((said[10], said[11], said[13], said[14]), (100, 97, 97, 94));
+        let outputs = fed(&[100, 99, 98, 97, 96, 95, 94, 93, 92, 91, 90, 89, 88, 87, 86]);
+        assert_eq!((outputs[10], outputs[11], outputs[13], outputs[14]), (100, 97, 97, 94));
     }
 
     #[test]

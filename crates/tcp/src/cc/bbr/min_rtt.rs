@@ -65,7 +65,7 @@ impl ProbeRtt {
     }
 
     /// Processes an ACK, which starts a round if `round_start`. Returns whether a round has ended since the start.
-    pub fn hear(&mut self, round_start: bool) -> bool {
+    pub fn on_ack(&mut self, round_start: bool) -> bool {
         self.round_over |= round_start;
         self.round_over
     }
@@ -107,8 +107,8 @@ mod tests {
         assert!(!probe.is_timed() && !probe.is_due(at(1_000)));
         probe.begin(at(100));
         assert!(probe.is_timed() && !probe.is_due(at(300)) && probe.is_due(at(301)));
-        assert_eq!([false, true, false].map(|start| probe.hear(start)), [false, true, true]);
+        assert_eq!([false, true, false].map(|start| probe.on_ack(start)), [false, true, true]);
         probe.begin(at(400));
-        assert!(!probe.hear(false));
+        assert!(!probe.on_ack(false));
     }
 }

@@ -67,7 +67,7 @@ impl Recovery {
     }
 
     /// Processes an ACK. The end of recovery clears the state after a timeout.
-    pub fn hear(&mut self, in_recovery: bool) {
+    pub fn on_ack(&mut self, in_recovery: bool) {
         self.in_recovery = in_recovery;
         self.after_timeout &= in_recovery;
     }
@@ -109,13 +109,13 @@ mod tests {
 
     /// A window of so many segments after an ACK in recovery that delivers two, finds `lost` lost and leaves `in_flight`.
     fn ack(recovery: &mut Recovery, cwnd: u64, lost: u64, in_flight: u64) -> Restored {
-        recovery.hear(true);
+        recovery.on_ack(true);
         recovery.window(cwnd, 2, lost, in_flight)
     }
 
     /// The same after an ACK that ends a recovery, or comes after one.
     fn calm(recovery: &mut Recovery, cwnd: u64) -> u64 {
-        recovery.hear(false);
+        recovery.on_ack(false);
         let after = recovery.window(cwnd, 2, 0, 12);
         assert!(!after.conserves && !after.begins);
         after.cwnd
@@ -178,7 +178,7 @@ mod tests {
         let mut recovery = Recovery::default();
         recovery.begin_after_timeout();
         // It takes the timeout back. What it leaves, ECN-Echo for one, may become a fast recovery without a word.
-        recovery.hear(false);
+        recovery.on_ack(false);
         assert_eq!(ack(&mut recovery, 20, 0, 10), begun(12));
     }
 

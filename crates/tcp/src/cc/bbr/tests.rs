@@ -56,7 +56,7 @@ impl Bench {
         self.ack(n, |sample| sample.in_flight = 500 * MSS);
     }
 
-    /// An ACK that ends a round of 100 ms, in which `n` segments were delivered, and that is otherwise as `change` says.
+    /// An ACK that ends a round of 100 ms, in which `n` segments were delivered, modified by `change`.
     fn ack(&mut self, n: u64, change: impl FnOnce(&mut AckSample)) {
         self.ms += 100;
         self.delivered += n * MSS;
@@ -138,7 +138,7 @@ fn startup_doubles_until_three_rounds_bring_no_quarter_more() {
     }
     bench.round(101);
     assert_eq!((bench.mode(), bench.law.0.rate.get()), (Mode::Drain, paced(101, 88)));
-    // ssthresh tells where Startup has ended: 101 and room for what hosts hold; at 2.9 MB/s and above two segments three
+    // ssthresh shows where Startup has ended: 101 and room for what hosts hold; at 2.9 MB/s and above two segments three
     // times, and one to be even.
     assert_eq!(bench.law.window().ssthresh(), 108 * MSS);
 }
@@ -173,7 +173,7 @@ fn a_bandwidth_counts_for_ten_rounds() {
 }
 
 #[test]
-fn only_the_begin_of_a_round_tells_whether_the_pipe_is_full_and_once_full_it_stays_so() {
+fn the_pipe_is_tested_for_being_full_at_the_begin_of_a_round_and_once_full_it_stays_so() {
     let mut bench = Bench::new(1);
     bench.round(20);
     let pipe = bench.law.0.pipe;
@@ -240,7 +240,7 @@ fn phase_after(phase: usize, ms: u64, in_flight: u64, lost: u64) -> usize {
 }
 
 #[test]
-fn what_leaves_next_is_in_the_network_if_more_is_asked_for() {
+fn the_next_segment_is_in_the_network_if_more_is_requested() {
     let mut state = in_phase(0).law.0;
     let mut segments = |gain| {
         state.pacing_gain = gain;

@@ -161,7 +161,7 @@ fn nothing_is_added_while_a_loss_is_repaired() {
 }
 
 #[test]
-fn a_loss_is_answered_once_also_where_recovery_does_not_say_so() {
+fn a_loss_is_answered_once_also_where_recovery_is_not_reported() {
     let _reached = must_reach(["prague.loss_after_mark", "prague.timeout_after_mark"]);
     let mut flow = Flow::avoiding(100_000, 16, Params::default());
     flow.congestion(0, Congestion::Ecn);

@@ -7,7 +7,7 @@ use ecnlab_wire::{AccEcn as Fields, Ecn, Segment};
 use crate::ack_sample::Amount;
 
 /// Where the count of marked packets begins, and those of bytes with ECT(0) and ECT(1); that of bytes with CE begins at 0
-/// (§3.2.1). A field that says otherwise at the start was written over.
+/// (§3.2.1). A field with another value at the start was overwritten.
 pub(super) const PACKETS: u64 = 5;
 pub(super) const BYTES: u32 = 1;
 /// Counters of bytes have 24 bits.
@@ -37,11 +37,11 @@ pub(super) struct Received {
     packets: u64,
     /// r.e0b, r.ceb, r.e1b, and their values in the last option.
     bytes: Bytes,
-    said: Bytes,
+    last_option: Bytes,
     /// The option must be repeated once, because an ACK may be lost or overtaken (Linux: accecn_opt_demand is 2).
     repeats: bool,
     /// Packets with CE since the last segment sent, and whether data have arrived since.
-    unsaid: u32,
+    unreported: u32,
     unacknowledged: bool,
     /// A SYN-ACK came with CE and was counted.
     syn_ack_counted: bool,
@@ -57,9 +57,9 @@ impl Default for Received {
         Received {
             packets: PACKETS,
             bytes: Bytes::START,
-            said: Bytes::START,
+            last_option: Bytes::START,
             repeats: false,
-            unsaid: 0,
+            unreported: 0,
             unacknowledged: false,
             syn_ack_counted: false,
             last: Ecn::NotEct,
@@ -82,19 +82,19 @@ impl Received {
         self.unacknowledged
     }
 
-    /// An acceptable segment with `len` bytes of payload has come. Whether it is the first with CE after one without, and
-    /// how many with CE have come since a segment last told.
+    /// Counts an acceptable segment with `len` bytes of payload. Returns whether it is the first with CE after one without, and
+    /// the number with CE since the last segment sent.
     pub fn count(&mut self, ecn: Ecn, len: u32) -> (bool, u32) {
         let ce = ecn == Ecn::Ce;
         let first = ce && self.last != Ecn::Ce;
         self.changed |= ecn != self.last;
         self.last = ecn;
         self.packets += u64::from(ce);
-        self.unsaid += u32::from(ce);
+        self.unreported += u32::from(ce);
         self.unacknowledged |= len > 0;
         if len > 0 {
             let counter = match ecn {
-                Ecn::NotEct => return (first, self.unsaid),
+                Ecn::NotEct => return (first, self.unreported),
                 Ecn::Ect0 => &mut self.bytes.ect0,
                 Ecn::Ce => &mut self.bytes.ce,
                 Ecn::Ect1 => &mut self.bytes.ect1,
@@ -102,7 +102,7 @@ impl Received {
             *counter = counter.wrapping_add(len) & MASK;
             self.ect1_first = if ce { self.ect1_first } else { ecn == Ecn::Ect1 };
         }
-        (first, self.unsaid)
+        (first, self.unreported)
     }
 
     /// Whether the codepoint has changed since a segment last left.
@@ -117,32 +117,32 @@ impl Received {
 
     /// The ACE field of a segment that leaves.
     pub fn take_ace(&mut self) -> u8 {
-        (self.unsaid, self.unacknowledged, self.changed) = (0, false, false);
+        (self.unreported, self.unacknowledged, self.changed) = (0, false, false);
         (self.packets % 8) as u8
     }
 
     /// Whether a byte counter has changed since the last option, or since the one before that.
     pub fn option_is_due(&self) -> bool {
-        self.repeats || self.bytes != self.said
+        self.repeats || self.bytes != self.last_option
     }
 
     /// The option of a segment that leaves with `room` bytes for it, unless a counter that has moved does not fit. Fields are
     /// left out from the end (§3.2.3.1).
     pub fn fields(&mut self, room: u32) -> Option<Fields> {
-        let (now, said) = (self.bytes.fields(self.ect1_first), self.said.fields(self.ect1_first));
-        let moved = if now[2] != said[2] {
+        let (now, last_option) = (self.bytes.fields(self.ect1_first), self.last_option.fields(self.ect1_first));
+        let moved = if now[2] != last_option[2] {
             3
-        } else if now[1] != said[1] {
+        } else if now[1] != last_option[1] {
             2
         } else {
-            usize::from(now[0] != said[0])
+            usize::from(now[0] != last_option[0])
         };
         let fit = fitting(room);
         if fit == 0 || moved > fit {
             return None;
         }
         self.repeats = moved > 0;
-        self.said = self.bytes;
+        self.last_option = self.bytes;
         Some(Fields::new(self.ect1_first, &now[..fit]))
     }
 }
@@ -158,7 +158,7 @@ fn fitting(room: u32) -> usize {
 
 /// Counters reported to the sender.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct Reported {
     /// Packets with CE (s.cep).
     packets: u64,
     /// Bytes with CE by the last option (s.ceb); what was taken for marked since for want of one.
@@ -170,13 +170,13 @@ pub(super) struct Told {
     latest: Option<u32>,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told { packets: PACKETS, ce: 0, estimated: Amount::default(), contradicts: false, latest: None }
+impl Default for Reported {
+    fn default() -> Reported {
+        Reported { packets: PACKETS, ce: 0, estimated: Amount::default(), contradicts: false, latest: None }
     }
 }
 
-impl Told {
+impl Reported {
     /// Handles a last ACK that reports that the SYN-ACK arrived with CE (§3.2.2.1).
     pub fn reflected_ce(&mut self) {
         self.packets = PACKETS + 1;
@@ -193,14 +193,14 @@ impl Told {
         order
     }
 
-    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers (§3.2.2.5.2,
+    /// Returns the marks among newly delivered data by an ACK with the field `ace` and perhaps an option (§3.2.2.5.2,
     /// appendix A.2).
     pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
         let least = (u64::from(ace).wrapping_sub(self.packets)) % 8;
         // §3.2.2.5: the field may have wrapped, as often as what is delivered leaves room for.
         let most = if newly.packets > 7 { newly.packets - (newly.packets - least) % 8 } else { least };
         let mss = u64::from(mss);
-        // §3.2.3: counters that have not changed may be left out. An option without any says nothing.
+        // §3.2.3: counters that have not changed may be left out. An option without any is ignored.
         let counters = fields.filter(|fields| !fields.is_empty());
         let step = counters.map(|fields| fields.ce().map_or(0, |ce| ce.wrapping_sub(self.ce) & MASK));
         // A counter that lies behind is that of an old ACK, whose field is old, too.
@@ -241,15 +241,15 @@ mod tests {
         Amount { bytes: n * 1_000, packets: n }
     }
 
-    /// What an ACK of `n` segments of 1000 bytes with the field `ace` says to a new sender: packets, bytes.
-    fn heard(ace: u8, n: u64) -> (u64, u64) {
-        let told = Told::default().decode(ace, None, packets(n), 1_000);
-        (told.packets, told.bytes)
+    /// Marks decoded by a new sender from an ACK of `n` segments of 1000 bytes with the field `ace`: packets, bytes.
+    fn new_marks(ace: u8, n: u64) -> (u64, u64) {
+        let reported = Reported::default().decode(ace, None, packets(n), 1_000);
+        (reported.packets, reported.bytes)
     }
 
     #[test]
     fn the_ace_field_counts_modulo_eight_from_five() {
-        assert_eq!([5, 6, 7, 0, 4].map(|ace| heard(ace, 7).0), [0, 1, 2, 3, 7]);
+        assert_eq!([5, 6, 7, 0, 4].map(|ace| new_marks(ace, 7).0), [0, 1, 2, 3, 7]);
         let mut received = Received::default();
         assert_eq!(received.take_ace(), 5);
         for _ in 0..4 {
@@ -261,79 +261,79 @@ mod tests {
     #[test]
     fn of_more_than_seven_packets_as_many_are_marked_as_can_be() {
         // Ten delivered: 0 may be 8, 1 may be 9, 2 may be 10, and 3 can only be 3.
-        assert_eq!([5, 6, 7, 0].map(|ace| heard(ace, 10).0), [8, 9, 10, 3]);
+        assert_eq!([5, 6, 7, 0].map(|ace| new_marks(ace, 10).0), [8, 9, 10, 3]);
         // Seven cannot have wrapped.
-        assert_eq!(heard(5, 7).0, 0);
-        assert_eq!(heard(5, 8), (8, 8_000));
+        assert_eq!(new_marks(5, 7).0, 0);
+        assert_eq!(new_marks(5, 8), (8, 8_000));
     }
 
-    /// The same with an option whose counter of CE says so many bytes.
-    fn heard_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
+    /// The same with an option whose counter of CE is `ce` bytes higher.
+    fn new_marks_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
         let fields = Fields::new(false, &[1, ce]);
-        let told = Told::default().decode(ace, Some(fields), packets(n), 1_000);
-        (told.packets, told.bytes)
+        let reported = Reported::default().decode(ace, Some(fields), packets(n), 1_000);
+        (reported.packets, reported.bytes)
     }
 
     #[test]
-    fn the_option_tells_whether_the_field_has_wrapped() {
-        assert_eq!(heard_with(5, 0, 10), (0, 0), "no byte was marked, so no packet of data");
-        assert_eq!(heard_with(5, 8_000, 10), (8, 8_000));
+    fn the_option_shows_whether_the_field_has_wrapped() {
+        assert_eq!(new_marks_with(5, 0, 10), (0, 0), "no byte was marked, so no packet of data");
+        assert_eq!(new_marks_with(5, 8_000, 10), (8, 8_000));
         // One or nine, of 1000 bytes: one.
-        assert_eq!(heard_with(6, 1_000, 10), (1, 1_000));
+        assert_eq!(new_marks_with(6, 1_000, 10), (1, 1_000));
         // 1001 bytes do not fit in one packet, nor 3001 in three.
-        assert_eq!(heard_with(6, 1_001, 10), (9, 1_001));
-        assert_eq!((heard_with(0, 3_000, 20).0, heard_with(0, 3_001, 20).0), (3, 19));
+        assert_eq!(new_marks_with(6, 1_001, 10), (9, 1_001));
+        assert_eq!((new_marks_with(0, 3_000, 20).0, new_marks_with(0, 3_001, 20).0), (3, 19));
     }
 
     #[test]
     fn a_counter_that_is_left_out_has_not_changed() {
-        let heard = |counters: &[u32]| {
-            let mut told = Told::default();
-            told.decode(6, Some(Fields::new(false, &[1, 700])), packets(1), 1_000);
-            let now = told.decode(6, Some(Fields::new(false, counters)), packets(8), 1_000);
-            (now.packets, now.bytes, told.ce)
+        let new_marks = |counters: &[u32]| {
+            let mut reported = Reported::default();
+            reported.decode(6, Some(Fields::new(false, &[1, 700])), packets(1), 1_000);
+            let now = reported.decode(6, Some(Fields::new(false, counters)), packets(8), 1_000);
+            (now.packets, now.bytes, reported.ce)
         };
-        assert_eq!(heard(&[9_001]), (0, 0, 700));
+        assert_eq!(new_marks(&[9_001]), (0, 0, 700));
         // An empty option is none: the field may have wrapped.
-        assert_eq!(heard(&[]), (8, 8_000, 700));
+        assert_eq!(new_marks(&[]), (8, 8_000, 700));
     }
 
     #[test]
     fn bytes_are_counted_once_by_field_or_option() {
-        let mut told = Told::default();
-        // Two marks without an option: 2000 bytes are taken for marked. The option then says 2400 in all.
-        assert_eq!(told.decode(7, None, packets(2), 1_000), Amount { packets: 2, bytes: 2_000 });
+        let mut reported = Reported::default();
+        // Two marks without an option: 2000 bytes are taken for marked. The option then reports 2400 in all.
+        assert_eq!(reported.decode(7, None, packets(2), 1_000), Amount { packets: 2, bytes: 2_000 });
         let fields = Fields::new(false, &[1, 2_400]);
-        assert_eq!(told.decode(7, Some(fields), packets(2), 1_000).bytes, 400);
+        assert_eq!(reported.decode(7, Some(fields), packets(2), 1_000).bytes, 400);
         // The counter of an older ACK lies behind: its field, one less, is not seven more.
         let old = Fields::new(false, &[1, 1_400]);
-        assert_eq!(told.decode(6, Some(old), packets(1), 1_000), Amount::default());
-        assert_eq!(told.decode(0, Some(Fields::new(true, &[1, 3_400])), packets(1), 1_000), packets(1));
+        assert_eq!(reported.decode(6, Some(old), packets(1), 1_000), Amount::default());
+        assert_eq!(reported.decode(0, Some(Fields::new(true, &[1, 3_400])), packets(1), 1_000), packets(1));
     }
 
     #[test]
     fn marked_bytes_without_a_marked_packet_are_a_contradiction() {
         let contradicts = |ace| {
-            let mut told = Told::default();
-            // A mark whose bytes the option tells later is none.
-            told.decode(6, None, packets(1), 1_000);
-            told.decode(6, Some(Fields::new(false, &[1, 1_000])), packets(1), 1_000);
-            assert!(!told.contradicts());
-            told.decode(ace, Some(Fields::new(false, &[1, 2_000])), packets(1), 1_000);
-            told.contradicts()
+            let mut reported = Reported::default();
+            // A mark whose bytes the option reports later is none.
+            reported.decode(6, None, packets(1), 1_000);
+            reported.decode(6, Some(Fields::new(false, &[1, 1_000])), packets(1), 1_000);
+            assert!(!reported.contradicts());
+            reported.decode(ace, Some(Fields::new(false, &[1, 2_000])), packets(1), 1_000);
+            reported.contradicts()
         };
         assert_eq!([6, 7].map(contradicts), [true, false]);
         // Where nothing was marked option and field agree.
-        let mut told = Told::default();
-        told.decode(5, Some(Fields::new(false, &[1_001, 0])), packets(1), 1_000);
-        assert!(!told.contradicts());
+        let mut reported = Reported::default();
+        reported.decode(5, Some(Fields::new(false, &[1_001, 0])), packets(1), 1_000);
+        assert!(!reported.contradicts());
     }
 
     #[test]
     fn the_option_has_the_counters_in_the_order_of_the_codepoints_that_come() {
         let mut received = Received::default();
         received.count(Ecn::Ect0, 1_000);
-        // Said, and repeated once.
+        // Reported, and repeated once.
         for due in [true, true, false] {
             assert_eq!(received.option_is_due(), due);
             assert_eq!(received.fields(40), Some(Fields::new(false, &[1_001, 0, 1])));
@@ -368,15 +368,15 @@ mod tests {
         received.count(Ecn::Ce, MASK);
         received.count(Ecn::Ce, 11);
         assert_eq!(received.fields(40).and_then(|fields| fields.ce()), Some(10));
-        let mut told = Told { ce: MASK, ..Told::default() };
-        assert_eq!(told.decode(6, Some(Fields::new(false, &[1, 10])), packets(1), 1_000).bytes, 11);
+        let mut reported = Reported { ce: MASK, ..Reported::default() };
+        assert_eq!(reported.decode(6, Some(Fields::new(false, &[1, 10])), packets(1), 1_000).bytes, 11);
     }
 
     #[test]
     fn a_counter_that_is_half_its_range_ahead_or_more_lies_behind() {
         // 2^23 - 1 bytes ahead; 2^23 are as many behind.
-        assert_eq!(heard_with(6, 0x7f_ffff, 8_400).1, 8_388_607);
-        assert_eq!(heard_with(6, 0x80_0000, 8_400), (0, 0));
+        assert_eq!(new_marks_with(6, 0x7f_ffff, 8_400).1, 8_388_607);
+        assert_eq!(new_marks_with(6, 0x80_0000, 8_400), (0, 0));
     }
 
     #[test]
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mark_of_a_row_and_those_not_yet_told_are_known() {
+    fn the_first_mark_of_a_row_and_unreported_ones_are_known() {
         let mut received = Received::default();
         let codepoints = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce];
         let counts = codepoints.map(|ecn| received.count(ecn, 1_000));

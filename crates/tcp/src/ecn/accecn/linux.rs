@@ -14,7 +14,7 @@ const THINNED: u64 = 4;
 
 /// Counters reported to the sender.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct Reported {
     /// Packets with CE.
     packets: u64,
     /// Counters of bytes with ECT(0), CE and ECT(1).
@@ -25,16 +25,16 @@ pub(super) struct Told {
     mean: u64,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told { packets: PACKETS, bytes: [BYTES, 0, BYTES], moving: None, mean: 0 }
+impl Default for Reported {
+    fn default() -> Reported {
+        Reported { packets: PACKETS, bytes: [BYTES, 0, BYTES], moving: None, mean: 0 }
     }
 }
 
 const CE: usize = 1;
 
-impl Told {
-    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers.
+impl Reported {
+    /// Returns the marks among newly delivered data by an ACK with the field `ace` and perhaps an option.
     pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
         let before = self.bytes[CE];
         let dependable = self.take_option(fields, newly.bytes);
@@ -65,7 +65,7 @@ impl Told {
         }
     }
 
-    /// Takes in the counters; whether they tell for certain how many bytes were marked.
+    /// Takes in the counters. Returns whether they determine the number of marked bytes.
     fn take_option(&mut self, fields: Option<Fields>, delivered: u64) -> bool {
         let Some(fields) = fields else {
             if let Some(moving) = self.moving {
@@ -76,8 +76,8 @@ impl Told {
         let expected = self.moving;
         let (mut certain, mut ambiguous, mut first) = (expected.is_some(), false, true);
         let order = if fields.ect1_first() { [2, CE, 0] } else { [0, CE, 2] };
-        let told = [fields.ect0(), fields.ce(), fields.ect1()];
-        for (counter, value) in order.into_iter().filter_map(|counter| Some((counter, told[counter]?))) {
+        let reported = [fields.ect0(), fields.ce(), fields.ect1()];
+        for (counter, value) in order.into_iter().filter_map(|counter| Some((counter, reported[counter]?))) {
             let step = value.wrapping_sub(self.bytes[counter]) & MASK;
             self.bytes[counter] = value;
             ambiguous |= step > MASK / 2;
@@ -118,74 +118,74 @@ mod tests {
         Amount { bytes: n * 1_000, packets: n }
     }
 
-    /// Packets told of by an ACK without option of `n` segments with the field `ace`, after `before` ACKs of one.
-    fn heard(ace: u8, n: u64, before: u32) -> u64 {
-        let mut told = Told::default();
+    /// Packets reported by an ACK without option of `n` segments with the field `ace`, after `before` ACKs of one.
+    fn new_marks(ace: u8, n: u64, before: u32) -> u64 {
+        let mut reported = Reported::default();
         (0..before).for_each(|_| {
-            told.decode(5, None, packets(1), 1_000);
+            reported.decode(5, None, packets(1), 1_000);
         });
-        told.decode(ace, None, packets(n), 1_000).packets
+        reported.decode(ace, None, packets(n), 1_000).packets
     }
 
     #[test]
     fn a_long_step_is_a_wrap_only_where_acks_are_not_thinned() {
         // The mean of a first ACK is that ACK.
-        assert_eq!([heard(5, 10, 0), heard(6, 10, 0)], [0, 1]);
+        assert_eq!([new_marks(5, 10, 0), new_marks(6, 10, 0)], [0, 1]);
         // 1, then 1 + 9/64.
-        assert_eq!([heard(5, 10, 1), heard(6, 10, 1), heard(0, 10, 1)], [8, 9, 3]);
-        assert_eq!([heard(5, 7, 1), heard(4, 7, 1)], [0, 7]);
+        assert_eq!([new_marks(5, 10, 1), new_marks(6, 10, 1), new_marks(0, 10, 1)], [8, 9, 3]);
+        assert_eq!([new_marks(5, 7, 1), new_marks(4, 7, 1)], [0, 7]);
         // The mean of 1 and n is (63 + n) / 64: with 193 it is 4 and not above.
-        assert_eq!([heard(5, 192, 1), heard(5, 193, 1), heard(5, 194, 1)], [192, 192, 0]);
+        assert_eq!([new_marks(5, 192, 1), new_marks(5, 193, 1), new_marks(5, 194, 1)], [192, 192, 0]);
     }
 
     /// After an ACK by which the counter of CE moved alone, one of `n` segments with the field `ace` and `ce` more bytes.
-    fn heard_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
-        let mut told = Told::default();
+    fn new_marks_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
+        let mut reported = Reported::default();
         let option = |ce| Some(Fields::new(true, &[1, ce, 1]));
-        assert_eq!(told.decode(6, option(1_000), packets(1), 1_000).packets, 1);
-        let now = told.decode(ace, option(1_000 + ce), packets(n), 1_000);
+        assert_eq!(reported.decode(6, option(1_000), packets(1), 1_000).packets, 1);
+        let now = reported.decode(ace, option(1_000 + ce), packets(n), 1_000);
         (now.packets, now.bytes)
     }
 
     #[test]
-    fn bytes_tell_whether_the_field_has_wrapped() {
-        assert_eq!(heard_with(6, 0, 10), (0, 0));
+    fn bytes_show_whether_the_field_has_wrapped() {
+        assert_eq!(new_marks_with(6, 0, 10), (0, 0));
         // One or nine: one segment holds 1000 bytes; of nine, half of the bytes would be 4500.
-        assert_eq!([heard_with(7, 1_000, 10), heard_with(7, 1_001, 10)], [(1, 1_000), (9, 1_001)]);
+        assert_eq!([new_marks_with(7, 1_000, 10), new_marks_with(7, 1_001, 10)], [(1, 1_000), (9, 1_001)]);
         // Seven or fifteen, 7000 bytes; half of fifteen segments is 7500.
-        assert_eq!([heard_with(5, 7_000, 15), heard_with(5, 7_001, 15)], [(7, 7_000), (15, 7_001)]);
+        assert_eq!([new_marks_with(5, 7_000, 15), new_marks_with(5, 7_001, 15)], [(7, 7_000), (15, 7_001)]);
         // From 16 packets on in proportion: 7/16 is no 8, 8/16 is one step of 8 more than 0.
-        assert_eq!([heard_with(6, 7_000, 16), heard_with(6, 8_000, 16)], [(0, 0), (8, 8_000)]);
-        assert_eq!(heard_with(6, 16_000, 16), (16, 16_000));
+        assert_eq!([new_marks_with(6, 7_000, 16), new_marks_with(6, 8_000, 16)], [(0, 0), (8, 8_000)]);
+        assert_eq!(new_marks_with(6, 16_000, 16), (16, 16_000));
     }
 
     #[test]
     fn a_field_cannot_wrap_with_less_than_eight_packets() {
         // Of eight packets none or all were marked; of seven none. More marks than packets are believed.
-        assert_eq!([heard(5, 8, 1), heard(5, 7, 1), heard(2, 3, 1)], [8, 0, 5]);
+        assert_eq!([new_marks(5, 8, 1), new_marks(5, 7, 1), new_marks(2, 3, 1)], [8, 0, 5]);
     }
 
     #[test]
     fn acks_that_deliver_nothing_do_not_count_for_the_mean() {
         // The mean stays 10, above 4.
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         (0..100).for_each(|_| {
-            told.decode(5, None, packets(0), 1_000);
+            reported.decode(5, None, packets(0), 1_000);
         });
-        told.decode(5, None, packets(10), 1_000);
+        reported.decode(5, None, packets(10), 1_000);
         (0..100).for_each(|_| {
-            told.decode(5, None, packets(0), 1_000);
+            reported.decode(5, None, packets(0), 1_000);
         });
-        assert_eq!(told.decode(5, None, packets(10), 1_000).packets, 0);
+        assert_eq!(reported.decode(5, None, packets(10), 1_000).packets, 0);
     }
 
     /// Of an ACK of ten segments with the field as before, after an option that moved the counter of CE and one with `ce`
     /// more bytes: marked packets, and the counter that moves.
     fn after_a_step(ce: u32) -> (u64, Option<usize>) {
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         let option = |ce: u32| Some(Fields::new(true, &[1, ce & MASK, 1]));
-        told.decode(6, option(1_000), packets(1), 1_000);
-        (told.decode(6, option(1_000_u32.wrapping_add(ce)), packets(10), 1_000).packets, told.moving)
+        reported.decode(6, option(1_000), packets(1), 1_000);
+        (reported.decode(6, option(1_000_u32.wrapping_add(ce)), packets(10), 1_000).packets, reported.moving)
     }
 
     #[test]
@@ -201,22 +201,22 @@ mod tests {
     #[test]
     fn the_first_option_is_not_dependable() {
         // By its bytes, 0, none of ten would be marked; the field may have wrapped.
-        let mut told = Told::default();
-        told.decode(5, None, packets(1), 1_000);
-        assert_eq!(told.decode(5, Some(Fields::new(true, &[1, 0, 10_001])), packets(10), 1_000).packets, 8);
+        let mut reported = Reported::default();
+        reported.decode(5, None, packets(1), 1_000);
+        assert_eq!(reported.decode(5, Some(Fields::new(true, &[1, 0, 10_001])), packets(10), 1_000).packets, 8);
     }
 
     #[test]
     fn an_ack_without_option_counts_for_the_counter_that_moves() {
-        let mut told = Told::default();
-        told.decode(5, Some(Fields::new(true, &[1, 0, 1_001])), packets(1), 1_000);
+        let mut reported = Reported::default();
+        reported.decode(5, Some(Fields::new(true, &[1, 0, 1_001])), packets(1), 1_000);
         // Not CE's: nothing of ten was marked, though the field may have wrapped.
-        assert_eq!(told.decode(5, None, packets(10), 1_000), Amount::default());
-        assert_eq!(told.bytes, [11_001, 0, 1]);
-        // Two at once tell nothing for certain, and the next ACK is as without options.
-        told.decode(6, Some(Fields::new(true, &[1, 1_000, 12_001])), packets(2), 1_000);
-        assert_eq!(told.moving, Some(CE));
-        told.decode(7, Some(Fields::new(true, &[501, 1_000, 12_501])), packets(1), 1_000);
-        assert_eq!(told.moving, None);
+        assert_eq!(reported.decode(5, None, packets(10), 1_000), Amount::default());
+        assert_eq!(reported.bytes, [11_001, 0, 1]);
+        // Two at once are ambiguous, and the next ACK is as without options.
+        reported.decode(6, Some(Fields::new(true, &[1, 1_000, 12_001])), packets(2), 1_000);
+        assert_eq!(reported.moving, Some(CE));
+        reported.decode(7, Some(Fields::new(true, &[501, 1_000, 12_501])), packets(1), 1_000);
+        assert_eq!(reported.moving, None);
     }
 }

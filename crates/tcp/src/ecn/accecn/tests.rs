@@ -62,10 +62,10 @@ fn a_marked_syn_ack_counts_unless_linux_takes_the_path_to_change_codepoints() {
 #[test]
 fn linux_does_not_let_a_later_syn_choose() {
     let syn = |ace| Segment { flags: Flags::SYN | flags_of(ace), ..Segment::default() };
-    let asked = [0b111, 0b011, 0b000];
-    let asks = asked.map(|ace| AccEcn::default().asks(&syn(ace)));
-    assert_eq!(asks, [Some(EcnKind::AccEcn), Some(EcnKind::Rfc3168), None]);
-    assert_eq!(asked.map(|ace| AccEcnLinux::default().asks(&syn(ace))), [None; 3]);
+    let offers = [0b111, 0b011, 0b000];
+    let requested = offers.map(|ace| AccEcn::default().requested(&syn(ace)));
+    assert_eq!(requested, [Some(EcnKind::AccEcn), Some(EcnKind::Rfc3168), None]);
+    assert_eq!(offers.map(|ace| AccEcnLinux::default().requested(&syn(ace))), [None; 3]);
 }
 
 #[test]

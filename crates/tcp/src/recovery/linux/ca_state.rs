@@ -143,7 +143,7 @@ impl CongestionState {
     // ---- ACK processing outside the Open state ----
 
     /// Leaves the state that the ACK ends. Called before loss detection.
-    pub fn hear(&mut self, tx: &mut Flight, delivery: &Delivery) {
+    pub fn on_ack(&mut self, tx: &mut Flight, delivery: &Delivery) {
         if delivery.echo {
             self.undo.ssthresh = None;
         }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_knows_whether_nothing_was_outstanding_before_it() {
+    fn a_burst_records_whether_nothing_was_outstanding_before_it() {
         let after = |outstanding: [u32; 2]| {
             let mut burst = Burst::default();
             outstanding.into_iter().for_each(|n| burst.sent(n));

@@ -23,7 +23,7 @@ pub(crate) trait FastRetransAlert {
     /// Open state. `before` is the first unacknowledged offset before it.
     fn fastretrans_alert(&mut self, tx: &mut Flight, before: u64, delivery: &mut Delivery, cx: &mut Cx) {
         let congestion = self.congestion();
-        congestion.hear(tx, delivery);
+        congestion.on_ack(tx, delivery);
         let go_on = match congestion.ca_state {
             CaState::Recovery => self.in_recovery_still(tx, before, delivery, cx),
             CaState::Loss => self.in_loss(tx, delivery, cx) && self.look_around(tx, delivery, cx),

@@ -154,7 +154,7 @@ mod tests {
         let mut host = sending(10);
         assert!(host.acknowledge(0).is_empty() && host.acknowledge(0).is_empty());
         assert_eq!(host.state(), (CaState::Disorder, 2));
-        // The hole was filled late. One of the two sacked stays above it for all one knows, and counts no more.
+        // The hole was filled late. One of the two sacked may stay above it, and counts no more.
         assert!(host.acknowledge(2).is_empty());
         assert_eq!(host.state(), (CaState::Open, 0));
         assert_eq!([host.acknowledge(2), host.acknowledge(2), host.acknowledge(2)].concat(), [2_001]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_ack_tells_of_one_loss_and_a_duplicate_too_many_of_no_delivery() {
+    fn a_partial_ack_marks_one_loss_and_a_duplicate_too_many_no_delivery() {
         let mut host = sending(2);
         let mut newreno = NewRenoState::default();
         host.with(200, |tx, cx| {

@@ -39,10 +39,10 @@ fn ecn_takes_the_window_to_half_until_something_sent_after_it_has_arrived() {
         congestion.enter_cwr(tx, cx);
         assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Cwr, 10_000, 5_000));
         let delivery = acknowledge(tx, 10);
-        congestion.hear(tx, &delivery);
+        congestion.on_ack(tx, &delivery);
         assert_eq!(congestion.ca_state, CaState::Cwr, "CWR has not yet reached the receiver");
         tx.una = 11_001;
-        congestion.hear(tx, &delivery);
+        congestion.on_ack(tx, &delivery);
         assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
     });
 }
@@ -89,7 +89,7 @@ fn a_recovery_ends_at_its_target_unless_it_was_for_nothing() {
             congestion.retransmitted(7);
             let mut delivery = acknowledge(tx, 10);
             delivery.echoed = echoed;
-            congestion.hear(tx, &delivery);
+            congestion.on_ack(tx, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, window));
         });
     }
@@ -103,13 +103,13 @@ fn without_sack_a_recovery_holds_at_its_point_and_ends_above_it() {
         tx.scoreboard.sent(1, 1_000, false, false, cx.now);
         congestion.retransmitted(7);
         let mut delivery = acknowledge(tx, 10);
-        congestion.hear(tx, &delivery);
+        congestion.on_ack(tx, &delivery);
         assert_eq!((congestion.ca_state, congestion.holds(tx)), (CaState::Recovery, true));
         // The first retransmission is forgotten by then, and no echo can answer what was sent before it.
         delivery.echoed = Some(6);
         assert!(!congestion.was_late(tx, &delivery));
         tx.una = 11_001;
-        congestion.hear(tx, &delivery);
+        congestion.on_ack(tx, &delivery);
         assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
     });
 }

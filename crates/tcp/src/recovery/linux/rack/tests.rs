@@ -201,7 +201,7 @@ fn a_probe_waits_two_round_trips_and_for_a_delayed_ack() {
 }
 
 #[test]
-fn an_ack_beyond_a_probe_that_was_a_retransmission_tells_of_a_loss() {
+fn an_ack_beyond_a_probe_that_was_a_retransmission_shows_a_loss() {
     let mut probe = TailProbe::default();
     probe.sent(5_001, true);
     assert!(!probe.on_ack(4_001, false) && !probe.on_ack(5_001, false), "one copy has come");
@@ -211,7 +211,7 @@ fn an_ack_beyond_a_probe_that_was_a_retransmission_tells_of_a_loss() {
 }
 
 #[test]
-fn a_probe_of_new_data_tells_of_nothing() {
+fn a_probe_of_new_data_shows_no_loss() {
     let mut probe = TailProbe::default();
     probe.sent(5_001, false);
     assert!(!probe.on_ack(4_001, false) && probe.is_out());

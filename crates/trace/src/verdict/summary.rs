@@ -9,7 +9,7 @@ fn of(count: u64, one: &str) -> String {
 
 impl Verdict {
     /// Returns the verdict in words, with the counts of `e` behind it.
-    pub fn says(&self, e: &Evidence) -> String {
+    pub fn summary(&self, e: &Evidence) -> String {
         let here = self.vantage == Vantage::Receiver;
         match self.class {
             Class::Works => self.works(e),
