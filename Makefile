@@ -20,7 +20,7 @@ NOTEBOOKS := docs/notebooks/lab.ipynb
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build buildtests test testrust testpython slow captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs notebooks rustdoc lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,8 +70,9 @@ slow: build ## the tests that `make test` leaves out: whole papers, more pages, 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v -m '' python/tests/test_paper_captures.py
 
-release-check: build ## the numbers that READMEs quote are of this commit: experiments, seeds, and the first run of each, on the kernel too
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs -m release --numprocesses auto --dist loadfile
+release-check: ## with the binary of a wheel: the stored digests, and READMEs that quote this commit's experiments, seeds and first runs
+	$(MAKE) build PROFILE=release
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs -m 'release or not slow' --numprocesses auto --dist loadfile python/tests/test_digests.py python/tests/test_papers.py
 
 thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
@@ -179,12 +180,6 @@ docs: build $(DOCSENV) ## the documentation site with its executed gallery: buil
 	rm -rf build/site build/docs-trees
 	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
 	du -sh build/site
-
-notebooks: build ## every notebook of docs/notebooks, executed by the tests
-	$(BIN)/pytest --quiet python/tests/test_notebooks.py
-
-rustdoc: ## the Rust API as HTML, in target/doc
-	cargo doc --workspace --no-deps
 
 $(ZIG): $(VENV) requirements-wheel.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-wheel.txt

@@ -44,7 +44,8 @@ def main() -> None:
     parser.add_argument("--shard", metavar="K/N", help="the K-th of N parts of the mutants, from 0")
     arguments = parser.parse_args()
     reasons = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text())
-    options = [f"--file={file}" for file in arguments.file]
+    # The configuration's files would be taken in addition to these.
+    options = ["--no-config", *(f"--file={file}" for file in arguments.file)] if arguments.file else []
     options += [f"--shard={arguments.shard}"] if arguments.shard else []
     failed = [part for part in arguments.parts if not explained(outcomes(part, options), reasons.get(part, {}), part)]
     if failed:
