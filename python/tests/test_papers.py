@@ -454,10 +454,9 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
     made = (quoting / "README.md").read_text()
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     mean = quantity(results["numbers"][0]["mean"], read_published(quoting).metrics["goodput"])
-    assert (
-        made
-        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes (in all 2 places).\n"
-    )
+    source = f"*Numbers quoted from full runs with ecnlab {results['ecnlab']['version']}, commit {results['ecnlab']['commit']}.*"
+    text = f"{mean} of a pipe, more than half of it (printed 2000000): yes (in all 2 places)."
+    assert made == f"{readme.NOTICE}# Small\n\n{source}\n\n## What holds\n\n{text}\n"
     (quoting / "README.md").unlink()
     assert readme.main(["small"]) == 0
     assert (quoting / "README.md").read_text() == made
@@ -466,7 +465,7 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
 
 def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tmp_path) -> None:
     (quoting / "README.in.md").write_text(
-        '{{ point("linux/goodput", variant="kernel", maxp=0.1).n }} and {{ point("goodput", maxp=0.1).n }}\n'
+        '# Small\n\n{{ point("linux/goodput", variant="kernel", maxp=0.1).n }} and {{ point("goodput", maxp=0.1).n }}\n'
     )
     analysis = tmp_path / "out" / "analysis"
     kernel = pl.read_parquet(analysis / "points.parquet").with_columns(variant=pl.lit("kernel"), n=pl.lit(9, pl.UInt32))

@@ -69,6 +69,19 @@ def mean_of(grid: Grid, rows: pl.LazyFrame, value: str) -> pl.LazyFrame:
     return listed.select(*keys, means).lazy()
 
 
+def grouped(rows: pl.LazyFrame, keys: Sequence[str], value: pl.Expr) -> pl.LazyFrame:
+    """``value``, an aggregate, for each label of ``keys``."""
+    return rows.group_by(keys, maintain_order=True).agg(value)
+
+
+def over_time(rows: pl.LazyFrame, keys: Sequence[str], value: pl.Expr) -> pl.LazyFrame:
+    """As `grouped`, for groups of many rows: each is computed by itself, in one thread, for the same reason as in `mean_of`."""
+    needed = rows.select(*keys, *(name for name in value.meta.root_names() if name not in keys)).collect()
+    parts = needed.partition_by(keys, maintain_order=True) if len(needed) else []
+    found = [part.select(pl.col(keys).first(), value) for part in parts]
+    return pl.concat(found).lazy() if found else grouped(needed.lazy(), keys, value)
+
+
 def jain(grid: Grid, rows: pl.LazyFrame, column: str = "goodput_bps") -> pl.LazyFrame:
     """Jain's index of ``column``: 1 when all rows of a run have the same, 1/n when one has everything."""
     x = pl.col(column)

@@ -186,10 +186,11 @@ class Quantities:
     def _over(self, rows: pl.LazyFrame, recipe: Recipe) -> pl.LazyFrame:
         keys = [*recipe.get("by", ()), *self._grid.run_keys(rows)]
         value = _sql(recipe["over"]).cast(pl.Float64).alias("value")
+        grouped = measures.over_time if recipe["table"].endswith("_series") else measures.grouped
         if "each" not in recipe:
-            return rows.group_by(keys, maintain_order=True).agg(value)
+            return grouped(rows, keys, value)
         columns = [recipe["each"]] if isinstance(recipe["each"], str) else recipe["each"]
-        each = rows.group_by([*keys, *columns], maintain_order=True).agg(value)
+        each = grouped(rows, [*keys, *columns], value)
         return each.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
 
     def _compared(self, values: pl.LazyFrame, how: Recipe) -> pl.LazyFrame:

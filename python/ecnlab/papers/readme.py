@@ -84,10 +84,20 @@ def make(paper: str, results: Path | None = None) -> Path:
 
 
 def render(folder: Path, evidence: Evidence) -> str:
-    """The text of the README. Raises EcnlabError naming the template, the line and the reference that is wrong."""
+    """The text of the README, with the run that it quotes below the title.
+
+    Raises EcnlabError naming the template, the line and the reference that is wrong.
+    """
     path = folder / TEMPLATE
     feature = partial(unbuilt.text, folder.parent)
-    return NOTICE + fill(read_text(path), evidence, path, names={"unbuilt": feature})
+    title, _, rest = fill(read_text(path), evidence, path, names={"unbuilt": feature}).partition("\n")
+    quoted = evidence.about.get("ecnlab")
+    source = (
+        f"\n*Numbers quoted from full runs with ecnlab {quoted['version']}, commit {quoted['commit']}.*\n"
+        if quoted
+        else ""
+    )
+    return f"{NOTICE}{title}\n{source}{rest}"
 
 
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
