@@ -44,6 +44,6 @@ def _fact(path: Path, name: str, spec: Mapping[str, Any], evidence: Evidence) ->
     """Return the point that a fact names, by its metric, place (``where``) and, of several, ``pick``."""
     options = {key: spec[key] for key in ("pick", "to") if key in spec}
     try:
-        return References(evidence).point(spec["metric"], **options, **spec.get("where", {}))
+        return References(evidence, path.parent).point(spec["metric"], **options, **spec.get("where", {}))
     except EcnlabError as error:
         raise EcnlabError(f"{path}: fact {name!r}: {error}") from error

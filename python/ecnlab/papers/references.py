@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -30,15 +31,17 @@ from ecnlab.papers.formatting import with_interval
 from ecnlab.papers.published import Metric
 from ecnlab.papers.quoted import Extent, Quoted, Tests
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
+from ecnlab.papers.sources import require_source
 
 PICKS: Final = ("min", "max", "nearest")
 
 
 @dataclass(frozen=True)
 class References:
-    """The functions of a text, by name; their values are of ``evidence``."""
+    """The functions of a text, by name; their values are of ``evidence``, and their sources of the paper's ``folder``."""
 
     evidence: Evidence
+    folder: Path
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The functions by the names that a text calls them by."""
@@ -79,8 +82,10 @@ class References:
             raise EcnlabError(f"the rule {name!r} of the word {word!r} does not hold: {shown}")
         return word
 
-    def given(self, text: str) -> str:
-        """``text``: a word or number that describes no measurement of the paper."""
+    def given(self, text: str, source: str | None = None) -> str:
+        """``text``: a number that describes no measurement of the paper, checked against its ``source``."""
+        if source is not None:
+            require_source(text, source, self.folder)
         return text
 
     def number(self, name: str) -> Quoted:

@@ -26,7 +26,7 @@ def fill(text: str, evidence: Evidence, file: Path, *, start: int = 1, names: Ma
     Raises EcnlabError for the first reference that is wrong, with its line in ``file``, in which the text starts at the
     line ``start``.
     """
-    there = {**References(evidence).functions(), **(names or {})}
+    there = {**References(evidence, file.parent).functions(), **(names or {})}
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     environment.globals = there
     try:
