@@ -17,7 +17,7 @@ from typing import Any, Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.evidence import known
 
-UNCHECKED: Final = re.compile(r"(?:[A-Z][^:]*, )?(?:page|section|figure|table|slide)s? \d.*|(?:tool|run): *\S.*")
+UNCHECKED: Final = re.compile(r"(?:[A-Z][^:]*, )?(?:page|section|figure|table|slide)s? [\dIVX].*|(?:tool|run): *\S.*")
 """Printed places and commands, whose numbers are not in the paper's folder."""
 
 NUMBER: Final = re.compile(r"(?<![\w.])([+−-]?)(\d[\d,]*(?:\.\d+)?) ?(%|[A-Za-z]+)?")
@@ -105,8 +105,12 @@ def _require_value(text: str, source: str, value: Any) -> None:
 
 
 def _equal(ours: re.Match[str], theirs: re.Match[str]) -> bool:
-    """Return whether a typed number is one of a file: in the same unit, without it, or converted by `BASE`."""
+    """Return whether a typed number is one of a file: in the same unit, without it, or converted by `BASE`.
+
+    A text without a sign has the magnitude.
+    """
     typed, found = _number(ours), _number(theirs)
+    found = found if ours[1] else abs(found)
     if ours[3] == theirs[3] or (ours[3] is None and typed == found):
         return typed == found
     return (ours[3] is None or ours[3] in BASE) and abs(typed * _factor(ours) - found * _factor(theirs)) <= NEAR
