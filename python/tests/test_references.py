@@ -99,7 +99,7 @@ FILE = Path("README.in.md")
             '{{ runs() }} runs, {{ runs("bulk") }} of them with {{ seeds("bulk") }} seeds',
             "20,571 runs, 540 of them with 30 seeds",
         ),
-        ('{{ given("90%") }} and { braces }\n', "90% and { braces }\n"),
+        ('{{ given("90%", "page 4") }} and { braces }\n', "90% and { braces }\n"),
         ('{{ word("hardly any", "share", hardly=true, load="low") }}', "hardly any"),
         ('{{ word("about three fifths", "gain", about=0.6, load="high", maxp=0.1) }}', "about three fifths"),
         ('{{ word("alike", "rate", alike=true) }}, {{ word("the same", "rate", same=true) }}', "alike, the same"),
@@ -146,6 +146,8 @@ def test_a_reference_is_replaced_by_the_measured_value(evidence, text, filled) -
         ('pont("gain")', "no function or fact is called 'pont'; did you mean 'point'?"),
         ('point("gain"', "unexpected"),
         ("point()", "missing 1 required positional argument: 'metric'"),
+        ('given("90%")', "missing 1 required positional argument: 'source'"),
+        ('given("90%", "arithmetic: 1 - 0.2")', "'90%' is not 1 - 0.2 = 0.8"),
     ],
 )
 def test_the_error_of_a_wrong_reference_names_its_file_and_line(evidence, text, message) -> None:

@@ -7,6 +7,7 @@ A text keeps no measured number of its own, so that none can outlive its runs::
     {{ extent("search_gain", maxp=0.1) }}                         12% to 64%
     {{ count("gain_over_ecn", settings="nearest", more=0) }}      13
     {{ number("R27.1").printed }}                                 23%
+    {{ given("1.5", "testbed.toml:link.pipe.rate") }}             1.5; an error where the file has another number
     {{ word("hardly", "retransmits_ecn", hardly=true, maxp=0.1) }}  hardly; an error where the rule does not hold
     {{ agreement("share", queue="codel") }}                       2 / 4 / 0: cells by verdict in simulator and kernel
 
@@ -82,10 +83,9 @@ class References:
             raise EcnlabError(f"the rule {name!r} of the word {word!r} does not hold: {shown}")
         return word
 
-    def given(self, text: str, source: str | None = None) -> str:
+    def given(self, text: str, source: str) -> str:
         """``text``: a number that describes no measurement of the paper, checked against its ``source``."""
-        if source is not None:
-            require_source(text, source, self.folder)
+        require_source(text, source, self.folder)
         return text
 
     def number(self, name: str) -> Quoted:
