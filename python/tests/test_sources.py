@@ -26,6 +26,7 @@ limit = 0.25
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "testbed.toml").write_text(TESTBED, encoding="utf-8")
+    (tmp_path / "quoted.json").write_text('{"verdicts": {"R1.bulk": {"full": "yes"}, "R2": {"full": "no"}}}')
     return tmp_path
 
 
@@ -42,6 +43,7 @@ def folder(tmp_path: Path) -> Path:
         ("−4", "testbed.toml:limits.1"),
         ("4", "testbed.toml:limits.1"),
         ("25%", 'testbed.toml:claim."R1.bulk".limit'),
+        ("at every", 'quoted.json:verdicts."R1.bulk".full'),
         ("50.7", "arithmetic: 60 * 500 / 592"),
         ("10%", "arithmetic: 2 * 0.05"),
         ("-1.50", "arithmetic: -(2 ** 3 - 5) / 2"),
@@ -68,6 +70,7 @@ def test_a_typed_number_has_a_source(folder, text, source) -> None:
         ("+4", "testbed.toml:limits.1", "which is '-4 points'"),
         ("3", "testbed.toml:link.pipe.delay", "which is '30 ms'"),
         ("11%", "testbed.toml:link.pipe.loss", "which is 0.1"),
+        ("at every", "quoted.json:verdicts.R2.full", "'at every' is not quoted.json:verdicts.R2.full, which is 'no'"),
         ("often", "testbed.toml:link.pipe.loss", "which is 0.1"),
         ("1.5 to 2", "testbed.toml:link.pipe.rate", "which is '1.5 Mbps'"),
         ("1.5", "testbed.toml:link.pipe.rat", "no key of testbed.toml is called 'rat'; did you mean 'rate'?"),
@@ -76,7 +79,7 @@ def test_a_typed_number_has_a_source(folder, text, source) -> None:
         ("50.8", "arithmetic: 60 * 500 / 592", "'50.8' is not 60 * 500 / 592 = 50.6757"),
         ("11%", "arithmetic: 2 * 0.05", "'11%' is not 2 * 0.05 = 0.1"),
         ("1 to 2", "arithmetic: 1 + 1", "'1 to 2' has 2 numbers; arithmetic has one"),
-        ("1.5", "testbed.toml", "the source 'testbed.toml' of '1.5' is none of FILE.toml:KEY, page"),
+        ("1.5", "testbed.toml", "the source 'testbed.toml' of '1.5' is none of FILE:KEY, page"),
         ("1.5", "", "the source '' of '1.5' is none of"),
         ("1.5", "page", "is none of"),
         ("1.5", "tool:", "is none of"),

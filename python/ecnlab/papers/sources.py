@@ -1,12 +1,13 @@
-"""Sources of typed numbers: a key of a file of the paper, a printed place, arithmetic, or a command that measured them.
+"""Sources of typed numbers and words: a key of a file of the paper, a printed place, arithmetic, or a command that measured them.
 
-Forms of a source: ``bottleneck.toml:link.bottleneck.rate``, ``section 3.1``, ``RFC 8511, section 3``,
+Forms of a source: ``bottleneck.toml:link.bottleneck.rate``, ``quoted.json:verdicts."K05.all".full``, ``section 3.1``, ``RFC 8511, section 3``,
 ``arithmetic: 60 * 500 / 592``, ``tool: COMMAND`` and ``run: COMMAND or commit``.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import operator
 import re
 import tomllib
@@ -27,6 +28,11 @@ BASE: Final = {"%": 0.01, "us": 1e-6, "ms": 1e-3}
 
 NEAR: Final = 1e-9
 
+READERS: Final = {".toml": tomllib.loads, ".json": json.loads}
+
+HOLDS: Final = "yes"
+"""Verdict of a claim that is the source of a word of extent, such as "at every"."""
+
 OPERATORS: Final[Mapping[type, Callable[[float, float], float]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -37,14 +43,14 @@ OPERATORS: Final[Mapping[type, Callable[[float, float], float]]] = {
 
 
 def require_source(text: str, source: str, folder: Path) -> None:
-    """Raise EcnlabError unless ``source`` is a source of the number ``text`` of a paper in ``folder``."""
+    """Raise EcnlabError unless ``source`` is a source of the number or word ``text`` of a paper in ``folder``."""
     kind, _, rest = (part.strip() for part in source.partition(":"))
     if kind == "arithmetic":
         _require_result(text, rest)
-    elif rest and kind.endswith(".toml"):
+    elif rest and Path(kind).suffix in READERS:
         _require_value(text, source, _value(folder / kind, rest))
     elif not UNCHECKED.fullmatch(source):
-        forms = "FILE.toml:KEY, page, section, figure, table or slide N, arithmetic: ..., tool: ... and run: ..."
+        forms = "FILE:KEY, page, section, figure, table or slide N, arithmetic: ..., tool: ... and run: ..."
         raise EcnlabError(f"the source {source!r} of {text!r} is none of {forms}")
 
 
@@ -82,7 +88,7 @@ def _value(path: Path, key: str) -> Any:
     """Return the value of a dotted key in the file ``path``; tables of an array go by index or by `id`."""
     if not path.is_file():
         raise EcnlabError(f"the source {path.name}:{key} names no file of the paper")
-    value: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    value: Any = READERS[path.suffix](path.read_text(encoding="utf-8"))
     for part in _parts(key):
         if isinstance(value, list):
             value = {str(each.get("id", at) if isinstance(each, dict) else at): each for at, each in enumerate(value)}
@@ -98,9 +104,9 @@ def _parts(key: str) -> list[str]:
 
 
 def _require_value(text: str, source: str, value: Any) -> None:
-    """Raise EcnlabError unless the numbers of ``text`` are those of ``value``, with its units or converted."""
+    """Raise EcnlabError unless the numbers of ``text`` are those of ``value``; a word needs a claim that holds."""
     ours, theirs = (list(NUMBER.finditer(str(of))) for of in (text, value))
-    if not ours or len(ours) != len(theirs) or not all(map(_equal, ours, theirs)):
+    if len(ours) != len(theirs) or not all(map(_equal, ours, theirs)) or not (ours or value == HOLDS):
         raise EcnlabError(f"{text!r} is not {source}, which is {value!r}")
 
 
