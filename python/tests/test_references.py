@@ -174,8 +174,8 @@ def test_what_has_been_quoted_is_noted_once(evidence) -> None:
 def test_typed_measurements_and_unruled_words_are_found() -> None:
     text = (
         '# P\n\n## What holds\n\nIt gains {{ point("gain", about=0.5) }}, 18% (12% to 24%; printed 42% and 0.62) `max_p 0.1`,\n'
-        'hardly 0.5 of "about 3%" in section 5.1, ns-2.29, with the same seeds and 0.7. and max_p 0.1.\n\n## What was chosen\n\n0.02 is alike\n'
+        'hardly 0.5 of "about 3%" in section 5.1, ns-2.29, with the same seeds and 0.7. and max_p 0.1, to the end of the run, at every load.\n\n## What was chosen\n\n0.02 is alike\n'
     )
     found = typed(text)
-    assert [line.split("'")[1] for line in found] == ["18%", "12%", "24%", "0.5", "0.7", "hardly"]
+    assert [line.split("'")[1] for line in found] == ["18%", "12%", "24%", "0.5", "0.7", "hardly", "at every"]
     assert all(line.startswith("What holds") for line in found)
