@@ -100,7 +100,7 @@ FILE = Path("README.in.md")
             '{{ runs() }} runs, {{ runs("bulk") }} of them with {{ seeds("bulk") }} seeds',
             "20,571 runs, 540 of them with 30 seeds",
         ),
-        ('{{ given("90%") }} and { braces }\n', "90% and { braces }\n"),
+        ('{{ given("90%", "page 4") }} and { braces }\n', "90% and { braces }\n"),
         ('{{ word("hardly any", "share", hardly=true, load="low") }}', "hardly any"),
         ('{{ word("about three fifths", "gain", about=0.6, load="high", maxp=0.1) }}', "about three fifths"),
         ('{{ word("alike", "rate", alike=true) }}, {{ word("the same", "rate", same=true) }}', "alike, the same"),
@@ -147,6 +147,8 @@ def test_a_reference_is_replaced_by_the_measured_value(evidence, text, filled) -
         ('pont("gain")', "no function or fact is called 'pont'; did you mean 'point'?"),
         ('point("gain"', "unexpected"),
         ("point()", "missing 1 required positional argument: 'metric'"),
+        ('given("90%")', "missing 1 required positional argument: 'source'"),
+        ('given("90%", "arithmetic: 1 - 0.2")', "'90%' is not 1 - 0.2 = 0.8"),
     ],
 )
 def test_the_error_of_a_wrong_reference_names_its_file_and_line(evidence, text, message) -> None:
@@ -173,8 +175,8 @@ def test_what_has_been_quoted_is_noted_once(evidence) -> None:
 def test_typed_measurements_and_unruled_words_are_found() -> None:
     text = (
         '# P\n\n## What holds\n\nIt gains {{ point("gain", about=0.5) }}, 18% (12% to 24%; printed 42% and 0.62) `max_p 0.1`,\n'
-        'hardly 0.5 of "about 3%" in section 5.1, ns-2.29, with the same seeds and 0.7. and max_p 0.1.\n\n## What was chosen\n\n0.02 is alike\n'
+        'hardly 0.5 of "about 3%" in section 5.1, ns-2.29, with the same seeds and 0.7. and max_p 0.1, to the end of the run, at every load.\n\n## What was chosen\n\n0.02 is alike\n'
     )
     found = typed(text)
-    assert [line.split("'")[1] for line in found] == ["18%", "12%", "24%", "0.5", "0.7", "hardly"]
+    assert [line.split("'")[1] for line in found] == ["18%", "12%", "24%", "0.5", "0.7", "hardly", "at every"]
     assert all(line.startswith("What holds") for line in found)

@@ -162,6 +162,6 @@ def read_reasons(path: Path, evidence: Evidence) -> dict[str, str]:
 def _quoted(path: Path, name: str, fact: Fact, evidence: Evidence) -> Quoted:
     """Return the point that a fact names."""
     try:
-        return References(evidence).point(fact.metric, fact.pick, fact.to, **fact.where)
+        return References(evidence, path.parent).point(fact.metric, fact.pick, fact.to, **fact.where)
     except EcnlabError as error:
         raise EcnlabError(f"{path}: fact {name!r}: {error}") from error

@@ -37,7 +37,7 @@ from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_file, read_published
 from ecnlab.papers.references import REFERENCE, fill
 from ecnlab.papers.registry import find
-from ecnlab.papers.size_words import JUDGED
+from ecnlab.papers.size_words import EXTENT, JUDGED
 from ecnlab.papers.tables import Feature, FeaturesFile
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.scenario.files import read_experiment, read_text
@@ -55,8 +55,8 @@ KEPT: Final = engine_rows.TABLES
 TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
 """A percentage or a decimal: the format of a measured number."""
 
-NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network)\b"
-"""Words that may follow "the same" without stating a size."""
+NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network|place|of the run)\b"
+"""Words that may follow "the same", "at every" or "to the end" without stating a size or an extent."""
 
 NOT_MEASURED: Final = (
     r"```.*?```",
@@ -159,7 +159,7 @@ def typed(text: str) -> list[str]:
             continue
         for passage in NOT_MEASURED:
             part = re.sub(passage, lambda m: re.sub(r"[^\n]", " ", m[0]), part, flags=re.DOTALL)
-        words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in JUDGED) + rf")(?![\w-]|{NO_SIZE})"
+        words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in (*JUDGED, *EXTENT)) + rf")(?![\w-]|{NO_SIZE})"
         for pattern in (TYPED.pattern, words):
             found += [f"{heading}: {match[0]!r} in {_line(part, match)!r}" for match in re.finditer(pattern, part)]
     return found

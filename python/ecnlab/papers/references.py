@@ -7,6 +7,7 @@ A text keeps no measured number of its own, so that none can outlive its runs::
     {{ extent("search_gain", maxp=0.1) }}                         12% to 64%
     {{ count("gain_over_ecn", settings="nearest", more=0) }}      13
     {{ number("R27.1").printed }}                                 23%
+    {{ given("1.5", "testbed.toml:link.pipe.rate") }}             1.5; an error where the file has another number
     {{ word("hardly", "retransmits_ecn", hardly=true, maxp=0.1) }}  hardly; an error where the rule does not hold
     {{ agreement("share", queue="codel") }}                       2 / 4 / 0: cells by verdict in simulator and kernel
 
@@ -33,6 +34,7 @@ from ecnlab.papers import engine_rows
 from ecnlab.papers.evidence import Evidence, Row
 from ecnlab.papers.formatting import Extent, Quoted, Tests, with_interval
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
+from ecnlab.papers.sources import require_source
 from ecnlab.papers.tables import Metric
 
 REFERENCE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
@@ -45,9 +47,10 @@ PICKS: Final = ("min", "max", "nearest")
 
 @dataclass(frozen=True)
 class References:
-    """The functions of a text, by name; their values are of ``evidence``."""
+    """The functions of a text, by name; their values are of ``evidence``, and their sources of the paper's ``folder``."""
 
     evidence: Evidence
+    folder: Path
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The functions by the names that a text calls them by."""
@@ -88,8 +91,9 @@ class References:
             raise EcnlabError(f"the rule {name!r} of the word {word!r} does not hold: {shown}")
         return word
 
-    def given(self, text: str) -> str:
-        """``text``: a word or number that describes no measurement of the paper."""
+    def given(self, text: str, source: str) -> str:
+        """``text``: a number that describes no measurement of the paper, checked against its ``source``."""
+        require_source(text, source, self.folder)
         return text
 
     def number(self, name: str) -> Quoted:
@@ -234,7 +238,7 @@ def fill(text: str, evidence: Evidence, file: Path, *, start: int = 1, names: Ma
     Raises EcnlabError for the first reference that is wrong, with its line in ``file``, in which the text starts at the
     line ``start``.
     """
-    there = {**References(evidence).functions(), **(names or {})}
+    there = {**References(evidence, file.parent).functions(), **(names or {})}
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     environment.globals = there
     try:

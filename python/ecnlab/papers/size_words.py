@@ -78,6 +78,9 @@ OF_SEVERAL: Final = ("alike", "same", "apart")
 JUDGED: Final = ("alike", "hardly", "the same", "about", "nearly", "almost", "roughly", "similar", "more or less")
 """Words allowed in a text only inside a reference, with their rule."""
 
+EXTENT: Final = ("at every", "to the end")
+"""Words of extent, allowed only inside a reference, with their rule or source."""
+
 
 def _largest(rows: Sequence[Row]) -> float:
     return max(abs(float(row["mean"])) for row in rows)
