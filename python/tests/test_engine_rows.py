@@ -93,7 +93,7 @@ def test_without_rows_of_the_kernel_a_reference_to_them_is_an_error(evidence) ->
 # --------------------------------------------------------------- quoted.json
 
 TEXT = (
-    '{{ point("goodput", maxp=0.1).n }} and {{ engines() }} of {{ kernel().size }} {{ kernel().seeds }}, '
+    '# Small\n\n{{ point("goodput", maxp=0.1).n }} and {{ engines() }} of {{ kernel().size }} {{ kernel().seeds }}, '
     '{{ point("linux/goodput", variant="kernel", maxp=0.1).n }}\n'
 )
 
