@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from changed_folders import changed_columns, changed_json, each, sealed, store
+from conftest import EXPERIMENT, SCENARIO, mostly_slow
 
 import ecnlab
 from ecnlab.base.errors import FolderError
@@ -23,8 +24,6 @@ SPARSE = 1301
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> Path:
-    from conftest import EXPERIMENT, SCENARIO
-
     folder = tmp_path_factory.mktemp("results")
     (folder / "pipe.toml").write_text(SCENARIO)
     (folder / "gain.toml").write_text(EXPERIMENT)
@@ -62,7 +61,7 @@ def check(folders: Path, kind: str, scratch: Path, step: int, monkeypatch, capsy
     assert refused
 
 
-@pytest.mark.parametrize("kind", ["run", "sweep"])
+@pytest.mark.parametrize("kind", mostly_slow(["run", "sweep"], "run"))
 def test_no_change_of_a_stored_folder_is_a_defect(kind, folders, tmp_path, monkeypatch, capsys):
     check(folders, kind, tmp_path, SPARSE, monkeypatch, capsys)
 

@@ -63,6 +63,7 @@ def transfers(
         return (out / "setup").read_text(), captures
 
 
+@pytest.mark.slow
 def test_every_transfer_passes(kernel, program, capsys):
     said, captures = transfers(kernel, program, 1)
     assert f"{TESTS} passed; 0 failed; 0 ignored" in said

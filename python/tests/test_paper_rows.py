@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import mostly_slow
 from small_paper import SMALL, in_place_of_the_papers
 
 import ecnlab
@@ -146,7 +147,7 @@ def test_a_folder_of_another_paper_is_refused(small, tmp_path) -> None:
         run_row("small", "S99.1", tmp_path / "out")
 
 
-@pytest.mark.parametrize("paper", list(PAPERS))
+@pytest.mark.parametrize("paper", mostly_slow(PAPERS, "rfc2884", "kadhum-hassan"))
 def test_every_printed_number_that_runs_measure_has_its_runs(paper) -> None:
     """Of the experiments' files, without runs: at least the number's own place is among them."""
     found, folder = find(paper)

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from conftest import mostly_slow
 from test_plot_print import shown
 
 import ecnlab
@@ -274,7 +275,7 @@ def test_an_unknown_axis_or_label_is_refused_with_those_there_are(folder, tmp_pa
     assert message in " ".join(f"{answer.output} {answer.exception}".split())
 
 
-@pytest.mark.parametrize("size", ["180x110mm", "88x110mm"])
+@pytest.mark.parametrize("size", mostly_slow(["180x110mm", "88x110mm"], "88x110mm"))
 def test_metrics_and_labels_of_an_axis_are_a_grid_whose_texts_do_not_touch(folder, tmp_path, size) -> None:
     sweep, file = folder / "senders", tmp_path / "x.svg"
     metrics = ["goodput", "mean_rtt", "drops", "fairness"]

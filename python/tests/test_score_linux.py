@@ -188,7 +188,9 @@ def test_the_command_states_what_is_not_applicable_and_has_a_folder_of_its_own(
     assert refused.returncode == 2 and "a card needs runs with several seeds" in refused.stderr
 
 
-@pytest.mark.parametrize(("queue", "case"), LIMITS)
+@pytest.mark.parametrize(
+    ("queue", "case"), [pytest.param(*one, marks=() if one == ("codel", FAST) else pytest.mark.slow) for one in LIMITS]
+)
 def test_a_rate_that_changes_gives_the_measures_of_the_simulator(
     queue: str, case: str, kernel: str, tmp_path: Path
 ) -> None:

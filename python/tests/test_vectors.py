@@ -374,6 +374,7 @@ def test_the_page_lists_every_vector_and_every_field() -> None:
     assert [field for field in sorted(fields) if f"`{field}`" not in page] == []
 
 
+@pytest.mark.slow
 def test_changed_scenarios_are_sampled_as_often_as_their_events_need(cli, tmp_path):
     fast, name = {"link.path.rate": "100 Mbps"}, "rto-backoff"
     for out, more in (("chosen", []), ("set", ["--set", "sample=2 us"])):
