@@ -11,7 +11,7 @@ import pytest
 from analysed import given
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers import measuring
+from ecnlab.papers import measures, measuring
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.measuring import Quantities
 from ecnlab.papers.published import Published, read_published
@@ -160,3 +160,14 @@ def test_the_quick_size_of_a_comparison_of_two_steps_has_the_seeds_of_both() -> 
     rows = {"metric": ["mice_over_bulk"] * 25 + ["transaction_gain"] * 25, "replicate": [*range(25)] * 2}
     kept = measuring._quick(paper, published, steps["transactions"], pl.DataFrame(rows))
     assert dict(kept.group_by("metric").len().iter_rows()) == {"mice_over_bulk": 10, "transaction_gain": 20}
+
+
+@pytest.mark.parametrize("rows", [0, 4000])
+def test_an_aggregate_over_time_is_that_of_its_groups(rows: int) -> None:
+    series = pl.DataFrame({"flow": [i % 3 for i in range(rows)], "x": [i * 0.37 % 7.0 for i in range(rows)]})
+    series = series.cast({"flow": pl.Int64, "x": pl.Float64}).lazy()
+    # A column may be named twice.
+    value = pl.sql_expr("power(avg(x * x), 0.5) / avg(x)").alias("value")
+    found, expected = (of(series, ["flow"], value).collect() for of in (measures.over_time, measures.grouped))
+    assert found.schema == expected.schema and found["flow"].equals(expected["flow"])
+    assert found["value"].to_list() == pytest.approx(expected["value"].to_list())

@@ -76,7 +76,7 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str], value: pl.Expr) -> pl.LazyF
 
 def over_time(rows: pl.LazyFrame, keys: Sequence[str], value: pl.Expr) -> pl.LazyFrame:
     """As `grouped`, for groups of many rows: each is computed by itself, in one thread, for the same reason as in `mean_of`."""
-    needed = rows.select(*keys, *(name for name in value.meta.root_names() if name not in keys)).collect()
+    needed = rows.select(*dict.fromkeys([*keys, *value.meta.root_names()])).collect()
     parts = needed.partition_by(keys, maintain_order=True) if len(needed) else []
     found = [part.select(pl.col(keys).first(), value) for part in parts]
     return pl.concat(found).lazy() if found else grouped(needed.lazy(), keys, value)
