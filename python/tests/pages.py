@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from ecnlab.papers.analysis_shapes import shapes
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.material import Material, Stored
@@ -33,7 +34,7 @@ def stored(folder: Path, published: Published, samples: pl.DataFrame, grid: Grid
         table.write_parquet(folder / f"{name}.parquet")
     made = {"version": "0", "build": "0", "commit": None}
     about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "3 to 20"}
-    return Stored(folder, about | {"linux": None} | dict(drawn.facts))
+    return Stored(folder, about | {"linux": None} | dict(drawn.facts), shapes(grid, published))
 
 
 def material(
