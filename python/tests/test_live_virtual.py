@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import kernel_or_skip
+from conftest import kernel_or_skip, mostly_slow
 
 from ecnlab.base.errors import RunError
 from ecnlab.linux.kernel import Kernel
@@ -74,7 +74,9 @@ def test_every_transfer_passes(kernel, program, capsys):
             sys.stdout.write("\n".join(["", "In virtual time:", *figures, ""]))
 
 
-@pytest.mark.parametrize("name", ["modern/client/ecn-agreed/both", "becn"])
+@pytest.mark.parametrize(
+    "name", mostly_slow(["modern/client/ecn-agreed/both", "becn"], "modern/client/ecn-agreed/both")
+)
 def test_the_seed_decides_on_every_byte(kernel, program, name):
     first, again, other = (transfers(kernel, program, seed, "--exact", name)[1] for seed in (1, 1, 2))
     assert first
