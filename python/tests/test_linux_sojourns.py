@@ -23,7 +23,7 @@ ZERO_NS = 5 * MS
 """Time of the log's clock at which the run began."""
 
 
-def text(queue: str, duration: str = "20 s") -> str:
+def text(queue: str, duration: str = "10 s") -> str:
     return one_link(LINK, queue, FTP, profile="linux-7", duration=duration, sample="20 ms")
 
 
