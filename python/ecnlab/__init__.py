@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ecnlab.api.loading import load
     from ecnlab.api.run import Run
     from ecnlab.api.sweep import Sweep
+    from ecnlab.runs.batch import Batch, batch
     from ecnlab.runs.examples import copy_example
     from ecnlab.runs.run import run
     from ecnlab.runs.sweep import sweep
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ecnlab.scenario.files import check
 
 __all__ = [
+    "Batch",
     "Cancelled",
     "EcnlabError",
     "Experiment",
@@ -38,6 +40,7 @@ __all__ = [
     "Trace",
     "TraceFailure",
     "__version__",
+    "batch",
     "check",
     "copy_example",
     "experiment",
@@ -48,8 +51,10 @@ __all__ = [
 ]
 
 _MODULES: Final = {
+    "Batch": "ecnlab.runs.batch",
     "Run": "ecnlab.api.run",
     "Sweep": "ecnlab.api.sweep",
+    "batch": "ecnlab.runs.batch",
     "check": "ecnlab.scenario.files",
     "copy_example": "ecnlab.runs.examples",
     "experiment": "ecnlab.scenario.built",

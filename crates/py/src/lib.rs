@@ -2,6 +2,7 @@
 //!
 //! Its Python declarations, with all types, are in `python/ecnlab/_core.pyi`.
 
+mod batch;
 mod behaviour;
 mod captures;
 mod errors;
@@ -31,6 +32,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::batch::Pool;
     #[pymodule_export]
     use super::behaviour::trace_behaviour;
     #[pymodule_export]

@@ -67,6 +67,7 @@ pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics, law_remedy};
 pub use experiment::{Experiment, Run, parse_experiment, parse_experiment_with};
 pub use file::FORMAT;
+pub use metric::parse_metrics;
 pub use plan::{Drawn, DrawnChanges, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
 pub use reference::{Block, blocks, law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};

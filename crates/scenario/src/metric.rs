@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::de::read;
-use crate::diagnostic::{Diagnostic, suggest};
+use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
 use crate::path::Path;
 use crate::tree::{Node, Value};
 
@@ -58,6 +58,14 @@ pub(crate) enum Aggregate {
     Count,
     /// Jain's fairness index, (Σx)² / (n Σx²).
     Jain,
+}
+
+/// Parses `text`, whose table `[metrics]` is that of an experiment; `path` is its name in errors.
+///
+/// # Errors
+/// All errors, each with its line and a remedy.
+pub fn parse_metrics(path: &str, text: &str) -> Result<BTreeMap<String, Json>, Diagnostics> {
+    Node::parse(path, text).and_then(|tree| read_metrics(&tree)).map_err(Diagnostics::of)
 }
 
 /// Returns every metric of the experiment `tree` as JSON, if all are valid.

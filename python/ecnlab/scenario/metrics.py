@@ -43,7 +43,7 @@ SUMS: Final[dict[str, Callable[[int, float, float], float]]] = {
     "mean": lambda n, total, _: total / n,
     "sum": lambda _n, total, _: total,
     # Jain, Chiu and Hawe 1984: (sum x)^2 / (n sum x^2); 1 when all are equal, 1/n when one has all.
-    "jain": lambda n, total, squares: total**2 / (n * squares),
+    "jain": lambda n, total, squares: total * total / (n * squares),
 }
 """Other values of ``aggregate``: functions of the number of values, their sum and the sum of their squares."""
 
@@ -109,6 +109,13 @@ def check(metrics: Metrics) -> None:
     Everything else about definitions is checked with the experiment file. `refuse` adds the line number.
     """
     for wrong in _wrong_names(metrics):
+        raise MetricError(f"metric {wrong.metric}: {wrong.message}: {wrong.help()}")
+
+
+def check_in(metrics: Metrics, scenarios: Sequence[Scenario]) -> None:
+    """Raise MetricError as `check` does, and if a definition needs data that no run of ``scenarios`` has."""
+    check(metrics)
+    for wrong in [*_not_recorded(metrics, lambda: scenarios), *_wrong_values(metrics, lambda: scenarios)]:
         raise MetricError(f"metric {wrong.metric}: {wrong.message}: {wrong.help()}")
 
 

@@ -1,0 +1,199 @@
+"""Many runs in threads of this process, each reduced to its metrics: for searches and other questions over spaces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ecnlab._core import Experiment, Pool, Scenario
+from ecnlab.base.errors import EcnlabError, RunError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.runs import scenario_files
+from ecnlab.runs.sweep_doing import Progress, cores
+from ecnlab.scenario import metrics as metric_checks
+from ecnlab.scenario.built import Overrides
+from ecnlab.scenario.files import is_experiment, read_experiment, read_scenario, read_text
+from ecnlab.scenario.metrics import Metrics
+
+Points: TypeAlias = "Sequence[Overrides] | pl.DataFrame"
+"""Values by dotted key for each point; or a table with a column for each key."""
+
+Values: TypeAlias = Mapping[str, float | None]
+"""The metrics of a run by name; None where a metric is not defined."""
+
+LONGEST_WAIT: Final = 3600.0
+"""Seconds after which `Pool.take` is called again."""
+
+
+class Outcome(NamedTuple):
+    """A run that has ended."""
+
+    run: int
+    """Its number: runs are counted from 0 in the order in which they were submitted."""
+    seed: int
+    values: Values
+
+
+class Batch:
+    """Runs of variants of one scenario, submitted in any number and at any time, with results as they end.
+
+    It knows nothing of the search or plan that submits them::
+
+        with ecnlab.Batch("dumbbell.toml", {"p99": {"table": "links", "column": "sojourn_p99_s"}}) as batch:
+            batch.submit([{"queue.red.max_p": 0.1}], seeds=range(1, 9))
+            for run, seed, values in batch.results():
+                ...  # may submit more
+
+    Threads of this process do the runs, as many at a time as fit into memory; a run leaves nothing but its metrics, which equal
+    those of a sweep to the last bit.
+    """
+
+    def __init__(
+        self, scenario: str | os.PathLike[str] | Scenario, metrics: Metrics, *, threads: int | None = None
+    ) -> None:
+        """``metrics`` are definitions as in an experiment file, ``threads`` the runs at a time (default: one a core).
+
+        Raises SpecError and MetricError as reading a file does; EcnlabError for a scenario with user-defined laws, which run in
+        processes of their own (`ecnlab.sweep`).
+        """
+        self.scenario = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
+        """The scenario of points without overrides."""
+        self._metrics = {name: dict(definition) for name, definition in metrics.items()}
+        _refuse_laws(self.scenario)
+        metric_checks.check(self._metrics)
+        self._pool = Pool(self._metrics, threads or cores())
+        self._names = self._pool.metrics
+        self._checked = set[str]()
+        self._seeds: list[int] = []
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cancel()
+
+    @property
+    def open(self) -> int:
+        """Number of runs whose results have not been taken."""
+        return self._pool.open
+
+    def submit(self, points: Points = ({},), seeds: Iterable[int] = (1,)) -> range:
+        """Add the runs of each of ``points`` with each of ``seeds``; return their numbers, seeds fastest.
+
+        Raises SpecError for a point that is no valid scenario, MetricError for a metric that it does not have.
+        """
+        each = list(seeds)
+        # All points are read before the first run begins.
+        scenarios = [self.scenario.with_overrides(dict(point)) if point else self.scenario for point in _rows(points)]
+        first = len(self._seeds)
+        for scenario in scenarios:
+            self.add(scenario, each)
+        return range(first, len(self._seeds))
+
+    def add(self, scenario: Scenario, seeds: Sequence[int]) -> None:
+        """Add the runs of ``scenario`` with each of ``seeds``. Raises MetricError for a metric that it does not have."""
+        if scenario.hash not in self._checked:
+            _refuse_laws(scenario)
+            metric_checks.check_in(self._metrics, [scenario])
+            self._checked.add(scenario.hash)
+        self._pool.submit(len(self._seeds), scenario, list(seeds))
+        self._seeds += seeds
+
+    def results(self) -> Iterator[Outcome]:
+        """Yield the runs that end, until none is open; those submitted meanwhile are among them.
+
+        Raises RunError for a run without a result, naming it; the others can still be taken. Cancelled after `cancel`.
+        """
+        while self._pool.open:
+            for run, values in self._pool.take(LONGEST_WAIT):
+                if isinstance(values, str):
+                    raise RunError(f"run {run} (seed {self._seeds[run]}): {values}")
+                yield Outcome(run, self._seeds[run], dict(zip(self._names, values, strict=True)))
+
+    def cancel(self) -> None:
+        """End all runs within some milliseconds. The batch cannot be used again."""
+        self._pool.cancel()
+
+
+def batch(
+    scenario: str | os.PathLike[str] | Scenario | Experiment,
+    points: Points = ({},),
+    seeds: Iterable[int] = (1,),
+    metrics: Metrics | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Return the metrics of the runs of ``scenario`` at each of ``points`` with each of ``seeds``, one row a run and metric.
+
+    ``points`` are dotted keys with values, or a table with a column for each key; ``metrics`` are definitions as in an experiment
+    file, ``threads`` the runs at a time (default: one a core); ``progress`` is called with (runs done, runs in all). Columns: the
+    keys of the points, ``seed``, ``metric`` and ``value``, which is null where the metric is not defined. Nothing is stored.
+    Of an experiment (a file, or one already read) all is in the file, and the columns are those of ``Sweep.metrics``.
+
+    Values equal those of `ecnlab.sweep` to the last bit. Raises as `Batch` and its methods do.
+    """
+    report = progress or (lambda _done, _all: None)
+    read = _read(scenario)
+    if isinstance(read, Experiment):
+        return _of_experiment(read, threads, report)
+    if metrics is None:
+        raise EcnlabError("a batch of a scenario needs `metrics`, definitions as in an experiment file")
+    rows, each = _rows(points), list(seeds)
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    with Batch(read, metrics, threads=threads) as runs:
+        runs.submit(rows, each)
+        found = _all(runs, len(rows) * len(each), report)
+    places = [[row.get(key) for row in rows for _ in each] for key in keys]
+    return _long(dict(zip(keys, places, strict=True)) | {"seed": each * len(rows)}, found, list(metrics))
+
+
+def _of_experiment(experiment: Experiment, threads: int | None, report: Progress) -> pl.DataFrame:
+    names = list(experiment.metrics)
+    runs = [experiment.run(index) for index in range(len(experiment))]
+    with Batch(runs[0].scenario, experiment.metrics, threads=threads) as doing:
+        for run in runs:
+            doing.add(run.scenario, [run.seed])
+        found = _all(doing, len(runs), report)
+    places: dict[str, list[Any]] = {"arm": [run.arm for run in runs]}
+    places |= {axis: [run.point[axis] for run in runs] for axis in experiment.axes}
+    return _long(places | {"replicate": [run.replicate for run in runs]}, found, names)
+
+
+def _read(scenario: str | os.PathLike[str] | Scenario | Experiment) -> Scenario | Experiment:
+    if isinstance(scenario, Scenario | Experiment):
+        return scenario
+    return read_experiment(scenario) if is_experiment(read_text(scenario)) else read_scenario(scenario)
+
+
+def _rows(points: Points) -> list[Overrides]:
+    return list(points.to_dicts() if isinstance(points, pl.DataFrame) else points)
+
+
+def _all(runs: Batch, number: int, report: Progress) -> list[Values]:
+    """Return the metrics of the ``number`` runs, in the order of submission."""
+    found = dict[int, Values]()
+    report(0, number)
+    for run, _, values in runs.results():
+        found[run] = values
+        report(len(found), number)
+    return [found[run] for run in range(number)]
+
+
+def _long(places: Mapping[str, Sequence[Any]], found: Sequence[Values], metrics: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each run and metric: columns ``places``, ``metric`` and ``value``."""
+    kinds = {"arm": pl.String, "replicate": pl.UInt32, "seed": pl.UInt64}
+    repeated = {name: [value for value in values for _ in metrics] for name, values in places.items()}
+    columns = [pl.Series(name, values, dtype=kinds.get(name)) for name, values in repeated.items()]
+    names = pl.Series("metric", [*metrics] * len(found), dtype=pl.String)
+    return pl.DataFrame(
+        [*columns, names, pl.Series("value", [row[name] for row in found for name in metrics], dtype=pl.Float64)]
+    )
+
+
+def _refuse_laws(scenario: Scenario) -> None:
+    if files := scenario_files.laws(scenario):
+        raise EcnlabError(
+            f"{scenario.path}: {', '.join(files)} has user-defined laws, which run in processes of their own: use ecnlab.sweep"
+        )
