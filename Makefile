@@ -19,8 +19,6 @@ TRACES := examples/traces/lte-slow.csv
 NOTEBOOKS := docs/notebooks/lab.ipynb
 SCHEMAS := schema/experiment.schema.json
 
-export PYTHONDONTWRITEBYTECODE := 1
-
 .PHONY: build buildtests test testrust testpython slow captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
@@ -44,7 +42,7 @@ $(VENV): requirements.txt
 	@command -v cargo >/dev/null || { echo "ecnlab needs Rust: no cargo in PATH (see https://rustup.rs)" >&2; exit 1; }
 	rm -rf .venv
 	"$(PYTHON)" -m venv .venv || { rm -rf .venv; echo "On Debian the venv module is in python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.txt
 	touch $@
 
 # Python sources are read from the checkout: only Rust and the package's metadata ask for a new build.
@@ -62,21 +60,20 @@ buildtests: $(TRACES)
 testrust: $(TRACES) ## the Rust tests; ARGS="-p ecnlab-aqm codel" for one crate and name
 	cargo test --quiet $(or $(ARGS),--workspace)
 
-# Tests start hundreds of processes: with stored bytecode each takes 0.1 s less.
 testpython: build ## the Python tests; ARGS="python/tests/test_sweep.py -k resume" for one file and name
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
+	$(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
 slow: build ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --test it -- --ignored
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
+	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v -m '' python/tests/test_paper_captures.py
 
 release-check: ## with the binary of a wheel: the stored digests, and READMEs that quote this commit's experiments, seeds and first runs
 	$(MAKE) build PROFILE=release
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -rs -m 'release or not slow' --numprocesses auto --dist loadfile python/tests/test_digests.py python/tests/test_papers.py
+	$(BIN)/pytest -rs -m 'release or not slow' --numprocesses auto --dist loadfile python/tests/test_digests.py python/tests/test_papers.py
 
 thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py

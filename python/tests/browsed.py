@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,33 +89,57 @@ def known() -> Page:
     )
 
 
-def write_pages(where: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Write the pages under test to ``where`` and return their files by name."""
-    _results(where)
-    for name, html in (("known", render(known())), ("rfc2884", _paper(where)), ("capture", _capture(where))):
-        (where / f"{name}.html").write_text(html)
-    in_place_of_the_papers(where, SCENARIO, monkeypatch)
-    papers.reproduce_all(where / "papers" / "out")
-    names = ("known", "run", "sweep", "both", "capture", "rfc2884")
-    out = where / "papers" / "out"
-    return {
-        **{name: where / f"{name}.html" for name in names},
-        "small": out / "small" / "report.html",
-        "index": out / "index.html",
-    }
+class Pages:
+    """The files of the pages under test by name; a page is made when it is first used."""
+
+    def __init__(self, where: Path) -> None:
+        self._where = where
+        self._made: dict[str, Path] = {}
+
+    def __getitem__(self, name: str) -> Path:
+        if name not in self._made:
+            self._made |= MAKERS[name](self._where)
+        return self._made[name]
 
 
-def _results(where: Path) -> None:
+def _page(name: str, html: Callable[[Path], str]) -> Callable[[Path], dict[str, Path]]:
+    """Writes the page ``name``, whose text is ``html`` of the folder."""
+
+    def write_page(where: Path) -> dict[str, Path]:
+        (where / f"{name}.html").write_text(html(where))
+        return {name: where / f"{name}.html"}
+
+    return write_page
+
+
+def _run(where: Path) -> dict[str, Path]:
+    (where / "pipe.toml").write_text(SCENARIO)
+    busy = read_scenario(where / "pipe.toml").with_overrides({"queue.red.quantiles": True})
+    return {"run": write(ecnlab.run(busy, events=True, out=where / "run"), where / "run.html")}
+
+
+def _sweep(where: Path) -> dict[str, Path]:
     (where / "pipe.toml").write_text(SCENARIO)
     (where / "gain.toml").write_text(EXPERIMENT)
-    busy = read_scenario(where / "pipe.toml").with_overrides({"queue.red.quantiles": True})
-    ecnlab.run(busy, events=True, out=where / "run")
-    ecnlab.sweep(where / "gain.toml", where / "sweep", workers=1)
-    for name in ("run", "sweep"):
-        write(ecnlab.load(where / name), where / f"{name}.html")
-    ecnlab.run(where / "pipe.toml", seed=2, out=where / "other")
-    page, _ = comparison_page(where / "run", where / "other", ("seed 1", "seed 2"))
-    (where / "both.html").write_text(render(page))
+    return {"sweep": write(ecnlab.sweep(where / "gain.toml", where / "sweep", workers=1), where / "sweep.html")}
+
+
+def _both(where: Path) -> str:
+    """The comparison of two runs."""
+    (where / "pipe.toml").write_text(SCENARIO)
+    runs = [where / f"seed {seed}" for seed in (1, 2)]
+    for seed, run in enumerate(runs, 1):
+        ecnlab.run(where / "pipe.toml", seed=seed, out=run)
+    return render(comparison_page(*runs, tuple(run.name for run in runs))[0])
+
+
+def _small(where: Path) -> dict[str, Path]:
+    """A small paper and the index of papers."""
+    out = where / "papers" / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        in_place_of_the_papers(where, SCENARIO, patch)
+        papers.reproduce_all(out)
+    return {"small": out / "small" / "report.html", "index": out / "index.html"}
 
 
 def _capture(where: Path) -> str:
@@ -125,6 +150,7 @@ def _capture(where: Path) -> str:
         "queue.red.max_p": 0.4,
         "queue.red.weight": 0.02,
     }
+    (where / "pipe.toml").write_text(SCENARIO)
     tapped = read_scenario(where / "pipe.toml").with_overrides({**against, "capture.server": {"node": "server"}})
     ecnlab.run(tapped, captures=where)
     return capture_page(ecnlab.trace(where / "server.pcapng"))
@@ -137,6 +163,18 @@ def _paper(where: Path) -> str:
     drawn = Drawn(runs.over_time(MadeUp("evolution", 1)), facts)
     tables = stored(where, read_published(PAPER), measured, GRID, drawn)
     return render(paper_page(PAPER, tables, rfc2884.PAPER))
+
+
+MAKERS = {
+    "known": _page("known", lambda _where: render(known())),
+    "run": _run,
+    "sweep": _sweep,
+    "both": _page("both", _both),
+    "capture": _page("capture", _capture),
+    "small": _small,
+    "index": _small,
+    "rfc2884": _page("rfc2884", _paper),
+}
 
 
 def long_names(where: Path) -> tuple[Path, Path]:

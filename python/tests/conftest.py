@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,12 @@ from ecnlab.linux.kernel import Kernel, find
 def mostly_slow(values: Iterable[Any], *fast: Any) -> list[Any]:
     """The parameters ``values`` of a test; all but those of ``fast`` are of `make slow`."""
     return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def first_fast(number: int, values: Sequence[Any]) -> list[Any]:
+    """The parameters ``values`` of a test, tuples if it has several; all after the first ``number`` are of `make slow`."""
+    rest = (value if isinstance(value, tuple) else (value,) for value in values[number:])
+    return [*values[:number], *(pytest.param(*value, marks=pytest.mark.slow) for value in rest)]
 
 
 SCENARIO = """\

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 SECONDS = 60
@@ -64,6 +65,16 @@ class Processes:
             (folder / "preloaded.py").write_text(preload)
             options += ["--preload", str(folder / "preloaded.py")]
         return self._start("dask_worker", self.address, *options)
+
+    @contextmanager
+    def worker(self, name: str, preload: str = "") -> Iterator[subprocess.Popen[bytes]]:
+        """`start_worker` for the time of the context."""
+        process = self.start_worker(name, preload)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
         with (self._folder / f"{module}-{len(self._started)}.log").open("wb") as log:

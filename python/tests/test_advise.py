@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner
-from conftest import kernel_or_skip
+from conftest import kernel_or_skip, mostly_slow
 
 import ecnlab
 from ecnlab import laws
@@ -188,7 +188,7 @@ def on_linux(monkeypatch, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", SHAPED)
+@pytest.mark.parametrize("name", mostly_slow(SHAPED, "fq_codel"))
 def test_on_a_line_without_framing_the_kernel_counts_the_same_with_the_lines(on_linux, name) -> None:
     """The scenario's own queues and the printed lines give the same packets, of laws with random numbers, too."""
     at = line("lte", "12Mbps", "3Mbps", "20ms", None)
@@ -202,8 +202,8 @@ MARGIN = 0.05
 """Of the comparison of queues with the kernel (docs/closed-loops.md)."""
 
 
-@pytest.mark.parametrize("kind", ["ethernet", "dsl", "adsl", "docsis"])
-@pytest.mark.parametrize("name", ["cake", "fq_codel", "codel"])
+@pytest.mark.parametrize("kind", mostly_slow(["ethernet", "dsl", "adsl", "docsis"], "adsl"))
+@pytest.mark.parametrize("name", mostly_slow(["cake", "fq_codel", "codel"], "cake", "fq_codel"))
 def test_on_a_framed_line_the_kernel_with_the_lines_counts_as_the_scenario(on_linux, tmp_path, name, kind) -> None:
     """Laws without random numbers. With stab, the kernel's bytes are those on the wire: 95 % of the rate."""
     at = line(kind, "12Mbps", "3Mbps", "20ms", None)

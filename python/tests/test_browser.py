@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsed import EACH, FOREST, GAIN, LEVELS, POINTS, QUEUE, ROWS, TIMES, WINDOW, WINDOWS, long_names, write_pages
+from browsed import EACH, FOREST, GAIN, LEVELS, POINTS, QUEUE, ROWS, TIMES, WINDOW, WINDOWS, Pages, long_names
 from browser import (
     A4,
     CONTRASTS,
@@ -62,9 +62,8 @@ every_kind = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def files(browser, tmp_path_factory) -> Iterator[dict[str, Path]]:  # not made if there is no browser
-    with pytest.MonkeyPatch.context() as patch:
-        yield write_pages(tmp_path_factory.mktemp("browsed"), patch)
+def files(tmp_path_factory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("browsed"))
 
 
 @pytest.fixture
@@ -158,7 +157,7 @@ def test_no_script_but_that_of_the_page_is_run(browser, files, tmp_path):
     assert on.eval("document.documentElement.dataset.theme") in ("light", "dark")
 
 
-@pytest.mark.parametrize("name", ["run", "both", "sweep"])
+@pytest.mark.parametrize("name", mostly_slow(["run", "both", "sweep"], "run"))
 def test_tables_are_cards_on_a_phone(browser, files, name):
     on = opened(browser, files[name], PHONE)
     on.eval(OPEN_ALL)
@@ -372,6 +371,10 @@ def test_a_link_to_a_row_opens_what_it_is_in(browser, files):
     on = opened(browser, files["known"])
     on.page.locator('svg.forest a[href="#R3"] use').click(force=True)
     assert_shown(on, "R3")
+
+
+@pytest.mark.slow
+def test_a_link_to_a_row_of_a_paper_opens_what_it_is_in(browser, files):
     on = opened(browser, files["rfc2884"])
     name = (on.page.locator("svg.forest a").last.get_attribute("href") or "")[1:]
     on.page.goto(files["rfc2884"].as_uri() + f"#{name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 
+import ecnlab
 from ecnlab.base.errors import RunError
 from ecnlab.cli import cli as commands
 from ecnlab.cli import main
@@ -25,6 +27,17 @@ from ecnlab.folder.completion import of_transactions
 CRR = 'traffic = { kind = "crr", request = "100 B", response = "2 kB" }\ntcp = "plain"'
 
 OK, NO, BAD_INPUT, IO_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory) -> Path:
+    """A folder with the run ``one`` and the sweep ``many``, which no test changes."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "pipe.toml").write_text(SCENARIO)
+    (folder / "gain.toml").write_text(EXPERIMENT)
+    ecnlab.run(folder / "pipe.toml", out=folder / "one")
+    ecnlab.sweep(folder / "gain.toml", folder / "many", replicates=1, workers=1)
+    return folder
 
 
 def assert_fails(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
@@ -71,13 +84,12 @@ def test_sweep_json_and_progress_on_the_other_stream(cli, experiment):
     assert "8 of 8 runs" in done.stderr
 
 
-def test_show_both_kinds(cli, scenario, experiment):
-    cli("run", scenario, "--out", "one")
-    cli("sweep", experiment, "--replicates", 2, "--workers", 1, "--out", "many")
-    assert "utilisation" in cli("show", "one").stdout
-    assert "advantage" in cli("show", "many").stdout
-    assert len(json.loads(cli("show", "many", "--table", "flows", "--json").stdout)["flows"]) == 16
-    assert cli("show", "one", "--table", "flow_series", "--rows", 3).stdout.count("\n") > 5
+def test_show_both_kinds(cli, stored):
+    one, many = stored / "one", stored / "many"
+    assert "utilisation" in cli("show", one).stdout
+    assert "advantage" in cli("show", many).stdout
+    assert len(json.loads(cli("show", many, "--table", "flows", "--json").stdout)["flows"]) == 8
+    assert cli("show", one, "--table", "flow_series", "--rows", 3).stdout.count("\n") > 5
 
 
 def test_completion_times_of_groups_are_quantiles_of_the_measured_transactions():
@@ -140,10 +152,8 @@ def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
     assert done.stdout.startswith("No difference shown: a and b have the same total goodput")
 
 
-def test_compare_of_a_run_and_a_sweep(cli, scenario, experiment):
-    cli("run", scenario, "--out", "one")
-    cli("sweep", experiment, "--replicates", 1, "--workers", 1, "--out", "many")
-    done = cli("compare", "one", "many")
+def test_compare_of_a_run_and_a_sweep(cli, stored):
+    done = cli("compare", stored / "one", stored / "many")
     assert done.returncode == NO
     assert "one is a run, the other a sweep" in done.stdout
 
@@ -261,8 +271,8 @@ def test_a_result_that_cannot_be_printed(scenario, tmp_path):
     assert (tmp_path / "out" / "manifest.json").exists()
 
 
-def test_a_damaged_sweep(cli, experiment, tmp_path):
-    cli("sweep", experiment, "--replicates", 1, "--workers", 1, "--out", "out")
+def test_a_damaged_sweep(cli, stored, tmp_path):
+    shutil.copytree(stored / "many", tmp_path / "out")
     (tmp_path / "out" / "tables" / "flows.parquet").write_bytes(b"PAR1")
     assert_fails(cli("show", "out", "--table", "flows"), BAD_INPUT, "damaged")
 

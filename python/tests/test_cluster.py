@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command
+from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, mostly_slow
 from dask_processes import SECONDS, Processes, until
 from small_paper import in_place_of_the_papers
 
@@ -77,6 +77,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
         for name in ("one", "two"):
             processes.start_worker(name)
         yield processes
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    with Processes(tmp_path_factory.mktemp("alone")) as processes:
+        yield processes
+
+
+@pytest.fixture
+def alone(scheduler: Processes) -> Iterator[Processes]:
+    """A scheduler without workers, for tests with workers of their own, which it has forgotten after each test."""
+    yield scheduler
+    with connected(scheduler.address) as cluster:
+        until(lambda: cluster.workers == 0)
 
 
 def test_tables_and_captures_are_those_of_a_local_sweep(experiment, shared, tmp_path):
@@ -161,13 +175,11 @@ def test_an_error_of_a_law_is_that_of_a_local_sweep(shared, tmp_path):
     assert said[0] == said[1]
 
 
-def test_a_worker_may_refuse_laws(tmp_path):
+def test_a_worker_may_refuse_laws(alone, tmp_path):
     experiment = with_law(tmp_path)
-    (tmp_path / "dask").mkdir()
-    with Processes(tmp_path / "dask") as processes:
-        processes.start_worker("careful", "import os; os.environ['ECNLAB_LAWS'] = 'off'")
-        with pytest.raises(ecnlab.EcnlabError, match=r"worker tcp://.*ECNLAB_LAWS"):
-            ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
+    careful = alone.worker("careful", "import os; os.environ['ECNLAB_LAWS'] = 'off'")
+    with careful, pytest.raises(ecnlab.EcnlabError, match=r"worker tcp://.*ECNLAB_LAWS"):
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=alone.address)
 
 
 def test_a_law_that_changes_during_the_sweep_is_refused(shared, tmp_path):
@@ -202,20 +214,16 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
     ],
     ids=["another binary", "no ecnlab"],
 )
-def test_a_worker_with_another_binary_is_refused(experiment, tmp_path, preload, found):
+def test_a_worker_with_another_binary_is_refused(experiment, alone, shared, tmp_path, preload, found):
     from ecnlab.base.provenance import build
 
-    with Processes(tmp_path) as processes:
-        wrong = processes.start_worker("wrong", preload)
-        with pytest.raises(ecnlab.EcnlabError) as error:
-            ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
-        said = str(error.value)
-        assert "the worker tcp://127.0.0.1:" in said and f" has {found}" in said
-        assert f"ecnlab {ecnlab.__version__} with binary {build()}" in said and "Install the same wheel" in said
-        assert not list((tmp_path / "out" / "parts").glob("*.arrows"))
-        wrong.kill()
-        processes.start_worker("right")
-        sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
+    with alone.worker(found.replace(" ", "-"), preload), pytest.raises(ecnlab.EcnlabError) as error:
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=alone.address)
+    said = str(error.value)
+    assert "the worker tcp://127.0.0.1:" in said and f" has {found}" in said
+    assert f"ecnlab {ecnlab.__version__} with binary {build()}" in said and "Install the same wheel" in said
+    assert not list((tmp_path / "out" / "parts").glob("*.arrows"))
+    sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=shared.address)
     assert sweep.runs.height == 4
 
 
@@ -267,6 +275,7 @@ def test_an_unforeseen_failure_of_a_worker_is_an_error_of_its_run(experiment, tm
             ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=processes.address)
 
 
+@pytest.mark.slow
 def test_a_sweep_continues_when_the_scheduler_is_there_again(experiment, tmp_path):
     whole = ecnlab.sweep(experiment, tmp_path / "whole")
     calls: list[int] = []
@@ -359,7 +368,7 @@ class Law(QueueLaw):
 """
 
 
-@pytest.mark.parametrize("kind", ["aqm", "cc", "l4s"])
+@pytest.mark.parametrize("kind", mostly_slow(["aqm", "cc", "l4s"], "cc"))
 def test_a_card_of_a_law_in_python_is_that_of_this_machine(kind, shared, tmp_path, monkeypatch, capsys):
     short_card(kind, monkeypatch)
     law = tmp_path / "own.py"

@@ -6,12 +6,14 @@ import io
 import os
 import pickle
 import subprocess
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import msgpack
 import polars as pl
 import pytest
-from conftest import ecnlab_command
+from conftest import ecnlab_command, first_fast
 from dask_processes import Processes, until
 from proc import children, open_files
 
@@ -58,14 +60,24 @@ cluster_worker.do = do
 """Preloaded by a worker that changes its ``answer``."""
 
 
-def failure(experiment: Path, out: Path, folder: Path, preload: str, **options: object) -> str:
+NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """A scheduler without workers."""
+    with Processes(tmp_path_factory.mktemp("dask")) as made:
+        yield made
+
+
+def failure(experiment: Path, out: Path, processes: Processes, preload: str, **options: object) -> str:
     """The error of a sweep whose only worker has ``preload``."""
-    with Processes(folder) as processes:
-        worker = processes.start_worker("hostile", preload)
-        with connected(processes.address) as cluster:
+    with connected(processes.address) as cluster:
+        with processes.worker(f"hostile-{next(NUMBERS)}", preload) as worker:
             until(lambda: cluster.workers == 1, worker)
-        with pytest.raises(RunError) as error:
-            ecnlab.sweep(experiment, out, replicates=1, cluster=processes.address, **options)
+            with pytest.raises(RunError) as error:
+                ecnlab.sweep(experiment, out, replicates=1, cluster=processes.address, **options)
+        until(lambda: cluster.workers == 0)
     return str(error.value)
 
 
@@ -76,15 +88,15 @@ def failure(experiment: Path, out: Path, folder: Path, preload: str, **options: 
         pytest.param(
             "[b'', Evil()]", "its worker returned a Python object, which is not decoded", marks=pytest.mark.slow
         ),
-        ("b'no answer'", "its worker returned no answer of ecnlab"),
+        pytest.param("b'no answer'", "its worker returned no answer of ecnlab", marks=pytest.mark.slow),
         ("(_ for _ in ()).throw(Evil())", "its worker failed with "),
     ],
     ids=["object", "list", "bytes", "exception"],
 )
-def test_no_code_of_a_worker_is_executed_by_the_client(experiment, tmp_path, work, said):
+def test_no_code_of_a_worker_is_executed_by_the_client(experiment, processes, tmp_path, work, said):
     marker = tmp_path / "executed"
     preload = RETURNS.replace("{marker!r}", repr(str(marker))).format(work=work)
-    assert said in failure(experiment, tmp_path / "out", tmp_path, preload)
+    assert said in failure(experiment, tmp_path / "out", processes, preload)
     executed = marker.read_text().split() if marker.exists() else []
     assert str(os.getpid()) not in executed
 
@@ -153,23 +165,27 @@ def test_a_message_that_refers_to_no_frame_is_refused(at):
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [
-        ("answer['captures']['../../../../ESCAPED'] = b''", "returned the capture '../../../../ESCAPED'"),
-        pytest.param(
-            "answer['captures']['/tmp/ESCAPED'] = b''", "returned the capture '/tmp/ESCAPED'", marks=pytest.mark.slow
-        ),
-        ("answer['captures'].clear()", "did not return the capture"),
-        ("name = min(answer['captures']); answer['captures'][name] += b'x'", "whose content does not match its digest"),
-        ("answer['parts']['../../../../ESCAPED'] = b''", "'../../../../ESCAPED', which is no part of this run"),
-        ("answer['parts'] = [1]", "its worker returned no answer of ecnlab"),
-        pytest.param("answer['surplus'] = 1", "its worker returned no answer of ecnlab", marks=pytest.mark.slow),
-        ("answer.update(error='RunError', message='\\x1b]0;title\\x07')", "\\x1b]0;title\\x07"),
-    ],
+    first_fast(
+        4,
+        [
+            ("answer['captures']['../../../../ESCAPED'] = b''", "returned the capture '../../../../ESCAPED'"),
+            (
+                "name = min(answer['captures']); answer['captures'][name] += b'x'",
+                "whose content does not match its digest",
+            ),
+            ("answer['parts']['../../../../ESCAPED'] = b''", "'../../../../ESCAPED', which is no part of this run"),
+            ("answer.update(error='RunError', message='\\x1b]0;title\\x07')", "\\x1b]0;title\\x07"),
+            ("answer['captures']['/tmp/ESCAPED'] = b''", "returned the capture '/tmp/ESCAPED'"),
+            ("answer['captures'].clear()", "did not return the capture"),
+            ("answer['parts'] = [1]", "its worker returned no answer of ecnlab"),
+            ("answer['surplus'] = 1", "its worker returned no answer of ecnlab"),
+        ],
+    ),
 )
-def test_files_that_were_not_asked_for_are_refused(experiment, tmp_path, change, said):
+def test_files_that_were_not_asked_for_are_refused(experiment, processes, tmp_path, change, said):
     out = tmp_path / "deep" / "er" / "out"
     out.parent.mkdir(parents=True)
-    error = failure(experiment, out, tmp_path, FILES.format(change=change), capture=["pipe"])
+    error = failure(experiment, out, processes, FILES.format(change=change), capture=["pipe"])
     assert said in error and "\x1b" not in error
     assert not [path for path in tmp_path.rglob("*") if "ESCAPED" in path.name]
     assert not list(out.rglob("*.pcapng")) and not list(out.rglob("[!.]*.arrows"))
@@ -251,6 +267,5 @@ def test_no_process_of_a_local_cluster_has_a_port(slow_experiment, tmp_path):
     assert "cluster: local, 2 workers\n" in (tmp_path / "said").read_text()
 
 
-def test_the_ports_of_a_scheduler_are_found(tmp_path):
-    with Processes(tmp_path) as processes:
-        assert listening(processes.scheduler.pid)
+def test_the_ports_of_a_scheduler_are_found(processes):
+    assert listening(processes.scheduler.pid)

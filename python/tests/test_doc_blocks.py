@@ -39,7 +39,7 @@ ELSEWHERE = {*ROOT.glob("docs/notebooks/*.md"), ROOT / "docs/first-tasks.md", RO
 
 PAGES = [ROOT / "README.md", *sorted({*ROOT.glob("docs/**/*.md")} - ELSEWHERE)]
 
-FAST = [page for page in PAGES if page.name not in ("advise.md", "score.md", "plots.md")]
+FAST = [page for page in PAGES if page.name not in ("advise.md", "score.md", "plots.md", "reports.md")]
 """Pages whose blocks `make test` runs."""
 
 NOT_EXECUTED = {

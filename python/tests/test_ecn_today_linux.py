@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from analysed import given, of_step, quantity
-from conftest import kernel_or_skip
+from conftest import first_fast, kernel_or_skip
 from msgspec import structs
 
 from ecnlab._core import Experiment
@@ -260,11 +260,14 @@ def test_both_engines_give_what_is_measured() -> None:
 
 @pytest.mark.parametrize(
     ("step", "long", "short", "metrics"),
-    [
-        ("linux-transactions", "90 s", "20 s", {"client_latency_s", "latency_change"}),
-        ("linux-pages", "200 s", "40 s", {"page_s", "page_change"}),
-        ("linux-changing", "25 s", "8 s", {"client_latency_s", "retransmitted_part", "bottleneck_p99_ms"}),
-    ],
+    first_fast(
+        1,
+        [
+            ("linux-transactions", "90 s", "20 s", {"client_latency_s", "latency_change"}),
+            ("linux-pages", "200 s", "40 s", {"page_s", "page_change"}),
+            ("linux-changing", "25 s", "8 s", {"client_latency_s", "retransmitted_part", "bottleneck_p99_ms"}),
+        ],
+    ),
 )
 def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> None:
     kernel_or_skip()
@@ -283,10 +286,13 @@ def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> No
 
 @pytest.mark.parametrize(
     ("step", "cell", "flows"),
-    [
-        ("linux-load", {"flows": "32", "host": "cubic-ecn"}, {"bulk": 32}),
-        ("linux-converted", {"converted": "10 %", "host": "dctcp"}, {"bulk": 9, "new": 1}),
-    ],
+    first_fast(
+        1,
+        [
+            ("linux-converted", {"converted": "10 %", "host": "dctcp"}, {"bulk": 9, "new": 1}),
+            ("linux-load", {"flows": "32", "host": "cubic-ecn"}, {"bulk": 32}),
+        ],
+    ),
 )
 def test_both_engines_run_many_flows_and_converted_hosts(step, cell, flows) -> None:
     kernel_or_skip()

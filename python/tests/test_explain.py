@@ -138,6 +138,7 @@ def test_packets_of_the_kernel_are_of_the_flow_group_that_sent_them(scenario):
     check_counts(scenario, "linux")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernel")
 def test_an_agreement_is_explained_in_the_table_and_on_the_page(cli, pipe, tmp_path):
     done = cli("agree", pipe, "--replicates", 2, "--explain", "--out", "result", "--json")

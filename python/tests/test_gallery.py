@@ -16,7 +16,7 @@ from conftest import kernel_or_skip, mostly_slow
 
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
-LONG = ("accecn_thinning", "bbr_buffers", "cubic", "delay_and_goodput", "dualpi2")
+LONG = ("accecn_thinning", "bbr_buffers", "cubic", "delay_and_goodput", "dualpi2", "kernel")
 FAST = [path for path in GALLERY if path.stem.removeprefix("plot_") not in LONG]
 """Examples that `make test` runs."""
 

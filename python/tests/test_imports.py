@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -88,8 +89,13 @@ def in_order(graph: Mapping[str, set[str]]) -> None:
 def imports(package: Path, *, types: bool = True) -> dict[str, set[str]]:
     """By module, the modules of ``package`` that it imports at its top or in a function; without ``types`` when it runs."""
     files = {_name(path, package): path for path in package.rglob("*.py")}
-    found = {name: set(_imported(ast.parse(path.read_text()), files, types)) for name, path in files.items()}
+    found = {name: set(_imported(_tree(path.read_text()), files, types)) for name, path in files.items()}
     return {name: there - {name} for name, there in found.items()}
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def _name(path: Path, package: Path) -> str:

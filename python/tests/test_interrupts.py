@@ -89,7 +89,7 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize("case", mostly_slow(LOST, *LOST[:6]), ids=str)
+@pytest.mark.parametrize("case", mostly_slow(LOST, LOST[0], LOST[2], LOST[5]), ids=str)
 def test_an_interrupt_that_python_loses_ends_the_command(tmp_path, case):
     command, where, how = case
     client = f"os.getpid() == int(open({str(tmp_path / 'pid')!r}).read())"

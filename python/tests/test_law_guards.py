@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ecnlab_command, mostly_slow
+from conftest import ecnlab_command, first_fast, mostly_slow
 from test_userlaws import QUEUE, WINDOW, scenario
 
 import ecnlab
@@ -64,7 +64,7 @@ def interrupted(folder: Path, command: list[str], how: signal.Signals) -> tuple[
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
-@pytest.mark.parametrize("how", SIGNALS)
+@pytest.mark.parametrize("how", mostly_slow(SIGNALS, signal.SIGINT))
 @pytest.mark.parametrize(
     "command", [["check", "x.toml"], ["run", "x.toml"], ["check", "e.toml"], ["sweep", "e.toml"], ["probe", "x.toml"]]
 )
@@ -80,8 +80,20 @@ LONG = {"blocks": f"time.sleep({HANGS})", "loops": "exec('while True: pass')", "
 
 
 @pytest.mark.parametrize("how", mostly_slow(SIGNALS, signal.SIGINT))
-@pytest.mark.parametrize("line", LONG)
-@pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]])
+@pytest.mark.parametrize(
+    ("command", "line"),
+    first_fast(
+        3,
+        [
+            (["run", "x.toml"], "loops"),
+            (["run", "x.toml"], "slow"),
+            (["sweep", "e.toml"], "blocks"),
+            (["run", "x.toml"], "blocks"),
+            (["sweep", "e.toml"], "loops"),
+            (["sweep", "e.toml"], "slow"),
+        ],
+    ),
+)
 def test_an_interrupt_ends_a_run_whose_law_takes_long(tmp_path, command, line, how):
     scenario(tmp_path, window=calling(tmp_path, begun(LONG[line], tmp_path)), seconds=1_000)
     (tmp_path / "e.toml").write_text(EXPERIMENT if line == "blocks" else ONE_RUN)
@@ -220,7 +232,7 @@ def test_an_exception_of_a_law_has_its_own_exit_code_and_shows_the_lines_of_the_
 
 
 @pytest.mark.parametrize("place", ["module", "constructor", "method"])
-@pytest.mark.parametrize("how", ["print('noise')", "os.write(1, b'noise')"])
+@pytest.mark.parametrize("how", first_fast(1, ["os.write(1, b'noise')", "print('noise')"]))
 def test_what_a_law_prints_is_no_result(cli, tmp_path, place, how):
     text = {
         "module": f"import os\n{how}\n{WINDOW}",
@@ -256,8 +268,18 @@ def test_a_law_that_ends_its_process_while_it_is_loaded_is_named(tmp_path, place
     assert "law.py:" in done.stderr and "os._exit(0)" in done.stderr
 
 
-@pytest.mark.parametrize("line", ["os._exit(0)", "__import__('posix')._exit(0)"])
-@pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]])
+@pytest.mark.parametrize(
+    ("command", "line"),
+    first_fast(
+        2,
+        [
+            (["run", "x.toml"], "os._exit(0)"),
+            (["sweep", "e.toml"], "__import__('posix')._exit(0)"),
+            (["run", "x.toml"], "__import__('posix')._exit(0)"),
+            (["sweep", "e.toml"], "os._exit(0)"),
+        ],
+    ),
+)
 def test_a_law_that_ends_its_process_in_a_run_is_named(tmp_path, command, line):
     scenario(tmp_path, window=calling(tmp_path, line))
     (tmp_path / "e.toml").write_text(ONE_RUN)

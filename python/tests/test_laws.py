@@ -155,7 +155,9 @@ def shared() -> Iterator[Path]:
 def named(path: Path) -> Iterator[tuple[str, str]]:
     """(place, word) of every text constant of a source, and of what it imports from the folders of laws."""
     tree = ast.parse(path.read_text())
-    listed = [n.value for n in ast.walk(tree) if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "__all__"]
+    listed = [
+        n.value for n in ast.walk(tree) if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"
+    ]
     skipped = {id(inner) for value in listed for inner in ast.walk(value)}
     for node in ast.walk(tree):
         words: list[str] = []

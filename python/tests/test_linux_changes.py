@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import kernel_or_skip
+from conftest import kernel_or_skip, mostly_slow
 from one_link import FTP, TAIL, one_link
 
 import ecnlab
@@ -134,7 +134,7 @@ def test_fq_codel_queues_after_a_fall_as_in_the_simulator(both) -> None:
     assert peaks[1] == pytest.approx(peaks[0], rel=0.1)
 
 
-@pytest.mark.parametrize("every", ["1 ms", "2 ms", "50 ms"])
+@pytest.mark.parametrize("every", mostly_slow(["1 ms", "2 ms", "50 ms"], "50 ms"))
 def test_frequent_changes_keep_the_mean_rate(both, every) -> None:
     link = f'rate = {{ square = ["18 Mbps", "2 Mbps"], every = "{every}" }}\ndelay = "10 ms"\n{REVERSE}'
     for run in both(link):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import SCENARIO, assert_same_bytes, kernel_or_skip
+from conftest import SCENARIO, assert_same_bytes, first_fast, kernel_or_skip
 
 import ecnlab
 from ecnlab.base.errors import RunError
@@ -112,7 +112,7 @@ def test_connections_that_fell_back_are_those_of_the_capture(pipe, tmp_path):
     traffic = {"kind": "crr", "request": "100 B", "response": "1 kB", "think": "10 ms"}
     lossy = {"rate": "2 Mbps", "delay": "10 ms", "loss": 0.1}
     overrides = {"link.pipe.loss": 0.1, "link.pipe.reverse": lossy, "capture.client": {"node": "client"}}
-    overrides |= {"flow.dropped.count": 0, "flow.marked.traffic": traffic, "duration": "300 s"}
+    overrides |= {"flow.dropped.count": 0, "flow.marked.traffic": traffic, "duration": "150 s"}
     run = ecnlab.run(pipe, 1, engine="linux", overrides=overrides, captures=tmp_path)
     found = ecnlab.trace(run.captures[0])
     ect = found.directions.filter("from_opener").select("connection", ect=pl.col("ect0") + pl.col("ce") > 0)
@@ -183,10 +183,10 @@ def test_red_that_runs_empty_forgets(pipe):
 
 
 def test_a_run_with_captures_is_the_run_without(pipe, tmp_path):
-    ecnlab.run(pipe, 1, engine="linux", overrides={"duration": "30 s"}, out=tmp_path / "without")
+    ecnlab.run(pipe, 1, engine="linux", overrides={"duration": "15 s"}, out=tmp_path / "without")
     places = {"before": {"node": "server"}, "after": {"link": "pipe", "queue": "after", "format": "pcap"}}
     overrides = {f"capture.{name}": place for name, place in places.items()}
-    captured = ecnlab.run(pipe, 1, engine="linux", overrides={"duration": "30 s"} | overrides, out=tmp_path / "with")
+    captured = ecnlab.run(pipe, 1, engine="linux", overrides={"duration": "15 s"} | overrides, out=tmp_path / "with")
     assert_same_bytes(tmp_path / "without", tmp_path / "with")
     flows = captured.table("flows_run")
     by_place = {file.stem: ecnlab.trace(file).tables["directions"].filter("from_opener") for file in captured.captures}
@@ -199,12 +199,15 @@ def test_a_run_with_captures_is_the_run_without(pipe, tmp_path):
 
 @pytest.mark.parametrize(
     "bottleneck",
-    [
-        {},
-        {"queue.red.max_p": 0.5, "flow.dropped.count": 4},
-        {"queue.red.max_p": 0.5, "flow.dropped.count": 12},
-        {"queue.red": {"discipline": "droptail", "limit": "12 packets"}, "flow.dropped.count": 8},
-    ],
+    first_fast(
+        1,
+        [
+            {"queue.red.max_p": 0.5, "flow.dropped.count": 4},
+            {},
+            {"queue.red.max_p": 0.5, "flow.dropped.count": 12},
+            {"queue.red": {"discipline": "droptail", "limit": "12 packets"}, "flow.dropped.count": 8},
+        ],
+    ),
 )
 def test_the_analysis_of_a_capture_counts_what_the_kernel_counts(pipe, tmp_path, bottleneck):
     at_the_sender = {"duration": "60 s", "capture.sender": {"node": "server"}}
@@ -227,7 +230,7 @@ def test_a_guest_that_cannot_do_its_plan_says_why(kernel):
 
 
 def test_both_engines_are_asked_and_compared(cli, pipe, tmp_path):
-    pipe.write_text(LINUX.replace('"4 s"', '"30 s"').replace('warmup = "1 s"', 'warmup = "10 s"'))
+    pipe.write_text(LINUX.replace('"4 s"', '"12 s"').replace('warmup = "1 s"', 'warmup = "4 s"'))
     done = cli("agree", pipe, "--replicates", 2, "--out", "result")
     assert done.returncode == 0, done.stderr
     rows = pl.read_parquet(tmp_path / "result/agreement.parquet")
@@ -241,22 +244,25 @@ def test_both_engines_are_asked_and_compared(cli, pipe, tmp_path):
 
 @pytest.mark.parametrize(
     "queue",
-    [
-        {"discipline": "codel", "limit": "200 packets", "ecn": True},
-        {"discipline": "fq_codel"},
-        {"discipline": "pie", "ecn": True, "target": "60 ms"},
-        {"discipline": "fq_pie", "ecn": True, "target": "60 ms"},
-        {"discipline": "sfb", "limit": "200 packets", "warmup": "1 s"},
-        {
-            "discipline": "choke",
-            "limit": "200 packets",
-            "min_th": "5 packets",
-            "max_th": "6 packets",
-            "ecn": True,
-        },
-        {"discipline": "cake", "rate": "1900 kbps"},
-        {"discipline": "dualpi2"},
-    ],
+    first_fast(
+        3,
+        [
+            {"discipline": "codel", "limit": "200 packets", "ecn": True},
+            {
+                "discipline": "choke",
+                "limit": "200 packets",
+                "min_th": "5 packets",
+                "max_th": "6 packets",
+                "ecn": True,
+            },
+            {"discipline": "dualpi2"},
+            {"discipline": "fq_codel"},
+            {"discipline": "pie", "ecn": True, "target": "60 ms"},
+            {"discipline": "fq_pie", "ecn": True, "target": "60 ms"},
+            {"discipline": "sfb", "limit": "200 packets", "warmup": "1 s"},
+            {"discipline": "cake", "rate": "1900 kbps"},
+        ],
+    ),
     ids=lambda queue: queue["discipline"],
 )
 def test_every_queue_counts_its_marks(pipe, queue):
@@ -296,7 +302,7 @@ start = { uniform = ["0 s", "1 s"] }
 """
 
 
-@pytest.mark.parametrize("keys", ['discipline = "fq_codel"', 'discipline = "cake", rate = "1.5 Mbps"'])
+@pytest.mark.parametrize("keys", first_fast(1, ['discipline = "fq_codel"', 'discipline = "cake", rate = "1.5 Mbps"']))
 def test_after_a_timeout_packets_are_in_the_queue_of_their_flow(tmp_path, keys):
     """With `net.core.txrehash` each timeout would move them to an empty queue, whose CoDel drops nothing yet."""
     path = tmp_path / "overload.toml"

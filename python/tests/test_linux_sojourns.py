@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from conftest import kernel_or_skip
+from conftest import kernel_or_skip, mostly_slow
 from one_link import FTP, one_link
 
 import ecnlab
@@ -23,7 +23,7 @@ ZERO_NS = 5 * MS
 """Time of the log's clock at which the run began."""
 
 
-def text(queue: str, duration: str = "20 s") -> str:
+def text(queue: str, duration: str = "10 s") -> str:
     return one_link(LINK, queue, FTP, profile="linux-7", duration=duration, sample="20 ms")
 
 
@@ -85,7 +85,7 @@ def test_only_queues_with_quantiles_are_captured() -> None:
     assert taps(f"{CODEL}\nquantiles = true")[0] == "tap 0 after n0 o0 40"
 
 
-@pytest.mark.parametrize("queue", [CODEL, 'discipline = "droptail"\nlimit = "50 packets"'])
+@pytest.mark.parametrize("queue", mostly_slow([CODEL, 'discipline = "droptail"\nlimit = "50 packets"'], CODEL))
 def test_quantiles_agree_with_the_simulator_and_change_no_packet(queue: str, tmp_path: Path) -> None:
     kernel_or_skip()
     path, plain = tmp_path / "with.toml", tmp_path / "without.toml"

@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from conftest import kernel_or_skip
+from conftest import first_fast, kernel_or_skip
 
 import ecnlab
 
@@ -92,15 +92,18 @@ def test_a_slow_reader_announces_the_same_windows(tmp_path, changes, zeros):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {},
-        {"queue.big.limit": "30 packets"},
-        LONG_HOLE,
-        {"tcp.t.receive_buffer": "300 kB"},
-        NO_SACK,
-        {"flow.f.read_rate": "10 Mbps"},
-    ],
-    ids=["long", "lossy start", "long hole", "small buffer", "no SACK", "reader of 10 Mbps"],
+    first_fast(
+        2,
+        [
+            {"queue.big.limit": "30 packets"},
+            {"tcp.t.receive_buffer": "300 kB"},
+            {},
+            LONG_HOLE,
+            NO_SACK,
+            {"flow.f.read_rate": "10 Mbps"},
+        ],
+    ),
+    ids=["lossy start", "small buffer", "long", "long hole", "no SACK", "reader of 10 Mbps"],
 )
 def test_windows_differ_by_what_a_tick_decides(tmp_path, changes):
     """Half of the windows are within 10 %: an RTT sample of one tick more moves a measurement by a segment, which later ones keep."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import SCENARIO, Cli, ecnlab_command
+from conftest import SCENARIO, Cli, ecnlab_command, first_fast, mostly_slow
 from proc import open_files
 
 import ecnlab
@@ -87,7 +87,7 @@ def test_ecn_is_negotiated_marked_and_counted(result):
 
 
 @pytest.mark.parametrize(
-    ("ends", "ecn"), [(("rfc3168", "off"), False), (("off", "rfc3168"), False), (("off",) * 2, False)]
+    ("ends", "ecn"), first_fast(1, [(("rfc3168", "off"), False), (("off", "rfc3168"), False), (("off",) * 2, False)])
 )
 def test_ecn_needs_both_ends(pipe, ends, ecn):
     overrides = {"flow.marked.tcp_from": "ecn", "flow.marked.tcp_to": "plain", "flow.dropped.count": 0}
@@ -100,17 +100,20 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
 
 @pytest.mark.parametrize(
     ("overrides", "counted", "word"),
-    [
-        ({}, (True, 1, 1, 0), "yes"),
-        ({"link.left.drop": [1]}, (False, 1, 0, 1), "fell back"),
-        # A SYN that is sent again asks for ECN all the same.
-        ({"link.left.drop": [1], "tcp.ecn.ecn_syn_fallback": False}, (True, 1, 1, 0), "yes"),
-        ({"link.left.drop": [1], "tcp.ecn.ecn": "off"}, (False, 1, 0, 0), "no"),
-        # The SYN arrived: the kernel's answer to the next SYN agrees to ECN, and its client takes it.
-        ({"link.right.reverse": {"rate": "10 Mbps", "delay": "1 ms", "drop": [1]}}, (True, 1, 1, 0), "yes"),
-        # No SYN has an answer.
-        ({"link.left.loss": 1.0}, (False, 1, 0, 1), "fell back"),
-    ],
+    first_fast(
+        2,
+        [
+            ({"link.left.drop": [1]}, (False, 1, 0, 1), "fell back"),
+            # The SYN arrived: the kernel's answer to the next SYN agrees to ECN, and its client takes it.
+            ({"link.right.reverse": {"rate": "10 Mbps", "delay": "1 ms", "drop": [1]}}, (True, 1, 1, 0), "yes"),
+            ({}, (True, 1, 1, 0), "yes"),
+            # A SYN that is sent again asks for ECN all the same.
+            ({"link.left.drop": [1], "tcp.ecn.ecn_syn_fallback": False}, (True, 1, 1, 0), "yes"),
+            ({"link.left.drop": [1], "tcp.ecn.ecn": "off"}, (False, 1, 0, 0), "no"),
+            # No SYN has an answer.
+            ({"link.left.loss": 1.0}, (False, 1, 0, 1), "fell back"),
+        ],
+    ),
 )
 def test_connections_that_fell_back_are_counted(pipe, overrides, counted, word):
     flows = on_wall(pipe, **{"flow.dropped.count": 0, "duration": "2 s"} | overrides).table("flows_run")
@@ -254,7 +257,7 @@ def without(capability: int) -> Callable[[], None]:
     return drop
 
 
-@pytest.mark.parametrize(("capability", "said"), [(CAP_SYS_ADMIN, "namespaces"), (CAP_NET_ADMIN, "tun")])
+@pytest.mark.parametrize(("capability", "said"), first_fast(1, [(CAP_NET_ADMIN, "tun"), (CAP_SYS_ADMIN, "namespaces")]))
 def test_a_missing_capability_is_told_with_its_remedy(pipe, tmp_path, capability, said):
     command = ecnlab_command("run", pipe, "--engine", "linux", "--clock", "wall")
     drop = without(capability)
@@ -348,7 +351,7 @@ def test_the_machines_own_network_is_left_alone(endless):
     assert len(namespaces_of(pid)) >= 4
 
 
-@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("deadly", mostly_slow([signal.SIGKILL, signal.SIGTERM], signal.SIGKILL))
 def test_nothing_outlives_a_run_that_is_killed_and_the_next_one_clears_up(endless, pipe, deadly):
     folder, pid = hosts_of(endless) or (Path(), 0)
     networks = namespaces_of(pid)

@@ -7,6 +7,7 @@ import pty
 import tomllib
 
 import pytest
+from conftest import mostly_slow
 
 from ecnlab import _core
 from ecnlab.base.errors import EcnlabError
@@ -26,7 +27,7 @@ def laws(cli, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("rate", ["256 kbps", "40 Mbps", "10 Gbps"])
+@pytest.mark.parametrize("rate", mostly_slow(["256 kbps", "40 Mbps", "10 Gbps"], "40 Mbps"))
 @pytest.mark.parametrize("queue", QUEUES)
 def test_every_queue_discipline_with_every_sender_is_valid(laws, rate, queue) -> None:
     for senders in (*SENDERS, ",".join(SENDERS)):

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Cli
+from conftest import Cli, first_fast
 from followed_pages import Page, Run
 
 from ecnlab.base.errors import EcnlabError
@@ -38,6 +38,7 @@ def follow(step: Run, cli: Cli, folder: Path) -> None:
         step.compare(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_page_leads_to_a_report_and_a_readme(cli: Cli, tmp_path: Path) -> None:
     for step in PAGE.steps:
         if isinstance(step, Run):
@@ -174,7 +175,9 @@ def test_a_mistake_is_refused_with_its_place(file: str, old: str, new: str, mess
     assert f"{folder}/{message}" in str(refused.value)
 
 
-@pytest.mark.parametrize(("kept", "section"), [("number", "The printed numbers"), ("claim", "The claims")])
+@pytest.mark.parametrize(
+    ("kept", "section"), first_fast(1, [("claim", "The claims"), ("number", "The printed numbers")])
+)
 def test_a_paper_may_have_only_numbers_or_only_claims(kept: str, section: str, cli: Cli, tmp_path: Path) -> None:
     folder = new_paper("first", tmp_path)
     head, *entries = re.split(r"^(?=\[\[)", (folder / "published.toml").read_text(), flags=re.MULTILINE)

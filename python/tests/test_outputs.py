@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 import pytest
-from conftest import EXPERIMENT, SCENARIO, Cli
+from click.testing import CliRunner, Result
+from conftest import EXPERIMENT, SCENARIO, Cli, first_fast, mostly_slow
 from forked_cli import ForkedCli
 from small_paper import in_place_of_the_papers
 from test_score import scored
@@ -16,6 +19,7 @@ from test_score import scored
 import ecnlab
 from ecnlab import EcnlabError, FolderError, papers
 from ecnlab.agreement import means
+from ecnlab.cli import cli as ecnlab_cli
 from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.scoring import read, store
 from ecnlab.vectors import vector
@@ -68,17 +72,21 @@ COMMANDS = (
 )
 """Commands whose last option names a file."""
 
-FOLDERS = (
+BESIDE = (
     ("trace", "run/captures/pipe.pcapng", "--parquet"),
     ("vectors", "export", "--out"),
     ("examples", "copy", "dumbbell", "--out"),
+)
+"""Commands whose last option names a folder that may have other files."""
+
+FOLDERS = (
+    ("run", "other.toml", "--out"),
     ("score", "aqm", "codel", "--scenario", "ecn", "--out"),
     ("score", "all", "l4s", "--scenario", "codepoint", "--out"),
-    ("run", "other.toml", "--out"),
     ("sweep", "other-gain.toml", "--out"),
     ("reproduce", "rfc2884", "--out"),
 )
-"""Commands whose last option names a folder."""
+"""Commands whose last option names a folder of their own."""
 
 TARGETS = (
     "run/manifest.json",
@@ -93,12 +101,26 @@ KINDS = ("run", "sweep", "card", "vectors", "papers-done", "agreement")
 """Folders of `results`."""
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_command_replaces_a_stored_file(results: Path, cli_of: Cli, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("command", "targets"),
+    first_fast(
+        len(COMMANDS),
+        [
+            (COMMANDS[0], TARGETS),
+            # Every other command with a file of one kind of folder.
+            *((command, [target]) for command, target in zip(COMMANDS[1:], cycle(TARGETS))),
+            *((command, TARGETS) for command in COMMANDS[1:]),
+        ],
+    ),
+    ids=lambda words: " ".join(words),
+)
+def test_no_command_replaces_a_stored_file(
+    results: Path, cli_of: Cli, command: tuple[str, ...], targets: Sequence[str]
+) -> None:
     before = hashes(results)
     ending = {"plot": ".svg", "new": ".toml"}.get(command[0], ".html")
     link = results / f"link{ending}"
-    for target in TARGETS:
+    for target in targets:
         link.symlink_to(target)
         for out in (target, link.name):
             ended = cli_of(*command, out)
@@ -108,24 +130,27 @@ def test_no_command_replaces_a_stored_file(results: Path, cli_of: Cli, command: 
     assert hashes(results) == before
 
 
-def test_no_command_replaces_a_stored_folder(results: Path, cli_of: Cli) -> None:
+@pytest.mark.parametrize("command", mostly_slow(FOLDERS, *FOLDERS[:2]), ids=" ".join)
+def test_no_command_replaces_a_stored_folder(results: Path, cli_of: Cli, command: tuple[str, ...]) -> None:
     (results / "other.toml").write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
     (results / "other-gain.toml").write_text(EXPERIMENT.replace('"pipe.toml"', '"other.toml"'))
     before = hashes(results)
-    for command in FOLDERS[3:]:
-        for folder in (one for one in (*KINDS[:4], "papers-done/small", "agreement") if one != command[0]):
-            ended = cli_of(*command, folder)
-            assert ended.returncode == 2, (command, folder, ended.stdout, ended.stderr)
-            assert folder in ended.stderr and "another" in ended.stderr
-    for command in FOLDERS[:3]:
-        for folder in ("run", "sweep", "card", "agreement", *(["vectors"] if command[0] != "vectors" else [])):
-            cli_of(*command, folder)
-            after = hashes(results)
-            assert {name: after[name] for name in before} == before, (command, folder)
-            for name in after.keys() - before.keys():
-                (results / name).unlink()
-    for name in KINDS:
-        assert cli_of("verify", name).returncode == 0
+    for folder in (one for one in (*KINDS[:4], "papers-done/small", "agreement") if one != command[0]):
+        ended = cli_of(*command, folder)
+        assert ended.returncode == 2, (folder, ended.stdout, ended.stderr)
+        assert folder in ended.stderr and "another" in ended.stderr
+    assert hashes(results) == before
+
+
+@pytest.mark.parametrize("command", mostly_slow(BESIDE, BESIDE[0]), ids=" ".join)
+def test_files_in_a_stored_folder_replace_none_of_its_own(results: Path, cli_of: Cli, command: tuple[str, ...]) -> None:
+    before = hashes(results)
+    for folder in ("run", "sweep", "card", "agreement", *(["vectors"] if command[0] != "vectors" else [])):
+        cli_of(*command, folder)
+        after = hashes(results)
+        assert {name: after[name] for name in before} == before, folder
+        for name in after.keys() - before.keys():
+            (results / name).unlink()
 
 
 def test_a_page_beside_the_tables_of_a_result_is_written(results: Path, cli_of: Cli, tmp_path: Path) -> None:
@@ -172,17 +197,22 @@ def test_a_foreign_manifest_protects_only_itself(tmp_path: Path) -> None:
         write_named(tmp_path / "manifest.json", b"x", (".json",))
 
 
+def verify(folder: Path) -> Result:
+    """`ecnlab verify` in this process."""
+    return CliRunner().invoke(ecnlab_cli, ["verify", str(folder)])
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_verify_finds_a_flipped_bit_in_every_file(results: Path, kind: str, tmp_path: Path, cli) -> None:
+def test_verify_finds_a_flipped_bit_in_every_file(results: Path, kind: str, tmp_path: Path) -> None:
     shutil.copytree(results / kind, tmp_path / kind)
     ours = [path for path in (tmp_path / kind).rglob("*") if path.is_file() and path.name != ".lock"]
-    assert cli("verify", tmp_path / kind).returncode == 0
+    assert verify(tmp_path / kind).exit_code == 0
     for path in ours:
         data = path.read_bytes()
         middle = len(data) // 2
         path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
-        ended = cli("verify", tmp_path / kind)
-        assert ended.returncode == 1 and str(path) in ended.stderr, (path, ended.stdout, ended.stderr)
+        ended = verify(tmp_path / kind)
+        assert ended.exit_code == 1 and str(path) in ended.stderr, (path, ended.output)
         path.write_bytes(data)
 
 

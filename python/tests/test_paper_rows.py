@@ -147,7 +147,7 @@ def test_a_folder_of_another_paper_is_refused(small, tmp_path) -> None:
         run_row("small", "S99.1", tmp_path / "out")
 
 
-@pytest.mark.parametrize("paper", mostly_slow(PAPERS, "rfc2884", "kadhum-hassan"))
+@pytest.mark.parametrize("paper", mostly_slow(PAPERS, "kadhum-hassan"))
 def test_every_printed_number_that_runs_measure_has_its_runs(paper) -> None:
     """Of the experiments' files, without runs: at least the number's own place is among them."""
     found, folder = find(paper)

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
-from conftest import mostly_slow
+from conftest import first_fast
 from test_plot_print import shown
 
 import ecnlab
@@ -78,6 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, parts in {"arms": ARMS, "senders": SENDERS}.items():
         (where / f"{name}.toml").write_text(RATES + parts + METRICS)
         ecnlab.sweep(where / f"{name}.toml", where / name, keep=["sojourn_bins"], workers=2)
+    ecnlab.run(where / "run.toml", overrides={"sample": "100 ms"}, out=where / "run")
     return where
 
 
@@ -92,17 +93,20 @@ def texts(file: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("options", "rows", "message"),
-    [
-        (["effect", "--metric", "mean_rtt"], 2, "no values of mean rtt: moon"),
-        (["effect", "--metric", "mean_rtt", "--by", "arm"], 2, "no values of mean rtt: moon"),
-        (["effect", "--metric", "mean_rtt", "--panels"], 2, "no values of mean rtt: moon"),
-        (["effect", "--metric", "mean_rtt", "--against", "far"], 2, "no values of mean rtt: moon"),
-        (
-            ["goodput-over-delay", "--delay", "mean_rtt"],
-            2,
-            "no run with values of both goodput and mean rtt: moon",
-        ),
-    ],
+    first_fast(
+        2,
+        [
+            (["effect", "--metric", "mean_rtt"], 2, "no values of mean rtt: moon"),
+            (
+                ["goodput-over-delay", "--delay", "mean_rtt"],
+                2,
+                "no run with values of both goodput and mean rtt: moon",
+            ),
+            (["effect", "--metric", "mean_rtt", "--by", "arm"], 2, "no values of mean rtt: moon"),
+            (["effect", "--metric", "mean_rtt", "--panels"], 2, "no values of mean rtt: moon"),
+            (["effect", "--metric", "mean_rtt", "--against", "far"], 2, "no values of mean rtt: moon"),
+        ],
+    ),
 )
 def test_an_arm_without_values_is_named_in_figure_data_and_terminal(folder, tmp_path, options, rows, message) -> None:
     drawn, data = tmp_path / "x.svg", tmp_path / "x.csv"
@@ -163,9 +167,8 @@ def test_an_axis_of_values_without_zero_has_a_mark_at_its_end(folder, tmp_path, 
     ],
 )
 def test_an_interval_that_leaves_out_data_has_a_mark_at_each_cut_end(folder, tmp_path, options, marks) -> None:
-    run, file = tmp_path / "run", tmp_path / "x.svg"
-    ecnlab.run(folder / "run.toml", overrides={"sample": "100 ms"}, out=run)
-    assert plot(run, "queue", *options, "-o", str(file)).exit_code == 0
+    file = tmp_path / "x.svg"
+    assert plot(folder / "run", "queue", *options, "-o", str(file)).exit_code == 0
     assert cuts(file) == marks
 
 
@@ -260,7 +263,8 @@ def test_an_unknown_axis_or_label_is_refused_with_those_there_are(folder, tmp_pa
     assert message in " ".join(f"{answer.output} {answer.exception}".split())
 
 
-@pytest.mark.parametrize("size", mostly_slow(["180x110mm", "88x110mm"], "88x110mm"))
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["180x110mm", "88x110mm"])
 def test_metrics_and_labels_of_an_axis_are_a_grid_whose_texts_do_not_touch(folder, tmp_path, size) -> None:
     sweep, file = folder / "senders", tmp_path / "x.svg"
     metrics = ["goodput", "mean_rtt", "drops", "fairness"]

@@ -32,7 +32,7 @@ from ecnlab.papers.published import read_published
 from ecnlab.vectors.export import export
 from ecnlab.vectors.vector import vector
 
-SPARSE = 41
+SPARSE = 149
 """Of the changes, one in so many is tested; `make slow` tests all."""
 
 DRAWN = Drawn({"curve": pl.DataFrame({"time_s": [0.0, 1.0], "window": [1.0, 2.0]})}, {"drawn": "nothing"})

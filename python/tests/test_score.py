@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import mostly_slow
 
 from ecnlab import SpecError, _core
 from ecnlab.base.errors import EcnlabError, FolderError
@@ -108,7 +109,7 @@ def test_the_files_have_the_flows_and_limits_of_each_case(tmp_path: Path) -> Non
     assert {rate["every"] for rate in rates} == {"40 s", "200 ms"}
 
 
-@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("queue", mostly_slow(QUEUES, "fq_codel", "droptail", "htb"))
 def test_every_scenario_is_valid_for_every_queue(queue: str, tmp_path: Path) -> None:
     sheet = built_in()
     assert len(sheet.scenarios) == 16

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import mostly_slow
 
 from ecnlab import SpecError, _core
 from ecnlab.base.errors import EcnlabError, FolderError
@@ -102,7 +103,7 @@ def verdicts(card: Card) -> dict[str, str]:
 # ---- the sheet
 
 
-@pytest.mark.parametrize("sender", SENDERS)
+@pytest.mark.parametrize("sender", mostly_slow(SENDERS, "cubic", "bbr"))
 def test_every_scenario_is_valid_for_every_window_law(sender: str, tmp_path: Path) -> None:
     sheet = built_in("cc")
     assert len(sheet.scenarios) == 22

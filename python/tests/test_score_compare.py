@@ -128,6 +128,7 @@ def test_the_command_prints_three_lines_and_writes_a_page(cli, tmp_path: Path) -
     assert refused.returncode == 2 and "none has no card.json" in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_page_of_two_cards_fits_a_phone(browser: Windows, tmp_path: Path) -> None:
     # As many scenarios and criteria as the largest sheet has.
     def full(label: str, low: float, outcome: str) -> Card:

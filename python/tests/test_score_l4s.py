@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import mostly_slow
 
 from ecnlab import _core
 from ecnlab.scenario import sketched
@@ -101,7 +102,7 @@ def verdicts(card: Card, arm: str = "") -> dict[str, str]:
 # ---- the sheet
 
 
-@pytest.mark.parametrize("sender", SENDERS)
+@pytest.mark.parametrize("sender", mostly_slow(SENDERS, "cubic", "prague"))
 def test_every_scenario_is_valid_for_every_window_law(sender: str, tmp_path: Path) -> None:
     sheet = built_in("l4s")
     assert len(sheet.scenarios) == 12

@@ -138,6 +138,7 @@ def test_cards_of_both_engines_are_compared_and_the_engines_stated(
     assert len(found.pairs) == 2 and not any(pair.why_not for pair in found.pairs)
 
 
+@pytest.mark.slow
 def test_a_card_of_a_sender_has_the_measures_of_the_kernel(kernel: str, tmp_path: Path) -> None:
     whole = built_in("cc").only(["small-bdp", "reordering"])
     runs = [replace(one, duration={"quick": "20 s"}, warmup="5 s") for one in whole.scenarios]
@@ -188,9 +189,8 @@ def test_the_command_states_what_is_not_applicable_and_has_a_folder_of_its_own(
     assert refused.returncode == 2 and "a card needs runs with several seeds" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("queue", "case"), [pytest.param(*one, marks=() if one == ("codel", FAST) else pytest.mark.slow) for one in LIMITS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("queue", "case"), LIMITS)
 def test_a_rate_that_changes_gives_the_measures_of_the_simulator(
     queue: str, case: str, kernel: str, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import subprocess
 
 import polars as pl
 import pytest
-from conftest import kernel_or_skip
+from conftest import kernel_or_skip, mostly_slow
 
 import ecnlab
 from ecnlab._core import Scenario
@@ -249,7 +249,7 @@ def test_json_has_the_same_lines(written) -> None:
 # ---------------------------------------------------------------- the lines in kernels
 
 
-@pytest.mark.parametrize("queue", ["fq_codel", "pie", "red"])
+@pytest.mark.parametrize("queue", mostly_slow(["fq_codel", "pie", "red"], "pie"))
 def test_the_kernel_in_virtual_time_counts_the_same_with_the_printed_lines(
     written, monkeypatch, tmp_path, queue
 ) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from conftest import mostly_slow
 
 import ecnlab
 from ecnlab.cli import cli as commands
@@ -52,7 +53,10 @@ def simulated(tmp_path_factory) -> Path:
     return folder / "server.pcapng"
 
 
-@pytest.fixture(params=[*STORED, "simulated"], ids=lambda param: getattr(param, "name", param))
+@pytest.fixture(
+    params=mostly_slow([*STORED, "simulated"], STORED[0], STORED[-2], "simulated"),
+    ids=lambda param: getattr(param, "name", param),
+)
 def capture(request, simulated) -> Path:
     return simulated if request.param == "simulated" else request.param
 

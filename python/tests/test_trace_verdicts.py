@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from conftest import kernel_or_skip
+from conftest import first_fast, kernel_or_skip, mostly_slow
 from ecn_paths import KERNEL_ENDS, Route, false_verdicts, paths
 from segments import CE, ECT0, ECT1, NOT_ECT, Hosts
 
@@ -25,8 +25,8 @@ def test_no_verdict_on_a_random_path_is_false(path, tmp_path):
     assert not any(false_verdicts(path, tmp_path).values())
 
 
-@pytest.mark.parametrize("marks", [True, False], ids=["marks", "drops"])
-@pytest.mark.parametrize("ends", KERNEL_ENDS, ids=" ".join)
+@pytest.mark.parametrize("marks", mostly_slow([True, False], True), ids=["marks", "drops"])
+@pytest.mark.parametrize("ends", mostly_slow(KERNEL_ENDS, *KERNEL_ENDS[:3]), ids=" ".join)
 def test_no_verdict_on_a_capture_of_the_kernel_is_false(ends, marks, tmp_path):
     kernel_or_skip()
     path = Route(*ends, "none", marks, 1)
@@ -35,15 +35,18 @@ def test_no_verdict_on_a_capture_of_the_kernel_is_false(ends, marks, tmp_path):
 
 @pytest.mark.parametrize(
     ("feedback", "congestion", "line"),
-    [
-        ("rfc3168", "cubic", r"ECN: [\d,]+ marks at queues, [\d,]+ received with CE; reductions are not counted"),
-        (
-            "rfc3168",
-            "bbr",
-            r"ECN PROBLEM: f: BBR ignores marks: [\d,]+ packets \(\d+ % of the data packets\) were received",
-        ),
-        ("off", "cubic", r"ECN WARNING: no flow uses ECN"),
-    ],
+    first_fast(
+        1,
+        [
+            ("rfc3168", "cubic", r"ECN: [\d,]+ marks at queues, [\d,]+ received with CE; reductions are not counted"),
+            (
+                "rfc3168",
+                "bbr",
+                r"ECN PROBLEM: f: BBR ignores marks: [\d,]+ packets \(\d+ % of the data packets\) were received",
+            ),
+            ("off", "cubic", r"ECN WARNING: no flow uses ECN"),
+        ],
+    ),
 )
 def test_a_run_on_linux_reports_whether_marks_arrive(feedback, congestion, line, tmp_path, cli):
     kernel_or_skip()
@@ -124,13 +127,16 @@ def _syn(number: int) -> list[tuple[float, bytes]]:
 
 @pytest.mark.parametrize(
     ("box", "says"),
-    [
-        ("none", "ECN works: f: "),
-        ("hide", "no packet was received with CE: it is erased on the path"),
-        ("bleach behind", "no packet was received with CE: it is erased on the path"),
-        ("clear ECE", "the senders did not reduce: not echoed or not answered"),
-        ("bleach", "the path erases ECT"),
-    ],
+    first_fast(
+        3,
+        [
+            ("none", "ECN works: f: "),
+            ("hide", "no packet was received with CE: it is erased on the path"),
+            ("clear ECE", "the senders did not reduce: not echoed or not answered"),
+            ("bleach behind", "no packet was received with CE: it is erased on the path"),
+            ("bleach", "the path erases ECT"),
+        ],
+    ),
 )
 def test_a_run_reports_whether_marks_are_answered(box, says, tmp_path, cli):
     source, folder = tmp_path / "path.toml", tmp_path / "run"

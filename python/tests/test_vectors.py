@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ DIGESTS: dict[str, tuple[int, str]] = {
 """Version of each vector, and the start of the SHA-256 of its events and its scenario."""
 
 
+@cache
+def own_events(name: str) -> list[Event]:
+    """The events of the vector ``name``."""
+    return events(vector(name))
+
+
 def departed(name: str, folder: Path, overrides: Mapping[str, object]) -> Departure:
     """The first departure of the vector ``name`` with another constant."""
     (path,) = export(vector(name), folder, ["jsonl"], overrides)
@@ -44,7 +51,7 @@ def departed(name: str, folder: Path, overrides: Mapping[str, object]) -> Depart
 
 def changed(name: str, path: Path, change: Callable[[Event], Event | None]) -> Path:
     """The log of ``name`` with each event replaced; None leaves it out."""
-    log = [new for new in (change(dict(event)) for event in events(vector(name))) if new is not None]
+    log = [new for new in (change(dict(event)) for event in own_events(name)) if new is not None]
     path.write_text(lines(vector(name), log))
     return path
 
@@ -53,7 +60,7 @@ def test_there_are_ten_small_vectors() -> None:
     assert len(names()) == 10
     for name in names():
         one = vector(name)
-        found = events(one)
+        found = own_events(name)
         packets = [event for event in found if event["event"] in ("send", "packet")]
         assert 50 <= len(packets) <= 200, name
         assert one.rfcs and all(rfc.startswith("RFC ") and "§" in rfc for rfc in one.rfcs)
@@ -62,7 +69,7 @@ def test_there_are_ten_small_vectors() -> None:
 def test_every_field_has_a_rule_and_every_rule_a_field() -> None:
     for name in names():
         one = vector(name)
-        used = {one.rule(event, field).name for event in events(one) for field in event}
+        used = {one.rule(event, field).name for event in own_events(name) for field in event}
         assert used == {rule.name for rule in one.rules}, name
 
 
@@ -70,7 +77,7 @@ def test_a_vector_that_changes_gets_another_version() -> None:
     found = {}
     for name in names():
         one = vector(name)
-        text = one.text + json.dumps(events(one))
+        text = one.text + json.dumps(own_events(name))
         found[name] = (one.version, hashlib.sha256(text.encode()).hexdigest()[:16])
     assert found == DIGESTS
 
@@ -79,7 +86,7 @@ def test_an_exported_vector_is_the_vector(tmp_path: Path) -> None:
     for name in names():
         (path,) = export(vector(name), tmp_path, ["jsonl"])
         checked = check(path)
-        assert checked.departure is None and checked.compared == len(events(vector(name)))
+        assert checked.departure is None and checked.compared == len(own_events(name))
 
 
 def test_abe_with_another_factor_departs_at_the_mark_in_congestion_avoidance(tmp_path: Path) -> None:
@@ -143,7 +150,7 @@ def test_another_threshold_departs_at_the_first_mark(tmp_path: Path) -> None:
     found = departed("step-marking", tmp_path, {"queue.bottleneck.threshold": "11 packets"})
     assert (found.field, found.expected, found.got) == ("fate", "marked", "forwarded")
     assert found.rule.source == "RFC 8257 §3.1"
-    first = next(event for event in events(vector("step-marking")) if event["fate"] == "marked")
+    first = next(event for event in own_events("step-marking") if event["fate"] == "marked")
     assert found.wanted == first
 
 
@@ -341,7 +348,7 @@ def test_qlog_is_json_text_sequences_with_the_same_windows(tmp_path: Path) -> No
             "urn:ietf:params:qlog:events:quic-13",
             "urn:ecnlab:qlog:events:vectors",
         ]
-        found = events(vector(name))
+        found = own_events(name)
         windows = [each["data"]["congestion_window"] for each in rest if "congestion_window" in each["data"]]
         cwnds = [event["cwnd_bytes"] for event in found if "cwnd_bytes" in event]
         assert windows == [cwnd for cwnd, before in zip(cwnds, [None, *cwnds], strict=False) if cwnd != before]
@@ -370,7 +377,8 @@ def test_the_page_lists_every_vector_and_every_field() -> None:
         one = vector(name)
         (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |") and "RFC" in line]
         assert row.endswith(f"| {', '.join(one.rfcs)} |")
-        fields |= {key for event in events(one) for key in event} | {event.get("phase", "ack") for event in events(one)}
+        fields |= {key for event in own_events(name) for key in event}
+        fields |= {event.get("phase", "ack") for event in own_events(name)}
     assert [field for field in sorted(fields) if f"`{field}`" not in page] == []
 
 
