@@ -14,22 +14,26 @@ RUST := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) Cargo.
 VENV := .venv/.installed
 CORE := .venv/.core-$(PROFILE)
 ZIG := .venv/.zig
-# Examples and notebooks that programs write: one file stands for all.
+# Examples, notebooks and schemas that programs write: one file stands for all.
 TRACES := examples/traces/lte-slow.csv
 NOTEBOOKS := docs/notebooks/lab.ipynb
+SCHEMAS := schema/experiment.schema.json
 
 .PHONY: build buildtests test testrust testpython slow captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-build: $(CORE) $(TRACES) $(NOTEBOOKS) ## the virtual environment and the simulator, optimised
+build: $(CORE) $(TRACES) $(NOTEBOOKS) $(SCHEMAS) ## the virtual environment and the simulator, optimised
 
 $(TRACES): examples/traces/make.py
 	"$(PYTHON)" $<
 
 $(NOTEBOOKS): docs/notebook_format.py $(wildcard docs/notebooks/*.md)
 	"$(PYTHON)" $<
+
+$(SCHEMAS): schema/make_schemas.py python/ecnlab/papers/tables.py $(CORE)
+	$(BIN)/python $<
 
 $(VENV): requirements.txt
 	@test -n "$(PYTHON)" || { echo "ecnlab needs Python 3.11 or newer: none found in PATH" >&2; exit 1; }
@@ -99,13 +103,12 @@ format: $(VENV) ## format all sources
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules, quotes of RFCs, keys by engine and what Linux has of each law; tests compare them
+schema: build ## write what is generated: the JSON schema of scenarios, the lists of laws, TCP settings, rules, quotes of RFCs, keys by engine and what Linux has of each law; tests compare them
 	cargo run --quiet --package ecnlab-scenario --example generate
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/generated/rules.md
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test it rfcs::docs
 	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py \
 	  python/tests/test_linux_page.py python/tests/test_docs.py
-	ECNLAB_WRITE_SCHEMAS=1 $(BIN)/pytest --quiet python/tests/test_paper_tables.py
 
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
@@ -182,10 +185,10 @@ $(ZIG): $(VENV) requirements-wheel.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-wheel.txt
 	touch $@
 
-wheel: $(ZIG) ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
+wheel: $(ZIG) build ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
 
-wheel-here: $(CORE) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
+wheel-here: build ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
 
 install-check: $(VENV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution

@@ -28,47 +28,14 @@ duration = "3 s"
 warmup = "0 s"
 profile = "modern"
 
-[node.source]
-count = {pairs}
-
-[node.sink]
-count = {pairs}
-
-[link.access]
-from = "source"
-to = "r1"
-rate = "100 Gbps"
-delay = "10 ms"
-queue = "ample"
-
-[link.bottleneck]
-from = "r1"
-to = "r2"
-rate = "100 Gbps"
-delay = "200 ms"
-queue = "ample"
-
-[link.exit]
-from = "r2"
-to = "sink"
-rate = "100 Gbps"
-delay = "10 ms"
-queue = "ample"
-
-[queue.ample]
-discipline = "droptail"
-limit = "1000000 packets"
-
-[tcp.default]
-mss = "1460 B"
-receive_buffer = "{window} B"
-
-[flow.bulk]
-count = {flows}
-from = "source"
-to = "sink"
-traffic = "ftp"
-start = {{ uniform = ["0 s", "1 s"] }}
+node.source = {{ count = {pairs} }}
+node.sink = {{ count = {pairs} }}
+link.access = {{ from = "source", to = "r1", rate = "100 Gbps", delay = "10 ms", queue = "ample" }}
+link.bottleneck = {{ from = "r1", to = "r2", rate = "100 Gbps", delay = "200 ms", queue = "ample" }}
+link.exit = {{ from = "r2", to = "sink", rate = "100 Gbps", delay = "10 ms", queue = "ample" }}
+queue.ample = {{ discipline = "droptail", limit = "1000000 packets" }}
+tcp.default = {{ mss = "1460 B", receive_buffer = "{window} B" }}
+flow.bulk = {{ count = {flows}, from = "source", to = "sink", traffic = "ftp", start = {{ uniform = ["0 s", "1 s"] }} }}
 """
 
 

@@ -19,24 +19,10 @@ duration = "2 ms"
 warmup = "1 ms"
 profile = "modern"
 
-[link.pipe]
-from = "r1"
-to = "r2"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "red"
-
-[link.left]
-from = "server"
-to = "r1"
-rate = "10 Mbps"
-delay = "1 ms"
-
-[link.right]
-from = "r2"
-to = "client"
-rate = "10 Mbps"
-delay = "1 ms"
+link.pipe = { from = "r1", to = "r2", rate = "2 Mbps", delay = "10 ms", queue = "red" }
+link.left = { from = "server", to = "r1", rate = "10 Mbps", delay = "1 ms" }
+link.right = { from = "r2", to = "client", rate = "10 Mbps", delay = "1 ms" }
+flow.bulk = { from = "server", to = "client", traffic = "ftp", count = 2 }
 
 [queue.red]
 discipline = "red"
@@ -46,12 +32,6 @@ max_th = "15 packets"
 max_p = 0.1
 weight = 0.002
 ecn = true
-
-[flow.bulk]
-from = "server"
-to = "client"
-traffic = "ftp"
-count = 2
 """
 
 EXPERIMENT = """\
@@ -61,15 +41,9 @@ scenario = "pipe.toml"
 replicates = 1
 seed = 1
 
-[grid.max_p]
-path = "queue.red.max_p"
-values = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1]
-
-[arm.marks]
-set = {}
-
-[arm.drops]
-set = { "queue.red.ecn" = false }
+grid.max_p = { path = "queue.red.max_p", values = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1] }
+arm.marks = { set = {} }
+arm.drops = { set = { "queue.red.ecn" = false } }
 
 [metrics]
 goodput = { table = "flows", column = "goodput_bps", aggregate = "mean" }

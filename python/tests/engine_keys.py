@@ -37,35 +37,17 @@ format = 1
 duration = "4 s"
 sample = "100 ms"
 profile = "linux-7"
-[node.c]
-[link.x]
-from = "a"
-to = "b"
-rate = "10 Mbps"
-delay = "10 ms"
-queue = "x"
-[link.side]
-from = "a"
-to = "c"
-rate = "20 Mbps"
-delay = "1 ms"
-[queue.x]
-discipline = "droptail"
-limit = "50 packets"
-[queue.y]
-discipline = "droptail"
-limit = "70 packets"
-[tcp.x]
-[tcp.y]
-initial_window = 3
-[box.x]
-syn = "drop"
-[tunnel.x]
-[flow.x]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "x"
+
+node.c = {}
+link.x = { from = "a", to = "b", rate = "10 Mbps", delay = "10 ms", queue = "x" }
+link.side = { from = "a", to = "c", rate = "20 Mbps", delay = "1 ms" }
+queue.x = { discipline = "droptail", limit = "50 packets" }
+queue.y = { discipline = "droptail", limit = "70 packets" }
+tcp.x = {}
+tcp.y = { initial_window = 3 }
+box.x = { syn = "drop" }
+tunnel.x = {}
+flow.x = { from = "a", to = "b", traffic = "ftp", tcp = "x" }
 """
 
 QUEUES: Final[Mapping[str, str]] = {

@@ -12,24 +12,11 @@ NS_PER_BYTE: Final = tuple(k for k in range(80, 5001) if 10**9 % k == 0)
 
 HEAD: Final = """format = 1
 duration = "1 s"
-[link.l]
-from = "a"
-to = "b"
-rate = "{rate} bps"
-delay = "1 ms"
-queue = "q"
-[flow.x]
-from = "a"
-to = "b"
-traffic = "ftp"
-[flow.y]
-from = "a"
-to = "b"
-traffic = "ftp"
-[flow.z]
-from = "a"
-to = "b"
-traffic = "ftp"
+
+link.l = {{ from = "a", to = "b", rate = "{rate} bps", delay = "1 ms", queue = "q" }}
+flow.x = {{ from = "a", to = "b", traffic = "ftp" }}
+flow.y = {{ from = "a", to = "b", traffic = "ftp" }}
+flow.z = {{ from = "a", to = "b", traffic = "ftp" }}
 """
 
 

@@ -6,7 +6,7 @@ import json
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 BITS: Final = {"F": 1, "S": 2, "R": 4, "P": 8, "A": 16, "E": 64, "C": 128, "N": 256}
 NOT_ECT, ECT1, ECT0, CE = range(4)
@@ -57,11 +57,12 @@ class Hosts:
         ip = struct.pack(">BBHHHBBH", 0x45, ecn, total, ident, 0x4000, 61, 6, 0) + addresses[end] + addresses[1 - end]
         self.packets.append((ms, ip + tcp + options + bytes(size)))
 
-    def shake(self, rtt: float = 20) -> None:
-        """A handshake that negotiates ECN."""
+    def shake(self, rtt: float = 20) -> Self:
+        """Adds a handshake that negotiates ECN, and returns itself."""
         self.send(0, 0, 0, 0, "SEC", options=self.options)
         self.send(rtt, 1, 0, 1, "SAE", options=self.options)
         self.send(rtt + 0.05, 0, 1, 1, "A")
+        return self
 
     def save(self, path: Path, order: list[int] | None = None) -> Path:
         """Write a pcap, with the packets in ``order`` of the file."""

@@ -21,15 +21,9 @@ congestion = "{name}"
 LINK = """
 format = 1
 duration = "1 s"
-[link.a]
-from = "x"
-to = "y"
-rate = "1 Mbps"
-delay = "1 ms"
-queue = "{queue}"
-[queue.pie]
-discipline = "{discipline}"
-limit = "9 packets"
+
+link.a = {{ from = "x", to = "y", rate = "1 Mbps", delay = "1 ms", queue = "{queue}" }}
+queue.pie = {{ discipline = "{discipline}", limit = "9 packets" }}
 """
 
 

@@ -17,18 +17,13 @@ title = "segments, datagrams and source quenches"
 duration = "10 s"
 profile = "modern"
 
-[link.access]
-from = "server"
-to = "router"
-rate = "10 Mbps"
-delay = "1 ms"
-
-[link.pipe]
-from = "router"
-to = "client"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "red"
+link.access = { from = "server", to = "router", rate = "10 Mbps", delay = "1 ms" }
+link.pipe = { from = "router", to = "client", rate = "2 Mbps", delay = "10 ms", queue = "red" }
+tcp.becn = { ecn = "ecn-becn" }
+flow.segments = { count = 3, from = "server", to = "client", traffic = "ftp", tcp = "becn" }
+flow.datagrams = { from = "server", to = "client", traffic = { kind = "cbr", rate = "200 kbps", packet = "501 B" } }
+capture.router = { node = "router", snap = "65535 B" }
+capture.short = { node = "router", format = "pcap" }
 
 [queue.red]
 discipline = "red"
@@ -39,29 +34,6 @@ max_p = 0.1
 weight = 0.002
 ecn = true
 becn = { thresh = "5 packets" }
-
-[tcp.becn]
-ecn = "ecn-becn"
-
-[flow.segments]
-count = 3
-from = "server"
-to = "client"
-traffic = "ftp"
-tcp = "becn"
-
-[flow.datagrams]
-from = "server"
-to = "client"
-traffic = { kind = "cbr", rate = "200 kbps", packet = "501 B" }
-
-[capture.router]
-node = "router"
-snap = "65535 B"
-
-[capture.short]
-node = "router"
-format = "pcap"
 """
 
 TSHARK = shutil.which("tshark")

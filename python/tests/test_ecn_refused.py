@@ -12,35 +12,11 @@ SCENARIO = """
 format = 1
 duration = "2 s"
 
-[link.pipe]
-from = "a"
-to = "b"
-rate = "5 Mbps"
-delay = "5 ms"
-queue = "step"
-
-[queue.step]
-discipline = "step"
-limit = "100 packets"
-threshold = "10 packets"
-ecn = true
-
-[tcp.asks]
-profile = "linux-7"
-ecn = "{asks}"
-dsack = true
-
-[tcp.answers]
-profile = "linux-7"
-ecn = "{answers}"
-dsack = true
-
-[flow.data]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp_from = "asks"
-tcp_to = "answers"
+link.pipe = {{ from = "a", to = "b", rate = "5 Mbps", delay = "5 ms", queue = "step" }}
+queue.step = {{ discipline = "step", limit = "100 packets", threshold = "10 packets", ecn = true }}
+tcp.asks = {{ profile = "linux-7", ecn = "{asks}", dsack = true }}
+tcp.answers = {{ profile = "linux-7", ecn = "{answers}", dsack = true }}
+flow.data = {{ from = "a", to = "b", traffic = "ftp", tcp_from = "asks", tcp_to = "answers" }}
 """
 
 ENDS = "the ends have ecn = {asks} (tcp.asks) and {answers} (tcp.answers)"

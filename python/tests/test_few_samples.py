@@ -16,28 +16,23 @@ SCENARIO = """
 format = 1
 duration = "DURATION"
 warmup = "0 s"
-[link.wire]
-from = "a"
-to = "b"
-rate = "1 Mbps"
-delay = "5 ms"
-queue = "fifo"
-[queue.fifo]
-discipline = "droptail"
-limit = "20 packets"
-quantiles = true
+
+link.wire = { from = "a", to = "b", rate = "1 Mbps", delay = "5 ms", queue = "fifo" }
+queue.fifo = { discipline = "droptail", limit = "20 packets", quantiles = true }
+tcp.plain = {}
+
 [flow.clock]
 from = "a"
 to = "b"
 traffic = { kind = "cbr", rate = "80 kbps", packet = "1000 B" }
 start = "0 s"
+
 [flow.page]
 from = "a"
 to = "b"
 traffic = { kind = "crr", request = "100 B", response = "500 B" }
 tcp = "plain"
 start = "0 s"
-[tcp.plain]
 """
 
 EXPERIMENT = """
@@ -46,20 +41,11 @@ title = "Tails"
 scenario = "wire.toml"
 replicates = 2
 seed = 1
-[metrics.tail]
-table = "links"
-column = "sojourn_p99_s"
-where = { link = "wire" }
-[metrics.middle]
-table = "links"
-column = "sojourn_p50_s"
-where = { link = "wire" }
-[metrics.pages]
-table = "transactions"
-column = "latency_s"
-aggregate = "p99"
-[metrics.apart]
-difference = ["tail", "middle"]
+
+metrics.tail = { table = "links", column = "sojourn_p99_s", where = { link = "wire" } }
+metrics.middle = { table = "links", column = "sojourn_p50_s", where = { link = "wire" } }
+metrics.pages = { table = "transactions", column = "latency_s", aggregate = "p99" }
+metrics.apart = { difference = ["tail", "middle"] }
 """
 
 

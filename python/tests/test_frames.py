@@ -16,16 +16,8 @@ format = 1
 duration = "{seconds} s"
 sample = "10 ms"
 
-[link.l]
-from = "a"
-to = "b"
-rate = "1 Mbps"
-delay = "1 ms"
-
-[flow.f]
-from = "a"
-to = "b"
-traffic = "ftp"
+link.l = {{ from = "a", to = "b", rate = "1 Mbps", delay = "1 ms" }}
+flow.f = {{ from = "a", to = "b", traffic = "ftp" }}
 """
 
 

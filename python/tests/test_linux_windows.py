@@ -14,29 +14,12 @@ PATH = """
 format = 1
 duration = "4 s"
 profile = "linux-7"
-[link.pipe]
-from = "a"
-to = "b"
-rate = "20 Mbps"
-delay = "100 ms"
-queue = "big"
-[link.pipe.reverse]
-rate = "20 Mbps"
-queue = "big"
-[queue.big]
-discipline = "droptail"
-limit = "2000 packets"
-[tcp.t]
-dsack = true
-[flow.f]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "t"
-start = "0.2 ms"
-[capture.receiver]
-node = "b"
-format = "pcap"
+
+link.pipe = { from = "a", to = "b", rate = "20 Mbps", delay = "100 ms", queue = "big", reverse = { rate = "20 Mbps", queue = "big" } }
+queue.big = { discipline = "droptail", limit = "2000 packets" }
+tcp.t = { dsack = true }
+flow.f = { from = "a", to = "b", traffic = "ftp", tcp = "t", start = "0.2 ms" }
+capture.receiver = { node = "b", format = "pcap" }
 """
 """A start 0.2 ms after a tick gives both engines' timestamps the same phase: RTT samples are whole milliseconds."""
 

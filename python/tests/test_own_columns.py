@@ -17,21 +17,11 @@ from ecnlab.folder.tables import stacked
 NETWORK = """format = 1
 duration = "2 s"
 sample = "100 ms"
-[link.l]
-from = "a"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "q"
-[flow.f]
-from = "a"
-to = "b"
-traffic = "ftp"
-[tcp.default]
-profile = "linux-7"
-[queue.q]
-discipline = "droptail"
-limit = "20 packets"
+
+link.l = { from = "a", to = "b", rate = "2 Mbps", delay = "10 ms", queue = "q" }
+flow.f = { from = "a", to = "b", traffic = "ftp" }
+tcp.default = { profile = "linux-7" }
+queue.q = { discipline = "droptail", limit = "20 packets" }
 """
 
 ARMS = """format = 1

@@ -58,6 +58,7 @@ def test_the_build_copies_what_git_knows_and_removes_it_again(monkeypatch: pytes
         "data/examples/laws/step.py",
         "data/examples/traces/lte-slow.csv",
         "data/papers/rfc2884/published.toml",
+        "data/schema/experiment.schema.json",
         "data/schema/scenario.schema.json",
         "data/docs/laws/red.md",
         "data/docs/notebooks/lab.ipynb",

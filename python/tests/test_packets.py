@@ -142,7 +142,7 @@ def test_disciplines_that_draw_random_numbers_and_links_without_a_queue_are_refu
     assert "no discipline of the kernel treats every packet as `red` does" in message
     assert "droptail, codel" in message
     with pytest.raises(EcnlabError, match=r"no link of x\.toml names a queue"):
-        questions(Scenario("x.toml", HEAD.format(rate=10**6).replace('queue = "q"\n', "")))
+        questions(Scenario("x.toml", HEAD.format(rate=10**6).replace(', queue = "q"', "")))
 
 
 def test_the_first_packet_that_fared_differently_is_shown_with_those_around_it():

@@ -20,23 +20,9 @@ SCENARIO = """
 format = 1
 duration = "3 s"
 
-[link.bottleneck]
-from = "a"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "short"
-
-[queue.short]
-discipline = "droptail"
-limit = "20 packets"
-
-[flow.bulk]
-count = 2
-from = "a"
-to = "b"
-traffic = "ftp"
-start = { uniform = ["0 s", "1 s"] }
+link.bottleneck = { from = "a", to = "b", rate = "2 Mbps", delay = "10 ms", queue = "short" }
+queue.short = { discipline = "droptail", limit = "20 packets" }
+flow.bulk = { count = 2, from = "a", to = "b", traffic = "ftp", start = { uniform = ["0 s", "1 s"] } }
 """
 
 EXPERIMENT = """
@@ -46,14 +32,9 @@ replicates = 3
 
 {grid}
 
-[arm.short]
-set = {{}}
-
-[arm.middle]
-set = {{ "queue.short.limit" = "30 packets" }}
-
-[arm.long]
-set = {{ "queue.short.limit" = "40 packets" }}
+arm.short = {{ set = {{}} }}
+arm.middle = {{ set = {{ "queue.short.limit" = "30 packets" }} }}
+arm.long = {{ set = {{ "queue.short.limit" = "40 packets" }} }}
 
 [metrics]
 delay = {{ table = "links", column = "sojourn_mean_s", aggregate = "max" }}
@@ -61,9 +42,7 @@ goodput = {{ table = "flows", column = "goodput_bps", aggregate = "sum" }}
 """
 
 GRID = """
-[grid.rate]
-path = "link.bottleneck.rate"
-values = ["2 Mbps", "1 Mbps"]
+grid.rate = { path = "link.bottleneck.rate", values = ["2 Mbps", "1 Mbps"] }
 """
 
 SINGLE = """

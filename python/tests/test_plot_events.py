@@ -22,40 +22,12 @@ duration = "6 s"
 warmup = "1 s"
 sample = "100 ms"
 
-[link.bottleneck]
-from = "a"
-to = "b"
-rate = "8 Mbps"
-delay = "10 ms"
-queue = "red"
-
-[queue.red]
-discipline = "red"
-limit = "40 packets"
-min_th = "5 packets"
-max_th = "30 packets"
-max_p = 0.1
-ecn = true
-
-[tcp.default]
-ecn = "rfc3168"
-
-[flow.bulk]
-count = 26
-from = "a"
-to = "b"
-traffic = "ftp"
-start = { uniform = ["0 s", "5 s"] }
-
-[flow.pages]
-from = "b"
-to = "a"
-traffic = { kind = "crr", request = "300 B", response = "5 kB" }
-
-[flow.calls]
-from = "b"
-to = "a"
-traffic = { kind = "crr", request = "300 B", response = "500 B" }
+link.bottleneck = { from = "a", to = "b", rate = "8 Mbps", delay = "10 ms", queue = "red" }
+queue.red = { discipline = "red", limit = "40 packets", min_th = "5 packets", max_th = "30 packets", max_p = 0.1, ecn = true }
+tcp.default = { ecn = "rfc3168" }
+flow.bulk = { count = 26, from = "a", to = "b", traffic = "ftp", start = { uniform = ["0 s", "5 s"] } }
+flow.pages = { from = "b", to = "a", traffic = { kind = "crr", request = "300 B", response = "5 kB" } }
+flow.calls = { from = "b", to = "a", traffic = { kind = "crr", request = "300 B", response = "500 B" } }
 """
 
 EXPERIMENT = """
@@ -63,19 +35,10 @@ format = 1
 scenario = "run.toml"
 replicates = 2
 
-[grid.max_p]
-path = "queue.red.max_p"
-values = [0.02, 0.1]
-
-[arm.ecn]
-set = {}
-
-[arm.plain]
-set = { "tcp.default.ecn" = "off" }
-
-[grid.rate]
-path = "link.bottleneck.rate"
-values = ["2 Mbps", "3 Mbps", "4 Mbps", "5 Mbps"]
+grid.max_p = { path = "queue.red.max_p", values = [0.02, 0.1] }
+arm.ecn = { set = {} }
+arm.plain = { set = { "tcp.default.ecn" = "off" } }
+grid.rate = { path = "link.bottleneck.rate", values = ["2 Mbps", "3 Mbps", "4 Mbps", "5 Mbps"] }
 
 [metrics]
 goodput = { table = "flows", column = "goodput_bps", aggregate = "sum" }
@@ -237,12 +200,12 @@ def test_completion_times_of_a_sweep_have_a_line_for_each_point_and_group(folder
         sweep.plot.completion()
     (tmp_path / "run.toml").write_text(SCENARIO)
     (tmp_path / "few.toml").write_text(
-        EXPERIMENT.split("[grid.rate]")[0] + '[metrics]\nn = { table = "flows", aggregate = "count" }\n'
+        EXPERIMENT.split("grid.rate")[0] + '[metrics]\nn = { table = "flows", aggregate = "count" }\n'
     )
     few = ecnlab.sweep(tmp_path / "few.toml", tmp_path / "few", workers=1, keep=["transactions"])
     with pytest.raises(EcnlabError, match="8 lines in one figure, of arm, max_p, group"):
         few.plot.completion()
-    text = EXPERIMENT.split("[arm.ecn]")[0] + '[metrics]\nn = { table = "flows", aggregate = "count" }\n'
+    text = EXPERIMENT.split("arm.ecn")[0] + '[metrics]\nn = { table = "flows", aggregate = "count" }\n'
     (tmp_path / "two.toml").write_text(text)
     two = ecnlab.sweep(tmp_path / "two.toml", tmp_path / "two", workers=1, keep=["transactions"])
     data = two.plot.completion().data()

@@ -27,16 +27,8 @@ format = 1
 duration = "4 s"
 sample = "100 ms"
 
-[link.bottleneck]
-from = "a"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-
-[flow.bulk]
-from = "a"
-to = "b"
-traffic = "ftp"
+link.bottleneck = { from = "a", to = "b", rate = "2 Mbps", delay = "10 ms" }
+flow.bulk = { from = "a", to = "b", traffic = "ftp" }
 """
 
 

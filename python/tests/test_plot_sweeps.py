@@ -23,24 +23,9 @@ SCENARIO = """
 format = 1
 duration = "2 s"
 
-[link.bottleneck]
-from = "a"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "short"
-
-[queue.short]
-discipline = "droptail"
-limit = "20 packets"
-quantiles = true
-
-[flow.bulk]
-count = 2
-from = "a"
-to = "b"
-traffic = "ftp"
-start = { uniform = ["0 s", "0.2 s"] }
+link.bottleneck = { from = "a", to = "b", rate = "2 Mbps", delay = "10 ms", queue = "short" }
+queue.short = { discipline = "droptail", limit = "20 packets", quantiles = true }
+flow.bulk = { count = 2, from = "a", to = "b", traffic = "ftp", start = { uniform = ["0 s", "0.2 s"] } }
 """
 
 RATES = """

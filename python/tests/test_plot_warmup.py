@@ -15,18 +15,10 @@ format = 1
 duration = "3 s"
 warmup = "1200 ms"
 sample = "100 ms"
-[link.wire]
-from = "a"
-to = "b"
-rate = "3 Mbps"
-delay = "8 ms"
-[tcp.plain]
-[flow.long]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "plain"
-start = "0 s"
+
+link.wire = { from = "a", to = "b", rate = "3 Mbps", delay = "8 ms" }
+tcp.plain = {}
+flow.long = { from = "a", to = "b", traffic = "ftp", tcp = "plain", start = "0 s" }
 """
 
 

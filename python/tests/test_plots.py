@@ -27,23 +27,9 @@ duration = "4 s"
 warmup = "1 s"
 {sample}
 
-[link.bottleneck]
-from = "r"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-
-[link.access]
-from = "a"
-to = "r"
-rate = "10 Mbps"
-delay = "1 ms"
-
-[flow.bulk]
-count = 5
-from = "a"
-to = "b"
-traffic = "ftp"
+link.bottleneck = {{ from = "r", to = "b", rate = "2 Mbps", delay = "10 ms" }}
+link.access = {{ from = "a", to = "r", rate = "10 Mbps", delay = "1 ms" }}
+flow.bulk = {{ count = 5, from = "a", to = "b", traffic = "ftp" }}
 """
 
 EXPERIMENT = """
@@ -52,15 +38,8 @@ scenario = "run.toml"
 replicates = 2
 seed = 1
 
-[grid.rate]
-path = "link.bottleneck.rate"
-values = ["2 Mbps", "4 Mbps"]
-labels = ["2", "4"]
-
-[grid.delay]
-path = "link.bottleneck.delay"
-values = ["10 ms", "20 ms"]
-labels = ["near", "far"]
+grid.rate = { path = "link.bottleneck.rate", values = ["2 Mbps", "4 Mbps"], labels = ["2", "4"] }
+grid.delay = { path = "link.bottleneck.delay", values = ["10 ms", "20 ms"], labels = ["near", "far"] }
 
 [metrics]
 goodput = { table = "flows", column = "goodput_bps", aggregate = "sum" }
@@ -447,7 +426,7 @@ delay = {{ table = "links", column = "sojourn_mean_s", aggregate = "max" }}
 
 @pytest.mark.parametrize("axis", ["x", "series", "panel", "link", "group", "delay", "goodput"])
 def test_axes_may_be_called_as_the_columns_of_figures_and_tables(folder, tmp_path, axis) -> None:
-    text = (folder / "bare.toml").read_text().replace('10 ms"', '10 ms"\nqueue = "counted"', 1)
+    text = (folder / "bare.toml").read_text().replace('10 ms"', '10 ms", queue = "counted"', 1)
     text += '[queue.counted]\ndiscipline = "droptail"\nlimit = "50 packets"\nquantiles = true\n'
     (tmp_path / "run.toml").write_text(text)
     (tmp_path / "named.toml").write_text(NAMED.format(axis=axis))

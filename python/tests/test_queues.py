@@ -107,12 +107,14 @@ def test_shapers_hold_their_rates_and_voice_has_its_own():
 
 MARKED = """format = 1
 duration = "10 s"
-[link.pipe]
-from = "a"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "two"
+
+link.pipe = { from = "a", to = "b", rate = "2 Mbps", delay = "10 ms", queue = "two" }
+capture.pipe = { link = "pipe" }
+tcp.default = { ecn = "rfc3168" }
+flow.bulk = { from = "a", to = "b", traffic = "ftp" }
+flow.voice = { from = "a", to = "b", dscp = "EF", traffic = { kind = "cbr", rate = "100 kbps", packet = "200 B" } }
+flow.marked = { from = "a", to = "b", dscp = 34, traffic = "ftp" }
+
 [queue.two]
 discipline = "classes"
 schedule = "time-shifted"
@@ -120,24 +122,6 @@ tshift = "50 ms"
 limit = "100 packets"
 class.fast = { dscp = ["EF"], discipline = "droptail", limit = "50 packets" }
 class.rest = { order = 1, discipline = "red", limit = "50 packets", min_th = "5 packets", max_th = "15 packets", ecn = true }
-[capture.pipe]
-link = "pipe"
-[tcp.default]
-ecn = "rfc3168"
-[flow.bulk]
-from = "a"
-to = "b"
-traffic = "ftp"
-[flow.voice]
-from = "a"
-to = "b"
-dscp = "EF"
-traffic = { kind = "cbr", rate = "100 kbps", packet = "200 B" }
-[flow.marked]
-from = "a"
-to = "b"
-dscp = 34
-traffic = "ftp"
 """
 
 
@@ -170,20 +154,15 @@ PROBED = """
 format = 1
 duration = "3.00003 s"
 warmup = "0.10003 s"
-[link.pipe]
-from = "a"
-to = "b"
-rate = "1 Mbps"
-delay = "1 ms"
-queue = "wide"
-[queue.wide]
-discipline = "droptail"
-limit = "1000 packets"
-quantiles = true
+
+link.pipe = { from = "a", to = "b", rate = "1 Mbps", delay = "1 ms", queue = "wide" }
+queue.wide = { discipline = "droptail", limit = "1000 packets", quantiles = true }
+
 [flow.probe]
 from = "a"
 to = "b"
 traffic = { kind = "cbr", rate = "100 kbps", packet = "125 B" }
+
 [flow.bursts]
 from = "a"
 to = "b"

@@ -29,16 +29,8 @@ format = 1
 duration = "1000 h"
 packets = true
 
-[link.pipe]
-from = "a"
-to = "b"
-rate = "1 Gbps"
-delay = "1 ms"
-
-[flow.bulk]
-from = "a"
-to = "b"
-traffic = "ftp"
+link.pipe = { from = "a", to = "b", rate = "1 Gbps", delay = "1 ms" }
+flow.bulk = { from = "a", to = "b", traffic = "ftp" }
 """
 
 
@@ -81,7 +73,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
     ecnlab.check(tmp_path / "x.toml")
     with pytest.raises(ecnlab.SpecError, match="`--events`"):
         ecnlab.run(tmp_path / "x.toml", events=True)
-    (tmp_path / "x.toml").write_text(text.replace("[link", 'sample = "0.4 us"\n[link', 1))
+    (tmp_path / "x.toml").write_text(text.replace("link", 'sample = "0.4 us"\nlink', 1))
     with pytest.raises(ecnlab.SpecError, match=r"x.toml:4:10: `sample` records flow_series"):
         ecnlab.check(tmp_path / "x.toml")
 

@@ -27,29 +27,10 @@ title = "one link"
 duration = "10 s"
 profile = "modern"
 
-[link.pipe]
-from = "a"
-to = "b"
-rate = "10 Mbps"
-delay = "20 ms"
-queue = "red"
-
-[queue.red]
-discipline = "red"
-limit = "100 packets"
-min_th = "10 packets"
-max_th = "30 packets"
-max_p = 0.1
-ecn = true
-
-[tcp.default]
-ecn = "rfc3168"
-
-[flow.bulk]
-count = 5
-from = "a"
-to = "b"
-traffic = "ftp"
+link.pipe = { from = "a", to = "b", rate = "10 Mbps", delay = "20 ms", queue = "red" }
+queue.red = { discipline = "red", limit = "100 packets", min_th = "10 packets", max_th = "30 packets", max_p = 0.1, ecn = true }
+tcp.default = { ecn = "rfc3168" }
+flow.bulk = { count = 5, from = "a", to = "b", traffic = "ftp" }
 """
 
 ASKED = {
@@ -232,9 +213,9 @@ def test_tables_of_the_page_have_the_stored_counters(run: ecnlab.Run) -> None:
 
 
 def test_queues_are_shown_with_their_classes_and_derived_values(tmp_path: Path) -> None:
-    tree = MODEL.replace(
-        MODEL[MODEL.index("[queue.red]") : MODEL.index("[tcp.default]")],
-        """
+    tree = (
+        re.sub("queue.red = .*", "", MODEL)
+        + """
 [queue.red]
 discipline = "classes"
 schedule = "strict"
@@ -249,8 +230,7 @@ limit = "100 packets"
 order = 1
 discipline = "droptail"
 limit = "7 packets"
-
-""",
+"""
     )
     (tmp_path / "x.toml").write_text(tree)
     run = ecnlab.run(tmp_path / "x.toml")
@@ -338,9 +318,9 @@ def test_the_provenance_names_the_command_and_every_key(run: ecnlab.Run) -> None
 
 
 def test_a_link_in_one_direction_is_drawn(tmp_path: Path) -> None:
-    one_way = MODEL.replace('queue = "red"\n\n', 'queue = "red"\nduplex = false\nloss = 0.01\n\n')
-    back = '[link.back]\nfrom = "b"\nto = "a"\nrate = "10 Mbps"\ndelay = "20 ms"\nduplex = false\n\n[queue.red]'
-    (tmp_path / "x.toml").write_text(one_way.replace("[queue.red]", back))
+    one_way = MODEL.replace('queue = "red" }', 'queue = "red", duplex = false, loss = 0.01 }')
+    back = 'link.back = { from = "b", to = "a", rate = "10 Mbps", delay = "20 ms", duplex = false }\n'
+    (tmp_path / "x.toml").write_text(one_way + back)
     drawn = titled(page(ecnlab.run(tmp_path / "x.toml")), "Network")
     assert isinstance(drawn, Topology)
     (pipe,) = (wire for wire in drawn.wires if wire.name == "pipe")

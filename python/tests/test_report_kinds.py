@@ -19,30 +19,12 @@ format = 1
 duration = "4 s"
 warmup = "1 s"
 sample = "100 ms"
-[link.pipe]
-from = "a"
-to = "b"
-rate = "2 Mbps"
-delay = "10 ms"
-queue = "red"
-[queue.red]
-discipline = "red"
-limit = "40 packets"
-min_th = "5 packets"
-max_th = "15 packets"
-max_p = 0.1
-ecn = true
-[tcp.ecn]
-ecn = "rfc3168"
-[flow.bulk]
-count = 2
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "ecn"
-start = "0 s"
-[capture.wire]
-link = "pipe"
+
+link.pipe = { from = "a", to = "b", rate = "2 Mbps", delay = "10 ms", queue = "red" }
+queue.red = { discipline = "red", limit = "40 packets", min_th = "5 packets", max_th = "15 packets", max_p = 0.1, ecn = true }
+tcp.ecn = { ecn = "rfc3168" }
+flow.bulk = { count = 2, from = "a", to = "b", traffic = "ftp", tcp = "ecn", start = "0 s" }
+capture.wire = { link = "pipe" }
 """
 
 EXPERIMENT = """
@@ -51,13 +33,9 @@ title = "Two loads"
 scenario = "pipe.toml"
 replicates = 3
 seed = 1
-[grid.max_p]
-path = "queue.red.max_p"
-values = [0.1, 0.5]
-[metrics.goodput]
-table = "flows"
-column = "goodput_bps"
-aggregate = "sum"
+
+grid.max_p = { path = "queue.red.max_p", values = [0.1, 0.5] }
+metrics.goodput = { table = "flows", column = "goodput_bps", aggregate = "sum" }
 """
 
 

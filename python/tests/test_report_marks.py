@@ -18,39 +18,12 @@ format = 1
 duration = "4 s"
 sample = "100 ms"
 
-[link.pipe]
-from = "a"
-to = "b"
-rate = "10 Mbps"
-delay = "10 ms"
-queue = "step"
-
-[queue.step]
-discipline = "step"
-limit = "200 packets"
-threshold = "10 packets"
-ecn = true
-
-[tcp.counting]
-profile = "modern"
-ecn = "dctcp"
-congestion = "dctcp"
-
-[tcp.plain]
-profile = "modern"
-ecn = "rfc3168"
-
-[flow.counted]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "counting"
-
-[flow.presence]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "plain"
+link.pipe = { from = "a", to = "b", rate = "10 Mbps", delay = "10 ms", queue = "step" }
+queue.step = { discipline = "step", limit = "200 packets", threshold = "10 packets", ecn = true }
+tcp.counting = { profile = "modern", ecn = "dctcp", congestion = "dctcp" }
+tcp.plain = { profile = "modern", ecn = "rfc3168" }
+flow.counted = { from = "a", to = "b", traffic = "ftp", tcp = "counting" }
+flow.presence = { from = "a", to = "b", traffic = "ftp", tcp = "plain" }
 """
 
 SERIES = pl.LazyFrame(

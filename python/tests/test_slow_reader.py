@@ -12,23 +12,11 @@ SCENARIO = """
 format = 1
 duration = "8 s"
 profile = "linux-7"
-[link.pipe]
-from = "a"
-to = "b"
-rate = "20 Mbps"
-delay = "20 ms"
-[tcp.t]
-receive_buffer = "60 kB"
-[flow.f]
-from = "a"
-to = "b"
-traffic = "ftp"
-tcp = "t"
-read_rate = "100 kbps"
-read_interval = "3 s"
-[capture.s]
-node = "a"
-format = "pcap"
+
+link.pipe = { from = "a", to = "b", rate = "20 Mbps", delay = "20 ms" }
+tcp.t = { receive_buffer = "60 kB" }
+flow.f = { from = "a", to = "b", traffic = "ftp", tcp = "t", read_rate = "100 kbps", read_interval = "3 s" }
+capture.s = { node = "a", format = "pcap" }
 """
 
 

@@ -20,16 +20,8 @@ SCENARIO = """
 format = 1
 duration = "1 s"
 
-[link.l]
-from = "a"
-to = "b"
-rate = "1 Mbps"
-delay = "1 ms"
-
-[flow.f]
-from = "a"
-to = "b"
-traffic = "ftp"
+link.l = { from = "a", to = "b", rate = "1 Mbps", delay = "1 ms" }
+flow.f = { from = "a", to = "b", traffic = "ftp" }
 """
 
 
@@ -143,9 +135,8 @@ def test_every_name_of_the_package_is_there() -> None:
 def test_a_run_loads_the_file_of_its_own_queue_discipline(
     discipline: str, loaded_files: set[str], tmp_path: Path
 ) -> None:
-    queue = f'[queue.q]\ndiscipline = "{discipline}"\nlimit = "100 packets"\n\n[flow.f]'
-    text = SCENARIO.replace('delay = "1 ms"', 'delay = "1 ms"\nqueue = "q"').replace("[flow.f]", queue)
-    (tmp_path / "x.toml").write_text(text)
+    queue = f'queue.q = {{ discipline = "{discipline}", limit = "100 packets" }}\n'
+    (tmp_path / "x.toml").write_text(SCENARIO.replace('delay = "1 ms"', 'delay = "1 ms", queue = "q"') + queue)
     there = modules(command("run", "x.toml"), tmp_path)
     assert list(tmp_path.glob("results/*/manifest.json"))
     folder = "ecnlab.laws.queue."

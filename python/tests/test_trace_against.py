@@ -32,9 +32,7 @@ def segments(hosts: Hosts, marked: tuple[int, ...] = (), lost: tuple[int, ...] =
 
 
 def test_a_large_packet_is_compared_with_its_segments(cli, tmp_path):
-    sender, receiver = Hosts(), Hosts()
-    for hosts in (sender, receiver):
-        hosts.shake()
+    sender, receiver = Hosts().shake(), Hosts().shake()
     sender.send(40, 0, 1, 1, "A", 6 * MSS, ECT0)
     segments(receiver, marked=(3,))
     changes, paths = between(cli, tmp_path, sender, receiver)
@@ -45,9 +43,7 @@ def test_a_large_packet_is_compared_with_its_segments(cli, tmp_path):
 
 
 def test_segments_that_the_receiver_merges_and_one_that_is_lost(cli, tmp_path):
-    sender, receiver = Hosts(), Hosts()
-    for hosts in (sender, receiver):
-        hosts.shake()
+    sender, receiver = Hosts().shake(), Hosts().shake()
     segments(sender)
     # Merged: 0 with 1, and 3 to 5 with CE; 2 is lost.
     receiver.send(40.1, 0, 1, 1, "A", 2 * MSS, ECT0)
@@ -59,9 +55,7 @@ def test_segments_that_the_receiver_merges_and_one_that_is_lost(cli, tmp_path):
 
 
 def test_sizes_that_overlap_in_part_and_a_bleached_one(cli, tmp_path):
-    sender, receiver = Hosts(), Hosts()
-    for hosts in (sender, receiver):
-        hosts.shake()
+    sender, receiver = Hosts().shake(), Hosts().shake()
     for n in range(2):
         sender.send(40 + n, 0, 1 + n * 3 * MSS, 1, "A", 3 * MSS, ECT0)
     # Three of two segments each; the second spans both large packets.
@@ -73,9 +67,7 @@ def test_sizes_that_overlap_in_part_and_a_bleached_one(cli, tmp_path):
 
 
 def test_cwr_of_a_large_packet_is_on_its_first_segment(cli, tmp_path):
-    sender, receiver = Hosts(), Hosts()
-    for hosts in (sender, receiver):
-        hosts.shake()
+    sender, receiver = Hosts().shake(), Hosts().shake()
     sender.send(40, 0, 1, 1, "AC", 3 * MSS, ECT0)
     for n in range(3):
         receiver.send(40 + n / 10, 0, 1 + n * MSS, 1, "A" if n else "AC", MSS, ECT0)
@@ -84,9 +76,7 @@ def test_cwr_of_a_large_packet_is_on_its_first_segment(cli, tmp_path):
 
 
 def test_an_original_lost_and_sent_again_is_paired_once(cli, tmp_path):
-    sender, receiver = Hosts(), Hosts()
-    for hosts in (sender, receiver):
-        hosts.shake()
+    sender, receiver = Hosts().shake(), Hosts().shake()
     sender.send(40, 0, 1, 1, "A", 4 * MSS, ECT0)
     segments(receiver, lost=(1,), count=4)
     for hosts in (sender, receiver):
@@ -97,9 +87,7 @@ def test_an_original_lost_and_sent_again_is_paired_once(cli, tmp_path):
 
 
 def test_packets_found_only_at_one_place_are_listed_with_their_marks(cli, tmp_path):
-    first, second = Hosts(), Hosts()
-    for hosts in (first, second):
-        hosts.shake()
+    first, second = Hosts().shake(), Hosts().shake()
     segments(first, marked=(2,), lost=(4,))
     segments(second, marked=(4,), lost=(0, 2))
     first.send(60, 1, 1, 1 + 6 * MSS, "A")
@@ -114,9 +102,7 @@ def test_packets_found_only_at_one_place_are_listed_with_their_marks(cli, tmp_pa
 
 
 def test_the_packets_without_partner_are_listed_with_number_and_codepoint(cli, tmp_path):
-    first, second = Hosts(), Hosts()
-    for hosts in (first, second):
-        hosts.shake()
+    first, second = Hosts().shake(), Hosts().shake()
     first.send(40, 0, 1, 1, "A", 2 * MSS, CE)
     segments(second, lost=(0, 2, 3, 4, 5))
     first.send(60, 1, 1, 1 + 6 * MSS, "A")
@@ -139,9 +125,7 @@ def test_the_packets_without_partner_are_listed_with_number_and_codepoint(cli, t
 
 
 def test_the_list_of_packets_without_partner_is_short_and_has_the_marked_ones(cli, tmp_path):
-    first, second = Hosts(), Hosts()
-    for hosts in (first, second):
-        hosts.shake()
+    first, second = Hosts().shake(), Hosts().shake()
     segments(first, marked=(299,), count=300)
     _, paths = between(cli, tmp_path, first, second)
     assert paths["49152"]["only_first"] == 300

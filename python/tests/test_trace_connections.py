@@ -42,8 +42,7 @@ def tshark(path: object, *fields: str) -> list[list[str]]:
 @pytest.mark.parametrize("size", [0, 1])
 @pytest.mark.parametrize("end", [0, 1])
 def test_keep_alives_are_no_retransmissions(cli, tmp_path, size, end):
-    hosts = Hosts(options=SACK)
-    hosts.shake()
+    hosts = Hosts(options=SACK).shake()
     hosts.send(30, 0, 1, 1, "PA", 333, ECT0)
     hosts.send(50, 1, 1, 334, "PA", 40, ECT0)
     hosts.send(50, 0, 334, 41, "A")
@@ -65,8 +64,7 @@ def test_keep_alives_are_no_retransmissions(cli, tmp_path, size, end):
 
 
 def test_a_last_byte_sent_again_soon_is_a_retransmission(cli, tmp_path):
-    hosts = Hosts()
-    hosts.shake()
+    hosts = Hosts().shake()
     hosts.send(30, 0, 1, 1, "PA", 1)
     hosts.send(50, 1, 1, 2, "A")
     hosts.send(330, 0, 1, 1, "PA", 1)
@@ -80,8 +78,7 @@ def test_a_last_byte_sent_again_soon_is_a_retransmission(cli, tmp_path):
 @pytest.mark.parametrize("kind", ["new", "old", "none", "accepted"])
 @pytest.mark.parametrize("probes", [1, 5])
 def test_probes_of_a_closed_window_are_no_losses(cli, tmp_path, kind, probes):
-    hosts = Hosts(options=SACK)
-    hosts.shake()
+    hosts = Hosts(options=SACK).shake()
     hosts.send(30, 0, 1, 1, "A", 700, ECT0)
     hosts.send(50, 1, 1, 701, "A", window=0)
     una = 701
@@ -103,8 +100,7 @@ def test_probes_of_a_closed_window_are_no_losses(cli, tmp_path, kind, probes):
 
 
 def test_a_real_loss_after_probes_is_one(cli, tmp_path):
-    hosts = Hosts()
-    hosts.shake()
+    hosts = Hosts().shake()
     hosts.send(30, 0, 1, 1, "A", 700, ECT0)
     hosts.send(50, 1, 1, 701, "A", window=0)
     hosts.send(300, 0, 701, 1, "A", 1)
@@ -278,8 +274,7 @@ def test_a_simultaneous_open_is_one_connection(cli, tmp_path, syns, answers, ecn
 @pytest.mark.parametrize("sorted_by_time", [True, False])
 def test_acks_stamped_before_their_data(cli, tmp_path, early_us, sorted_by_time):
     """A tap with two ports, whose stamps of one port are late: the ACK of each second segment comes first."""
-    hosts = Hosts()
-    hosts.shake()
+    hosts = Hosts().shake()
     for n in range(6):
         at = 100 + 50 * n
         hosts.send(at, 0, 1 + 800 * n, 1, "A", 800, ECT0)
@@ -294,8 +289,7 @@ def test_acks_stamped_before_their_data(cli, tmp_path, early_us, sorted_by_time)
 
 
 def test_bytes_acknowledged_and_never_captured_are_missing(cli, tmp_path):
-    hosts = Hosts()
-    hosts.shake()
+    hosts = Hosts().shake()
     for n in (0, 2, 3):
         hosts.send(100 + n, 0, 1 + 800 * n, 1, "A", 800, ECT0)
     hosts.send(123, 1, 1, 3201, "A")
@@ -307,8 +301,7 @@ def test_bytes_acknowledged_and_never_captured_are_missing(cli, tmp_path):
 
 def test_a_reset_outside_the_window_closes_nothing(cli, tmp_path):
     """RFC 9293 §3.10.7.4: the receiver drops it. Its acknowledgement number is not read either."""
-    hosts = Hosts()
-    hosts.shake()
+    hosts = Hosts().shake()
     hosts.send(30, 0, 1, 1, "A", 1000, ECT0)
     hosts.send(40, 1, 0x4000_0000, 0x2000_0000, "RA", window=0)
     hosts.send(50, 1, 1, 1001, "A")

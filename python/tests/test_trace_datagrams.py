@@ -87,19 +87,10 @@ def test_the_numbers_of_the_simulators_datagrams_show_their_loss(cli, tmp_path) 
     (tmp_path / "call.toml").write_text("""
 format = 1
 duration = "3 s"
-[link.wire]
-from = "a"
-to = "b"
-rate = "1 Mbps"
-delay = "5 ms"
-loss = 0.1
-[flow.call]
-from = "a"
-to = "b"
-traffic = { kind = "cbr", rate = "100 kbps", packet = "250 B" }
-start = "0 s"
-[capture.end]
-node = "b"
+
+link.wire = { from = "a", to = "b", rate = "1 Mbps", delay = "5 ms", loss = 0.1 }
+flow.call = { from = "a", to = "b", traffic = { kind = "cbr", rate = "100 kbps", packet = "250 B" }, start = "0 s" }
+capture.end = { node = "b" }
 """)
     assert cli("run", "call.toml", "--out", "out").returncode == 0
     (row,) = ecnlab.trace(tmp_path / "out" / "captures" / "end.pcapng").datagrams.to_dicts()

@@ -198,24 +198,11 @@ LAWS = """\
 format = 1
 duration = "8 s"
 profile = "linux-7"
-[link.pipe]
-from = "server"
-to = "client"
-rate = "20 Mbps"
-delay = "10 ms"
-queue = "q"
-[queue.q]
-discipline = "fq_codel"
-ecn = true
-[tcp.deaf]
-congestion = "bbr"
-ecn = "ECN"
-[flow.deaf]
-from = "server"
-to = "client"
-traffic = "ftp"
-tcp = "deaf"
-count = 4
+
+link.pipe = { from = "server", to = "client", rate = "20 Mbps", delay = "10 ms", queue = "q" }
+queue.q = { discipline = "fq_codel", ecn = true }
+tcp.deaf = { congestion = "bbr", ecn = "ECN" }
+flow.deaf = { from = "server", to = "client", traffic = "ftp", tcp = "deaf", count = 4 }
 """
 
 

@@ -40,12 +40,8 @@ SCENARIO = """\
 format = 1
 duration = "{seconds} s"
 
-[link.pipe]
-from = "server"
-to = "client"
-rate = "5 Mbps"
-delay = "10 ms"
-queue = "q"
+link.pipe = {{ from = "server", to = "client", rate = "5 Mbps", delay = "10 ms", queue = "q" }}
+flow.bulk = {{ from = "server", to = "client", traffic = "ftp" }}
 
 [queue.q]
 {queue}
@@ -55,11 +51,6 @@ ecn = true
 [tcp.default]
 ecn = "rfc3168"
 {tcp}
-
-[flow.bulk]
-from = "server"
-to = "client"
-traffic = "ftp"
 """
 
 
@@ -267,7 +258,7 @@ BAD_FILES = {
 @pytest.mark.parametrize("text", BAD_FILES)
 def test_a_file_that_is_no_law_is_refused_with_the_key_that_names_it(tmp_path, text):
     told = refused(tmp_path, window=text)
-    assert told.startswith(f"{tmp_path}/x.toml:18:")
+    assert told.startswith(f"{tmp_path}/x.toml:14:")
     assert "`tcp.default.congestion.python`: " in told
     assert BAD_FILES[text].format(law=tmp_path / "law.py") in told
 
@@ -284,7 +275,7 @@ BAD_QUEUES = {
 @pytest.mark.parametrize("text", BAD_QUEUES)
 def test_a_file_that_is_no_queue_law_is_refused_with_the_key_that_names_it(tmp_path, text):
     told = refused(tmp_path, queue=text)
-    assert told.startswith(f"{tmp_path}/x.toml:12:") and "`queue.q.discipline.python`: " in told
+    assert told.startswith(f"{tmp_path}/x.toml:8:") and "`queue.q.discipline.python`: " in told
     assert BAD_QUEUES[text] in told
 
 

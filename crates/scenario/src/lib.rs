@@ -75,10 +75,9 @@ pub use schema::{experiment_schema, scenario_schema};
 pub use userlaws::{Available, Found, MEMORY_LIMIT, Requested, Supplier};
 
 /// Returns every file of the repository generated from the types, profiles and registries, with its path.
-pub fn generated() -> [(&'static str, String); 4] {
+pub fn generated() -> [(&'static str, String); 3] {
     [
         ("schema/scenario.schema.json", stored::stored(&scenario_schema())),
-        ("schema/experiment.schema.json", stored::stored(&experiment_schema())),
         ("docs/generated/tcp.md", tcp_reference()),
         ("docs/generated/laws.md", law_index()),
     ]

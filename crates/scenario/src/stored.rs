@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 /// Maximum length in bytes of a line with a complete value.
-const LINE: usize = 120;
+const LINE: usize = 160;
 /// Minimum length in bytes of a key's schema that is shared; a reference is as long as a shorter one.
 const SHARED: usize = 80;
 

@@ -402,34 +402,16 @@ fn unset_keys_are_not_in_the_hash() {
 /// More than 100,000 nodes were refused, and paths took the square of the hosts.
 #[test]
 fn a_hundred_thousand_pairs_of_hosts_have_their_paths() {
-    let pairs = "
-format = 1
-duration = \"1 s\"
-[node.source]
-count = 100000
-[node.sink]
-count = 100000
-[link.access]
-from = \"source\"
-to = \"r1\"
-rate = \"10 Mbps\"
-delay = \"1 ms\"
-[link.pipe]
-from = \"r1\"
-to = \"r2\"
-rate = \"1 Mbps\"
-delay = \"20 ms\"
-[link.exit]
-from = \"r2\"
-to = \"sink\"
-rate = \"10 Mbps\"
-delay = \"1 ms\"
-[flow.bulk]
-count = 100000
-from = \"source\"
-to = \"sink\"
-traffic = \"ftp\"
-";
+    let pairs = r#"format = 1
+duration = "1 s"
+
+node.source = { count = 100000 }
+node.sink = { count = 100000 }
+link.access = { from = "source", to = "r1", rate = "10 Mbps", delay = "1 ms" }
+link.pipe = { from = "r1", to = "r2", rate = "1 Mbps", delay = "20 ms" }
+link.exit = { from = "r2", to = "sink", rate = "10 Mbps", delay = "1 ms" }
+flow.bulk = { count = 100000, from = "source", to = "sink", traffic = "ftp" }
+"#;
     let plan = parse_scenario("pairs.toml", pairs).unwrap_or_else(|e| panic!("{e}")).plan(1);
     assert_eq!((plan.nodes.len(), plan.links.len(), plan.flows.len()), (200_002, 400_002, 100_000));
     let mut paths = ecnlab_engine::Paths::of(&plan);

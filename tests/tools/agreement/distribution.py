@@ -23,16 +23,10 @@ from ecnlab.linux.replay import Left, Line, Sent, replay
 
 HEAD: Final = """format = 1
 duration = "1 s"
-[link.l]
-from = "a"
-to = "b"
-rate = "{rate} bps"
-delay = "5 ms"
-queue = "q"
-[flow.x]
-from = "a"
-to = "b"
-traffic = "ftp"
+
+link.l = {{ from = "a", to = "b", rate = "{rate} bps", delay = "5 ms", queue = "q" }}
+flow.x = {{ from = "a", to = "b", traffic = "ftp" }}
+
 [queue.q]
 {keys}
 """

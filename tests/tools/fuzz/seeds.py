@@ -23,43 +23,15 @@ ROOT = Path(__file__).parents[3]
 
 SCENARIO = """format = 1
 duration = "3 s"
-[link.a]
-from = "x"
-to = "r"
-rate = "10 Mbps"
-delay = "1 ms"
-[link.b]
-from = "r"
-to = "y"
-rate = "1 Mbps"
-delay = "10 ms"
-queue = "q"
-loss = 0.02
-[queue.default]
-discipline = "droptail"
-limit = "100 packets"
-[queue.q]
-discipline = "red"
-limit = "20 packets"
-min_th = "2 packets"
-max_th = "6 packets"
-weight = 0.2
-ecn = true
-[tcp.default]
-ecn = "rfc3168"
-[flow.f]
-count = 2
-from = "x"
-to = "y"
-traffic = "ftp"
-[flow.u]
-from = "x"
-to = "y"
-traffic = { kind = "cbr", rate = "64 kbps", packet = "200 B" }
-[capture.c]
-link = "b"
-snap = "80 B"
-format = "FORMAT"
+
+link.a = { from = "x", to = "r", rate = "10 Mbps", delay = "1 ms" }
+link.b = { from = "r", to = "y", rate = "1 Mbps", delay = "10 ms", queue = "q", loss = 0.02 }
+queue.default = { discipline = "droptail", limit = "100 packets" }
+queue.q = { discipline = "red", limit = "20 packets", min_th = "2 packets", max_th = "6 packets", weight = 0.2, ecn = true }
+tcp.default = { ecn = "rfc3168" }
+flow.f = { count = 2, from = "x", to = "y", traffic = "ftp" }
+flow.u = { from = "x", to = "y", traffic = { kind = "cbr", rate = "64 kbps", packet = "200 B" } }
+capture.c = { link = "b", snap = "80 B", format = "FORMAT" }
 """
 """A run whose captures are seeds: losses, marks, two connections and UDP."""
 

@@ -29,7 +29,7 @@ FOLDERS = ("examples", "papers", "schema", "tests/data/scripts")
 PAGES = ("docs/*.md", "docs/notebooks/grade.py")
 """Files of the documentation that become package data, as patterns of git."""
 
-GENERATED = ("examples/traces/*.csv", "examples/traces/*.mahimahi", "docs/notebooks/lab*.ipynb")
+GENERATED = ("examples/traces/*.csv", "examples/traces/*.mahimahi", "docs/notebooks/lab*.ipynb", "schema/*.json")
 """Package data that `make build` writes and git does not have, as patterns of paths."""
 
 ZIG = ("--zig",)
@@ -136,7 +136,7 @@ def known(*folders: str) -> list[str]:
 def data_files() -> list[str]:
     """Files of the root that become package data."""
     generated = (file for pattern in GENERATED for file in sorted(ROOT.glob(pattern)))
-    return known(*FOLDERS, *PAGES) + [file.relative_to(ROOT).as_posix() for file in generated]
+    return sorted({*known(*FOLDERS, *PAGES), *(file.relative_to(ROOT).as_posix() for file in generated)})
 
 
 def needed() -> set[str]:

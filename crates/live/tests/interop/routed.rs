@@ -26,18 +26,10 @@ format = 1
 duration = "300 s"
 profile = "modern"
 
-[link.access]
-from = "sender"
-to = "router"
-rate = "100 Mbps"
-delay = "1 ms"
-
-[link.narrow]
-from = "router"
-to = "receiver"
-rate = "10 Mbps"
-delay = "7 ms"
-queue = "red"
+link.access = { from = "sender", to = "router", rate = "100 Mbps", delay = "1 ms" }
+link.narrow = { from = "router", to = "receiver", rate = "10 Mbps", delay = "7 ms", queue = "red" }
+tcp.ours = { ecn = "ecn-becn", ack_every = 1 }
+flow.bulk = { from = "sender", to = "receiver", traffic = "ftp", tcp = "ours" }
 
 [queue.red]
 discipline = "red"
@@ -50,15 +42,6 @@ ecn = true
 becn = { thresh = "5 packets" }
 
 # As in Akujobi et al. no ACK is delayed: one for both a marked segment and the CWR behind it would have ECE, and be heard.
-[tcp.ours]
-ecn = "ecn-becn"
-ack_every = 1
-
-[flow.bulk]
-from = "sender"
-to = "receiver"
-traffic = "ftp"
-tcp = "ours"
 "#;
 
 const PORT: u16 = 5001;

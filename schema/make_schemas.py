@@ -1,4 +1,7 @@
-"""JSON schemas of the data files of papers, with the docstrings of fields as descriptions."""
+"""Writes the JSON schemas of experiments and of the data files of papers, for editors: ``schema/NAME.schema.json``.
+
+``scenario.schema.json`` is stored: files of other repositories refer to its URL.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ import inspect
 import json
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from ecnlab import _core
 from ecnlab.papers import tables
 
 FILES: Final[dict[str, type[tables.File]]] = {
@@ -23,13 +28,13 @@ FILES: Final[dict[str, type[tables.File]]] = {
 """The types of the files by name."""
 
 
-def schema(name: str) -> str:
-    """Return the text of ``schema/NAME.schema.json``."""
+def schema(name: str) -> dict[str, Any]:
+    """Return the schema of a data file of `FILES`, with the docstrings of fields as descriptions."""
     made = msgspec.json.schema(FILES[name])
     for kind, about in made["$defs"].items():
         for field, text in fields(getattr(tables, kind)):
             about["properties"][field]["description"] = text
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **made}, indent=1) + "\n"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
 def fields(kind: type[Any]) -> Iterator[tuple[str, str]]:
@@ -41,3 +46,13 @@ def fields(kind: type[Any]) -> Iterator[tuple[str, str]]:
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
                 assert isinstance(field.target, ast.Name) and isinstance(text.value, ast.Constant)
                 yield keys[field.target.id], str(text.value.value)
+
+
+def main() -> None:
+    """Write all files."""
+    for name, made in {"experiment": _core.schema("experiment"), **{name: schema(name) for name in FILES}}.items():
+        (Path(__file__).parent / f"{name}.schema.json").write_text(json.dumps(made, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
