@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ecnlab_engine::run_until;
+use ecnlab_engine::{Outlets, run_into};
 use ecnlab_scenario::Scenario;
 
 use crate::metric::Metrics;
@@ -177,7 +177,9 @@ impl Shared {
         // What no metric reads is not recorded.
         plan.packet_events = self.metrics.reads("packets");
         plan.sample = plan.sample.filter(|_| self.metrics.reads_series());
-        let run = || run_until(&plan, seed, &self.cancel).map(|output| self.metrics.of(&output.tables));
+        let wanted = |table: &str| self.metrics.reads(table);
+        let outlets = Outlets { wanted: Some(&wanted), ..Outlets::default() };
+        let run = || run_into(&plan, seed, &self.cancel, outlets).map(|output| self.metrics.of(&output.tables));
         catch_unwind(AssertUnwindSafe(run)).map_err(|panic| Failure::Panic(message(&*panic)))?.map_err(Failure::Run)
     }
 }

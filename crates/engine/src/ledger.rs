@@ -48,9 +48,9 @@ impl Ledger {
         balance::check_links(plan, links)?;
         let mut warm = self.warm.unwrap_or_else(|| period.end());
         period.add_stats(&mut warm);
-        let whole = period.link_tables(plan, "_run");
+        let whole = period.link_tables(plan, "_run", &|_| true);
         let measured = period.measured(warm);
-        let mut tables = measured.link_tables(plan, "");
+        let mut tables = measured.link_tables(plan, "", &|_| true);
         tables.extend(whole);
         tables.extend(measured.sojourn_bins(plan));
         if plan.sample.is_some() {

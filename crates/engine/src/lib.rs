@@ -57,7 +57,7 @@ pub use tunnel::TunnelCounters;
 
 use capture::{Capture, Sink, Taps};
 use packets::{PacketLog, Probe, Recorder};
-use period::Period;
+use period::{Period, Wanted};
 use sim::{BLOCK_ROWS, Sim};
 use table::Labels;
 
@@ -76,6 +76,8 @@ pub struct Outlets<'s> {
     /// Receiver of the tables that grow during the run: `packets`, `queue_series`, `flow_series` and `transactions`.
     /// Without a receiver they are kept in memory.
     pub blocks: Option<&'s mut dyn Blocks>,
+    /// Whether a table is returned, by its name; without it all are.
+    pub wanted: Option<&'s dyn Fn(&str) -> bool>,
     /// Stops only this run, like `cancel`: set when a user-defined law fails.
     pub halt: Option<&'s AtomicBool>,
 }
@@ -117,17 +119,23 @@ pub fn run_captured(
 /// # Errors
 /// As [`run_until`]; [`Error::Cancelled`] also if an outlet returns false or `halt` becomes true.
 pub fn run_into(plan: &Plan, seed: u64, cancel: &AtomicBool, outlets: Outlets<'_>) -> Result<Output, Error> {
-    let Outlets { captures, blocks, halt } = outlets;
+    let Outlets { captures, blocks, wanted, halt } = outlets;
+    let wanted = wanted.unwrap_or(&|_| true);
     plan.unsupplied().map_or(Ok(()), |law| Err(Error::Unsupplied(law.to_owned())))?;
     let stops = [Some(cancel), halt];
     let block = if blocks.is_some() { BLOCK_ROWS } else { usize::MAX };
     let log = plan.packet_events.then(|| PacketLog::new(block));
     match (captures.filter(|(captures, _)| !captures.is_empty()), log) {
-        (Some((captures, sink)), log) => {
-            run_with(plan, seed, stops, Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) }, blocks)
-        }
-        (None, Some(log)) => run_with(plan, seed, stops, log, blocks),
-        (None, None) => run_with(plan, seed, stops, (), blocks),
+        (Some((captures, sink)), log) => run_with(
+            plan,
+            seed,
+            stops,
+            Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) },
+            blocks,
+            wanted,
+        ),
+        (None, Some(log)) => run_with(plan, seed, stops, log, blocks, wanted),
+        (None, None) => run_with(plan, seed, stops, (), blocks, wanted),
     }
 }
 
@@ -137,6 +145,7 @@ fn run_with<P: Probe>(
     stops: [Option<&AtomicBool>; 2],
     probe: P,
     blocks: Option<&mut dyn Blocks>,
+    wanted: Wanted<'_>,
 ) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe, blocks)?;
     sim.run(stops)?;
@@ -144,22 +153,22 @@ fn run_with<P: Probe>(
     sim.flush(Time::ZERO + plan.duration, true)?;
     balance::check(plan, &sim)?;
     sim.free_network();
-    Ok(Output { tables: tables(plan, sim, end) })
+    Ok(Output { tables: tables(plan, sim, end, wanted) })
 }
 
-fn tables<P: Probe>(plan: &Plan, mut sim: Sim<'_, P>, mut period: Period) -> Vec<Table> {
+fn tables<P: Probe>(plan: &Plan, mut sim: Sim<'_, P>, mut period: Period, wanted: Wanted<'_>) -> Vec<Table> {
     let labels: &Labels = &sim.labels;
     // A warm-up as long as the run leaves nothing to measure; the scenario check rejects it.
     let mut warm = sim.warm.take().unwrap_or_else(|| period.end());
     period.add_stats(&mut warm);
-    let whole = period.tables(plan, &sim.flows, "_run");
+    let whole = period.tables(plan, &sim.flows, "_run", wanted);
     let measured = period.measured(warm);
-    let mut tables = measured.tables(plan, &sim.flows, "");
+    let mut tables = measured.tables(plan, &sim.flows, "", wanted);
     tables.extend(whole);
     let warm_at = Time::ZERO + plan.warmup;
-    tables.push(transactions::table(&sim.transactions, labels, warm_at));
-    tables.extend(objects::table(plan, &sim.flows));
-    tables.extend(measured.sojourn_bins(plan));
+    tables.extend(wanted("transactions").then(|| transactions::table(&sim.transactions, labels, warm_at)));
+    tables.extend(wanted("objects").then(|| objects::table(plan, &sim.flows)).flatten());
+    tables.extend(wanted("sojourn_bins").then(|| measured.sojourn_bins(plan)).flatten());
     drop(measured);
     if plan.sample.is_some() {
         tables.extend(sim.series.tables(&labels.links, &labels.flows));

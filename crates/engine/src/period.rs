@@ -89,6 +89,9 @@ impl Snapshot {
     }
 }
 
+/// Returns whether a table is wanted, by its name.
+pub type Wanted<'w> = &'w dyn Fn(&str) -> bool;
+
 /// Counters and statistics of a part of the run.
 pub struct Period {
     from: Time,
@@ -138,21 +141,30 @@ impl Period {
     }
 
     /// Returns the tables `flows`, `queues` and `links`, and `classes`, `sojourns`, `boxes` and `tunnels` if there are
-    /// any, with `suffix` appended to their names.
-    pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Vec<Table> {
-        let mut tables = vec![self.flows(plan, flows, suffix)];
-        tables.extend(self.link_tables(plan, suffix));
+    /// any, with `suffix` appended to their names; only the `wanted` ones.
+    pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str, wanted: Wanted<'_>) -> Vec<Table> {
+        let mut tables = Vec::new();
+        tables.extend(wanted(&format!("flows{suffix}")).then(|| self.flows(plan, flows, suffix)));
+        tables.extend(self.link_tables(plan, suffix, wanted));
         tables
     }
 
     /// Returns these tables without `flows`.
-    pub fn link_tables(&self, plan: &Plan, suffix: &str) -> Vec<Table> {
-        let mut tables = vec![self.queues(plan, suffix), self.links(plan, suffix)];
-        tables.extend(self.classes(plan, suffix));
-        tables.extend(sojourns::by_group(plan, self.links.iter().map(|link| &link.stats), suffix));
-        tables.extend(self.boxes(plan, suffix));
-        tables.extend(self.tunnels(plan, suffix));
+    pub fn link_tables(&self, plan: &Plan, suffix: &str, wanted: Wanted<'_>) -> Vec<Table> {
+        let by_group = || sojourns::by_group(plan, self.links.iter().map(|link| &link.stats), suffix);
+        let tables: [(&str, &dyn Fn() -> Option<Table>); 6] = [
+            ("queues", &|| Some(self.queues(plan, suffix))),
+            ("links", &|| Some(self.links(plan, suffix))),
+            ("classes", &|| self.classes(plan, suffix)),
+            ("sojourns", &by_group),
+            ("boxes", &|| self.boxes(plan, suffix)),
+            ("tunnels", &|| self.tunnels(plan, suffix)),
+        ];
         tables
+            .into_iter()
+            .filter(|(name, _)| wanted(&format!("{name}{suffix}")))
+            .filter_map(|(_, make)| make())
+            .collect()
     }
 
     /// Returns the table `sojourn_bins`, if any queue keeps quantiles.

@@ -52,8 +52,12 @@ pub fn run(
     let mut files = open(&captures, folder)?;
     let taps: Vec<Capture> = captures.into_iter().map(|capture| capture.tap).collect();
     let blocks = taker.map(|taker| taker as &mut dyn Blocks);
-    let output =
-        run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks, halt: Some(halt) });
+    let output = run_into(
+        plan,
+        seed,
+        cancel,
+        Outlets { captures: Some((&taps, &mut files)), blocks, halt: Some(halt), ..Outlets::default() },
+    );
     // A run stops when a write fails; the write error is then the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)

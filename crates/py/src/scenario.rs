@@ -170,7 +170,7 @@ impl Scenario {
                     Some(folder) => captures::run(scenario, &plan, seed, stops, &folder, taker.as_mut()),
                     None => {
                         let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
-                        let outlets = Outlets { captures: None, blocks, halt: Some(halt) };
+                        let outlets = Outlets { blocks, halt: Some(halt), ..Outlets::default() };
                         run_into(&plan, seed, cancel, outlets).map_err(captures::Failure::Run)
                     }
                 }
