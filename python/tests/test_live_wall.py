@@ -107,7 +107,7 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
             # The SYN arrived: the kernel's answer to the next SYN agrees to ECN, and its client takes it.
             ({"link.right.reverse": {"rate": "10 Mbps", "delay": "1 ms", "drop": [1]}}, (True, 1, 1, 0), "yes"),
             ({}, (True, 1, 1, 0), "yes"),
-            # A SYN that is sent again asks for ECN all the same.
+            # A SYN that is sent again requests ECN, too.
             ({"link.left.drop": [1], "tcp.ecn.ecn_syn_fallback": False}, (True, 1, 1, 0), "yes"),
             ({"link.left.drop": [1], "tcp.ecn.ecn": "off"}, (False, 1, 0, 0), "no"),
             # No SYN has an answer.
