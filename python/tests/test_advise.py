@@ -188,7 +188,8 @@ def on_linux(monkeypatch, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", mostly_slow(SHAPED, "fq_codel"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPED)
 def test_on_a_line_without_framing_the_kernel_counts_the_same_with_the_lines(on_linux, name) -> None:
     """The scenario's own queues and the printed lines give the same packets, of laws with random numbers, too."""
     at = line("lte", "12Mbps", "3Mbps", "20ms", None)

@@ -169,6 +169,7 @@ def test_tables_are_cards_on_a_phone(browser, files, name):
     assert on.page.locator(".cards td:not(:only-of-type):not(:empty)").evaluate_all(labelled)
 
 
+@pytest.mark.slow
 def test_names_of_64_letters_fit_a_phone(browser, tmp_path):
     run, sweep = long_names(tmp_path)
     (capture,) = (run / "captures").iterdir()

@@ -389,6 +389,7 @@ def test_a_card_of_a_law_in_python_is_that_of_this_machine(kind, shared, tmp_pat
     assert capsys.readouterr().err.count(f"cluster: {shared.address}, ") == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_card_continues_on_the_cluster(shared, tmp_path, monkeypatch):
     sheet = short_card("aqm", monkeypatch, 2)
     subjects = scoring.subjects(sheet, scoring.subject("codel"))
@@ -417,6 +418,7 @@ def test_an_interrupted_card_continues_on_the_cluster(shared, tmp_path, monkeypa
         assert card == scoring.score(subjects, tmp_path / "whole", sheet, progress=progress(-1), cluster=cluster)
 
 
+@pytest.mark.slow
 def test_cards_of_all_laws_share_one_connection(shared, tmp_path, monkeypatch, capsys):
     short_card("aqm", monkeypatch)
     monkeypatch.setattr("ecnlab.scoring.names", lambda _kind: ["codel", "pie"])

@@ -166,15 +166,15 @@ def test_a_message_that_refers_to_no_frame_is_refused(at):
 @pytest.mark.parametrize(
     ("change", "said"),
     first_fast(
-        4,
+        3,
         [
             ("answer['captures']['../../../../ESCAPED'] = b''", "returned the capture '../../../../ESCAPED'"),
             (
                 "name = min(answer['captures']); answer['captures'][name] += b'x'",
                 "whose content does not match its digest",
             ),
-            ("answer['parts']['../../../../ESCAPED'] = b''", "'../../../../ESCAPED', which is no part of this run"),
             ("answer.update(error='RunError', message='\\x1b]0;title\\x07')", "\\x1b]0;title\\x07"),
+            ("answer['parts']['../../../../ESCAPED'] = b''", "'../../../../ESCAPED', which is no part of this run"),
             ("answer['captures']['/tmp/ESCAPED'] = b''", "returned the capture '/tmp/ESCAPED'"),
             ("answer['captures'].clear()", "did not return the capture"),
             ("answer['parts'] = [1]", "its worker returned no answer of ecnlab"),

@@ -236,7 +236,7 @@ def test_the_page_counts_verdicts_and_has_both_numbers(tmp_path) -> None:
     assert share[1:] == ["0.900", "0.500", "0.4 to 0.4", "2", "differs"]
 
 
-@pytest.mark.parametrize("step", linux.STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", first_fast(3, linux.STEPS), ids=lambda step: step.name)
 def test_the_kernel_takes_every_cell_as_it_is(step) -> None:
     experiment = read_experiment(FOLDER / f"{step.name}.toml").with_replicates(1)
     for run in experiment.runs:
@@ -258,6 +258,7 @@ def test_both_engines_give_what_is_measured() -> None:
         assert 0.5e6 < bulk["goodput_bps"].sum() < 1.5e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "long", "short", "metrics"),
     first_fast(
@@ -284,6 +285,7 @@ def test_both_engines_give_latencies_and_pages(step, long, short, metrics) -> No
         assert (samples["value"] >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "cell", "flows"),
     first_fast(

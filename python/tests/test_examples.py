@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import mostly_slow
 
 import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli.examples import catalogue
 from ecnlab.papers import registry
 from ecnlab.runs.examples import TRACE
+
+COPIED = ("dumbbell", "gain", "mobile", "userlaws", "becn", "prague")
+"""A scenario, an experiment, a trace, laws in Python, and two sets of laws: examples that `make test` copies."""
 
 FOLDER = Path(__file__).parents[2] / "examples"
 
@@ -37,7 +41,7 @@ def test_the_list_for_programs_names_the_files_of_an_example(cli) -> None:
     assert found["mobile"]["files"] == ["mobile.toml", "traces/lte-slow.csv"]
 
 
-@pytest.mark.parametrize("name", [example.name for example in catalogue()])
+@pytest.mark.parametrize("name", mostly_slow([example.name for example in catalogue()], *COPIED))
 def test_a_copy_is_valid_in_another_folder(cli, tmp_path, name) -> None:
     done = cli("examples", "copy", name, "--out", tmp_path / "mine")
     assert done.returncode == 0

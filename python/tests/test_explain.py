@@ -133,6 +133,7 @@ def kernel() -> None:
     kernel_or_skip()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernel")
 def test_packets_of_the_kernel_are_of_the_flow_group_that_sent_them(scenario):
     check_counts(scenario, "linux")

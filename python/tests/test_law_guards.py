@@ -83,11 +83,11 @@ LONG = {"blocks": f"time.sleep({HANGS})", "loops": "exec('while True: pass')", "
 @pytest.mark.parametrize(
     ("command", "line"),
     first_fast(
-        3,
+        2,
         [
             (["run", "x.toml"], "loops"),
-            (["run", "x.toml"], "slow"),
             (["sweep", "e.toml"], "blocks"),
+            (["run", "x.toml"], "slow"),
             (["run", "x.toml"], "blocks"),
             (["sweep", "e.toml"], "loops"),
             (["sweep", "e.toml"], "slow"),

@@ -123,6 +123,7 @@ def test_goodput_is_the_rate_before_and_after_a_fall_to_a_tenth(both) -> None:
         assert delays(run).max() == pytest.approx(100 * 1500 * 8 / 5e6)
 
 
+@pytest.mark.slow
 def test_fq_codel_queues_after_a_fall_as_in_the_simulator(both) -> None:
     link = f'rate = [["0 s", "50 Mbps"], ["5 s", "5 Mbps"]]\ndelay = "10 ms"\n{REVERSE}'
     simulator, kernel = both(link, queue=FQ)
@@ -142,6 +143,7 @@ def test_frequent_changes_keep_the_mean_rate(both, every) -> None:
         assert run.table("links_run").row(0, named=True)["rate_bps"] == pytest.approx(10e6)
 
 
+@pytest.mark.slow
 def test_a_packet_in_transmission_continues_at_the_new_rate(both) -> None:
     # At 80 kbit/s a packet takes 150 ms, at 8 Mbit/s 1.5 ms. The transfer ends in the second half of the run.
     link = f'rate = [["0 s", "80 kbps"], ["1010 ms", "8 Mbps"], ["1030 ms", "80 kbps"]]\ndelay = "10 ms"\n{REVERSE}'

@@ -56,7 +56,8 @@ def test_ecn_is_negotiated_marked_and_counted(pipe):
 
 
 @pytest.mark.parametrize(
-    ("ends", "ecn"), [(("rfc3168", "off"), False), (("off", "rfc3168"), False), (("rfc3168",) * 2, True)]
+    ("ends", "ecn"),
+    first_fast(1, [(("rfc3168", "off"), False), (("off", "rfc3168"), False), (("rfc3168",) * 2, True)]),
 )
 def test_ecn_needs_both_ends(pipe, ends, ecn):
     overrides = {
@@ -69,6 +70,7 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
     assert on_linux(pipe, **overrides).flows["ecn"].to_list() == [ecn]
 
 
+@pytest.mark.slow
 def test_dctcp_negotiates_ecn_with_its_own_feedback(pipe):
     pipe.write_text(pipe.read_text().replace('ecn = "rfc3168"', 'ecn = "dctcp"\ncongestion = "dctcp"'))
     result = on_linux(pipe, duration="10 s")
@@ -108,6 +110,7 @@ def test_a_transaction_takes_two_round_trips_and_its_bytes(pipe):
     assert table.height == pytest.approx(3 / (0.1 + table["latency_s"].mean()), abs=2)
 
 
+@pytest.mark.slow
 def test_connections_that_fell_back_are_those_of_the_capture(pipe, tmp_path):
     traffic = {"kind": "crr", "request": "100 B", "response": "1 kB", "think": "10 ms"}
     lossy = {"rate": "2 Mbps", "delay": "10 ms", "loss": 0.1}
@@ -140,6 +143,7 @@ WEB = {
 }
 
 
+@pytest.mark.slow
 def test_web_objects_are_those_of_the_simulator(pipe):
     overrides = {"flow.marked.traffic": WEB, "flow.dropped.count": 0, "duration": "60 s", "sample": "1 s"}
     ours, kernels = (ecnlab.run(pipe, 3, engine=engine, overrides=overrides) for engine in ("packets", "linux"))
@@ -168,6 +172,7 @@ def test_a_file_ends(pipe):
     assert 100_000 * 8 / 2e6 < flow["finish_s"] < 2
 
 
+@pytest.mark.slow
 def test_random_loss_is_the_wires(pipe):
     result = on_linux(pipe, **{"link.right.loss": 0.05, "duration": "20 s"})
     link = result.table("links_run").filter(pl.col("link") == "right").row(0, named=True)
@@ -175,6 +180,7 @@ def test_random_loss_is_the_wires(pipe):
     assert abs(link["lost"] - n * p) < 4 * (n * p * (1 - p)) ** 0.5
 
 
+@pytest.mark.slow
 def test_red_that_runs_empty_forgets(pipe):
     # A burst of slow starts lifts the average above max_th, where everything is dropped. It must come down again.
     overrides = {"flow.dropped.count": 12, "queue.red.max_th": "6 packets", "duration": "40 s", "flow.marked.count": 0}
@@ -302,6 +308,7 @@ start = { uniform = ["0 s", "1 s"] }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", first_fast(1, ['discipline = "fq_codel"', 'discipline = "cake", rate = "1.5 Mbps"']))
 def test_after_a_timeout_packets_are_in_the_queue_of_their_flow(tmp_path, keys):
     """With `net.core.txrehash` each timeout would move them to an empty queue, whose CoDel drops nothing yet."""

@@ -67,6 +67,7 @@ def test_the_analysis_of_captures_gives_the_simulators_own_counters(path: Path) 
     assert found == []
 
 
+@pytest.mark.slow
 def test_senders_with_rack_are_told_apart_and_agree_at_every_point() -> None:
     runs = {run.id: run for run in read_experiment(PAPERS / "rfc2884" / "agree.toml").with_replicates(1).runs}
     found, compared = [], 0

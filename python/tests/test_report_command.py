@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import EXPERIMENT, SCENARIO
+from conftest import EXPERIMENT, SCENARIO, mostly_slow
 from reported import blocks, cells, titled
 
 import ecnlab
@@ -398,7 +398,7 @@ def test_a_layout_chooses_the_sections(run: ecnlab.Run, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["run", "model", "sweep"])
+@pytest.mark.parametrize("name", mostly_slow(["run", "model", "sweep"], "run", "model"))
 def test_a_page_is_whole_asks_for_nothing_and_is_the_same_every_time(cli, folder, name) -> None:
     made = cli("report", folder / name)
     assert (made.returncode, made.stdout) == (0, f"report: {folder / name / 'report.html'}\n")

@@ -128,6 +128,7 @@ def test_a_table_not_recorded_says_how_to_get_it(scenario):
         run.table("flwos")
 
 
+@pytest.mark.slow
 def test_pandas_frames(scenario):
     flows = ecnlab.run(scenario).flows
     pandas = flows.to_pandas()

@@ -161,6 +161,7 @@ def test_bbr_fails_loss_in_a_shallow_buffer_and_does_not_back_off_as_loss_rises(
     assert all(criteria(bbr, "shallow", arm)["loss"]["outcome"] == "yes" for arm in ("reference", "cubic"))
 
 
+@pytest.mark.slow
 def test_dctcp_and_prague_fail_harm_in_one_marking_queue(tmp_path: Path) -> None:
     for sender in ("dctcp", "prague"):
         card = scored(sender, tmp_path / sender, ["harm-marking"])
@@ -170,6 +171,7 @@ def test_dctcp_and_prague_fail_harm_in_one_marking_queue(tmp_path: Path) -> None
         assert criteria(card, "harm-marking", "cubic")["harm-reno"]["outcome"] == "yes"
 
 
+@pytest.mark.slow
 def test_reno_meets_what_it_is_compared_with(tmp_path: Path) -> None:
     card = scored("reno", tmp_path, ["standing-queue", "harm"])
     assert set(verdicts(card).values()) == {"meets"} and card["summary"][2] == "no criterion fails"

@@ -50,6 +50,7 @@ def flow(name: str, folder: Path, group: str, **overrides: Any) -> dict[str, Any
     return next(row for row in run.flows.iter_rows(named=True) if row["group"] == group)
 
 
+@pytest.mark.slow
 def test_a_call_loses_twice_as_much_next_to_bbr_as_next_to_reno(tmp_path: Path) -> None:
     card = scored("bbr", tmp_path, "media")
     assert measure(card, "call_loss") > 2 * measure(card, "call_loss", sender="reference") > 0

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import first_fast
 
 import ecnlab
 from ecnlab.cli.lazy_commands import MODULES
@@ -62,25 +63,28 @@ def test_threads_are_not_loaded_before_they_are_needed(code: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["--help"],
-        ["--version"],
-        ["run", "--help"],
-        ["sweep", "--help"],
-        ["show", "--help"],
-        ["trace", "--help"],
-        ["probe", "--help"],
-        ["agree", "--help"],
-        ["reproduce", "--help"],
-        ["linux", "build", "--help"],
-        ["laws"],
-        ["profiles", "modern"],
-        ["schema"],
-        ["run", "missing.toml"],
-        ["sweep", "missing.toml"],
-        ["show", "missing"],
-        ["run", "--unknown"],
-    ],
+    first_fast(
+        7,
+        [
+            ["--help"],
+            ["--version"],
+            ["run", "--help"],
+            ["laws"],
+            ["schema"],
+            ["sweep", "missing.toml"],
+            ["show", "missing"],
+            ["sweep", "--help"],
+            ["show", "--help"],
+            ["trace", "--help"],
+            ["probe", "--help"],
+            ["agree", "--help"],
+            ["reproduce", "--help"],
+            ["linux", "build", "--help"],
+            ["profiles", "modern"],
+            ["run", "missing.toml"],
+            ["run", "--unknown"],
+        ],
+    ),
     ids=" ".join,
 )
 def test_a_command_without_tables_loads_no_heavy_library(arguments: list[str], tmp_path: Path) -> None:

@@ -287,7 +287,7 @@ def namespace(script: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-@pytest.mark.parametrize("options", [(), ("--ingress",)], ids=["egress", "ingress"])
+@pytest.mark.parametrize("options", mostly_slow([(), ("--ingress",)], ()), ids=["egress", "ingress"])
 def test_this_machine_loads_the_lines(written, queue, options) -> None:
     """With the parameters of the scenario, where this machine's kernel has the discipline."""
     done = written(home(QUEUES[queue]), *options)

@@ -182,6 +182,7 @@ def test_what_was_done_to_the_kernels_packets_is_found(path):
     assert {key: found_in(path)[key] for key in want} == want
 
 
+@pytest.mark.slow
 def test_the_kernel_of_this_machine_is_understood_too(tmp_path):
     made = kernel()
     if reason := made.available():

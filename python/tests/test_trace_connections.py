@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from conftest import mostly_slow
 from segments import CE, ECT0, NOT_ECT, PLAIN, SACK, Hosts, read, sack
 
 QUIET = {
@@ -183,7 +184,7 @@ def exchange(flags: tuple[str, str] = ("SEC", "SAE"), size: int = 0) -> Hosts:
     return hosts
 
 
-@pytest.mark.parametrize("size", [0, 60])
+@pytest.mark.parametrize("size", mostly_slow([0, 60], 60))
 @pytest.mark.parametrize("late", [0, 1])
 @pytest.mark.parametrize("place", range(7))
 def test_a_syn_or_syn_ack_captured_late_joins_its_connection(cli, tmp_path, late, place, size):

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ecnlab_command
+from conftest import ecnlab_command, mostly_slow
 
 import ecnlab
 from ecnlab import userlaws
@@ -316,7 +316,12 @@ BAD_WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("line", BAD_WINDOWS)
+@pytest.mark.parametrize(
+    "line",
+    mostly_slow(
+        BAD_WINDOWS, "raise KeyError('x')", "window.cwnd = float('nan')", "window.ssthresh = -1", "window.mss = 9"
+    ),
+)
 def test_what_a_window_law_does_wrong_is_told_with_its_line(tmp_path, line):
     told = failed(tmp_path, window=WINDOW.replace("window.cwnd += acked", line))
     assert told.startswith(f"{tmp_path}/x.toml: `tcp.default.congestion.python`: ")
@@ -340,7 +345,9 @@ BAD_ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("method", BAD_ANSWERS)
+@pytest.mark.parametrize(
+    "method", mostly_slow(BAD_ANSWERS, "def pacing(self, window): return 3", "def codepoint(self): return None")
+)
 def test_what_a_window_law_may_not_return_is_told_with_its_line(tmp_path, method):
     # Only where marks are counted is a law asked for its codepoint (RFC 9331 §4.2).
     told = failed(tmp_path, "dctcp", window=f"{WINDOW}    {method}\n")
@@ -356,7 +363,7 @@ BAD_VERDICTS = {
 }
 
 
-@pytest.mark.parametrize("line", BAD_VERDICTS)
+@pytest.mark.parametrize("line", mostly_slow(BAD_VERDICTS, "return None", "return queue.length"))
 def test_what_a_queue_law_does_wrong_is_told_with_its_line(tmp_path, line):
     told = failed(tmp_path, queue=QUEUE.replace('return "pass"', line))
     assert told.startswith(f"{tmp_path}/x.toml: `queue.q.discipline.python`: ")
