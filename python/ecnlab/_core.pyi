@@ -116,6 +116,7 @@ class Scenario:
         cancel: Cancel | None = None,
         captures: Path | None = None,
         blocks: Callable[[str, dict[str, Column]], None] | None = None,
+        wanted: set[str] | None = None,
     ) -> dict[str, dict[str, Column]]: ...
     def write_captures(self, log: Path, folder: Path) -> None: ...
 

@@ -52,16 +52,7 @@ impl Metrics {
 
     /// Returns whether a metric reads `table`.
     pub fn reads(&self, table: &str) -> bool {
-        self.tables().any(|read| read == table)
-    }
-
-    /// Returns whether a metric reads samples over time.
-    pub fn reads_series(&self) -> bool {
-        self.tables().any(|read| read.ends_with("_series"))
-    }
-
-    fn tables(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().filter_map(|step| if let Step::Pick(pick) = step { Some(pick.table.as_str()) } else { None })
+        self.steps.iter().any(|step| matches!(step, Step::Pick(pick) if pick.table == table))
     }
 
     /// Returns each metric of a run with `tables`, in alphabetical order; NaN where it is not defined.

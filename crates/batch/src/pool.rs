@@ -174,10 +174,9 @@ impl Shared {
 
     fn values(&self, scenario: &Scenario, seed: u64) -> Result<Vec<f64>, Failure> {
         let mut plan = scenario.plan(seed);
-        // What no metric reads is not recorded.
-        plan.packet_events = self.metrics.reads("packets");
-        plan.sample = plan.sample.filter(|_| self.metrics.reads_series());
         let wanted = |table: &str| self.metrics.reads(table);
+        plan.packet_events = true;
+        plan.record_only(&wanted);
         let outlets = Outlets { wanted: Some(&wanted), ..Outlets::default() };
         let run = || run_into(&plan, seed, &self.cancel, outlets).map(|output| self.metrics.of(&output.tables));
         catch_unwind(AssertUnwindSafe(run)).map_err(|panic| Failure::Panic(message(&*panic)))?.map_err(Failure::Run)

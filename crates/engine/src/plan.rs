@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::period::Wanted;
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Steps, Time};
 use ecnlab_wire::{Dscp, Ecn, Flags};
+
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A complete description of a run. Nodes, groups and flows are referred to by their index in these lists.
@@ -27,7 +29,19 @@ pub struct Plan {
     pub packet_events: bool,
 }
 
+/// Tables of samples.
+const SERIES: [&str; 3] = ["flow_series", "queue_series", "class_series"];
+
+/// The table of packet events.
+const PACKETS: &str = "packets";
+
 impl Plan {
+    /// Leaves out the recording of samples and packet events if none of their tables is `wanted`: packets are the same.
+    pub fn record_only(&mut self, wanted: Wanted<'_>) {
+        self.sample = self.sample.filter(|_| SERIES.into_iter().any(wanted));
+        self.packet_events &= wanted(PACKETS);
+    }
+
     /// Columns that the laws of its queues add to the tables.
     pub(crate) fn recorded(&self) -> aqm::Recorded {
         aqm::Recorded::of(self.links.iter().map(|link| &link.queue))

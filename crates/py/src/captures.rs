@@ -13,7 +13,6 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors::run_error;
-use crate::tables::Taker;
 
 /// Reason why a captured run has no result.
 pub enum Failure {
@@ -39,25 +38,21 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Runs `plan` of `scenario` and writes its captures to `folder`.
+/// Runs `plan` of `scenario` into `outlets`, and writes its captures to `folder`.
 pub fn run(
     scenario: &Scenario,
     plan: &Plan,
     seed: u64,
-    (cancel, halt): (&AtomicBool, &AtomicBool),
+    cancel: &AtomicBool,
     folder: &Path,
-    taker: Option<&mut Taker>,
+    outlets: Outlets<'_>,
 ) -> Result<Output, Failure> {
     let captures = scenario.captures();
     let mut files = open(&captures, folder)?;
     let taps: Vec<Capture> = captures.into_iter().map(|capture| capture.tap).collect();
-    let blocks = taker.map(|taker| taker as &mut dyn Blocks);
-    let output = run_into(
-        plan,
-        seed,
-        cancel,
-        Outlets { captures: Some((&taps, &mut files)), blocks, halt: Some(halt), ..Outlets::default() },
-    );
+    let Outlets { blocks, wanted, halt, .. } = outlets;
+    let blocks = blocks.map(|blocks| blocks as &mut dyn Blocks);
+    let output = run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks, wanted, halt });
     // A run stops when a write fails; the write error is then the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)

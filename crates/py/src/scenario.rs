@@ -146,8 +146,9 @@ impl Scenario {
 
     /// Simulate with `seed` and return the tables; other threads run meanwhile. Captures are written to the folder
     /// `captures`, if given. Tables that grow are passed to `blocks(name, columns)` during the run, if given; their
-    /// last rows are returned. Raises RunError, Cancelled, OSError, and exceptions of `blocks`.
-    #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None, blocks = None))]
+    /// last rows are returned. Tables that are not among `wanted`, if given, are not made. Raises RunError, Cancelled,
+    /// OSError, and exceptions of `blocks`.
+    #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None, blocks = None, wanted = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -156,6 +157,7 @@ impl Scenario {
         cancel: Option<&Bound<'py, Cancel>>,
         captures: Option<PathBuf>,
         blocks: Option<Py<PyAny>>,
+        wanted: Option<BTreeSet<String>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cancel = cancel.map_or_else(Arc::default, |cancel| cancel.get().0.clone());
         let cancel = &cancel;
@@ -164,15 +166,14 @@ impl Scenario {
         let output = py.detach(|| {
             let mut plan = scenario.plan(seed);
             plan.packet_events |= events;
+            let wanted = |table: &str| wanted.as_ref().is_none_or(|names| names.contains(table));
+            plan.record_only(&wanted);
             let (output, raised) = in_run(cancel.clone(), |halt| {
-                let stops = (&**cancel, halt);
+                let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
+                let outlets = Outlets { blocks, wanted: Some(&wanted), halt: Some(halt), ..Outlets::default() };
                 match captures {
-                    Some(folder) => captures::run(scenario, &plan, seed, stops, &folder, taker.as_mut()),
-                    None => {
-                        let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
-                        let outlets = Outlets { blocks, halt: Some(halt), ..Outlets::default() };
-                        run_into(&plan, seed, cancel, outlets).map_err(captures::Failure::Run)
-                    }
+                    Some(folder) => captures::run(scenario, &plan, seed, cancel, &folder, outlets),
+                    None => run_into(&plan, seed, cancel, outlets).map_err(captures::Failure::Run),
                 }
             });
             // A run stops when a law fails; the law's exception is then the reason.

@@ -43,8 +43,10 @@ class Packets:
         wanted: Collection[str] | None = None,
     ) -> dict[str, pl.DataFrame]:
         """Return the ``wanted`` tables of a run (None: all); those that grow are passed to ``blocks``, if given, except their last rows."""
-        tables = scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks)
-        return frames(tables if wanted is None else {name: tables[name] for name in tables if name in wanted})
+        asked = None if wanted is None else set(wanted)
+        return frames(
+            scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks, wanted=asked)
+        )
 
     def instead(self, _scenario: Scenario, /) -> list[Instead]:
         """Nowhere."""
