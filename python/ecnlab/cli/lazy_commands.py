@@ -15,6 +15,7 @@ GROUPS: Final = {
         "check": "check",
         "run": "run",
         "sweep": "sweep",
+        "batch": "batch",
         "advise": "advise",
         "docs": "pages",
     },
