@@ -1,7 +1,7 @@
 //! Many runs at once, in threads of this process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ecnlab_batch::{Answer, Failure, Metrics, Request};
 use pyo3::IntoPyObjectExt;
@@ -12,7 +12,7 @@ use crate::errors::spec_error;
 use crate::scenario::Scenario;
 use crate::{json, memory};
 
-/// Longest wait between two looks for an interrupt.
+/// Longest wait for a run.
 const STEP: Duration = Duration::from_millis(20);
 
 /// Does runs in threads and reduces each to its metrics.
@@ -50,16 +50,11 @@ impl Pool {
         self.lock().submit((first..).zip(seeds).map(request));
     }
 
-    /// Return runs that have ended as (number, values or error message); wait up to ``seconds`` for the first.
-    fn take<'py>(&self, py: Python<'py>, seconds: f64) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
-        let end = Instant::now() + Duration::from_secs_f64(seconds);
-        loop {
-            let answers = py.detach(|| self.lock().take(STEP.min(end.saturating_duration_since(Instant::now()))));
-            py.check_signals()?;
-            if !answers.is_empty() || self.open() == 0 || Instant::now() >= end {
-                return answers.into_iter().map(|answer| object(py, answer)).collect();
-            }
-        }
+    /// Return runs that have ended as (number, values or error message); wait for the first, but only some milliseconds, so
+    /// that Python can receive an interrupt.
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<Vec<(u64, Bound<'py, PyAny>)>> {
+        let answers = py.detach(|| self.lock().take(STEP));
+        answers.into_iter().map(|answer| object(py, answer)).collect()
     }
 
     /// End all runs within some milliseconds. The pool cannot be used again.

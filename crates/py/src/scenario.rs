@@ -148,6 +148,7 @@ impl Scenario {
     /// `captures`, if given. Tables that grow are passed to `blocks(name, columns)` during the run, if given; their
     /// last rows are returned. Tables that are not among `wanted`, if given, are not made. Raises RunError, Cancelled,
     /// OSError, and exceptions of `blocks`.
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None, blocks = None, wanted = None))]
     fn run<'py>(
         &self,

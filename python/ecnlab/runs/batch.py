@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ecnlab._core import Experiment, Pool, Scenario
 from ecnlab.base.errors import EcnlabError, RunError
@@ -21,9 +21,6 @@ Points: TypeAlias = "Sequence[Overrides] | pl.DataFrame"
 
 Values: TypeAlias = Mapping[str, float | None]
 """The metrics of a run by name; None where a metric is not defined."""
-
-LONGEST_WAIT: Final = 3600.0
-"""Seconds after which `Pool.take` is called again."""
 
 
 class Outcome(NamedTuple):
@@ -106,7 +103,7 @@ class Batch:
         Raises RunError for a run without a result, naming it; the others can still be taken. Cancelled after `cancel`.
         """
         while self._pool.open:
-            for run, values in self._pool.take(LONGEST_WAIT):
+            for run, values in self._pool.take():
                 if isinstance(values, str):
                     raise RunError(f"run {run} (seed {self._seeds[run]}): {values}")
                 yield Outcome(run, self._seeds[run], dict(zip(self._names, values, strict=True)))
