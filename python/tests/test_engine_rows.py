@@ -18,9 +18,8 @@ from ecnlab.folder import digests
 from ecnlab.papers import engine_rows, readme, registry
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Published
+from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.references import fill
-from ecnlab.papers.tables import Metric
 
 GRID = Grid(("queue", "path"), names={"red": "RED"})
 # metric, queue, path, simulator, kernel, low, high, neutral, n, verdict

@@ -14,9 +14,8 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import measures, measuring
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.measuring import Quantities
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Beside, Metric, Published, Recipe, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.tables import Beside, Metric, Recipe
 
 GRID = Grid(("scheme", "against"))
 FLOWS = pl.DataFrame(

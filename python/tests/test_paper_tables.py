@@ -13,9 +13,9 @@ import paper_schemas
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.published import read_file
+from ecnlab.papers.published import MetricsFile, PublishedFile, read_file
 from ecnlab.papers.registry import PAPERS
-from ecnlab.papers.tables import MetricsFile, PublishedFile, ReportFile
+from ecnlab.papers.tables import ReportFile
 
 ROOT: Final = Path(__file__).parents[2]
 WRITE: Final = "ECNLAB_WRITE_SCHEMAS"

@@ -24,9 +24,8 @@ from ecnlab.papers.formatting import quantity
 from ecnlab.papers.grid import Grid, estimate
 from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Step
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.tables import Below, Claim, Metric, Near
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)

@@ -11,10 +11,9 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Paper, named
-from ecnlab.papers.published import Published
+from ecnlab.papers.published import Metric, Number, Published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.report_file import FILE, Report
-from ecnlab.papers.tables import Metric, Number
 from ecnlab.report import Finding, Group, Section, Table
 
 GRID = Grid(("scheme", "load"), names={"new": "New"})

@@ -22,11 +22,10 @@ from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored, read_reasons
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest
-from ecnlab.papers.tables import Metric
 from ecnlab.report import Figure, Group, render
 from ecnlab.scenario.files import read_experiment
 

@@ -16,8 +16,7 @@ from ecnlab.papers.formatting import confidence, parts, quantity
 from ecnlab.papers.formatting import in_words as in_words
 from ecnlab.papers.formatting import with_interval as with_interval
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.published import Metric, Published
 from ecnlab.report import (
     Axis,
     Chart,

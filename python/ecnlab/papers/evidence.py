@@ -13,8 +13,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import known
 from ecnlab.papers import engine_rows
 from ecnlab.papers.grid import MEANS, Grid, at
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Metric, Where
+from ecnlab.papers.published import Metric, Published, Where
 
 JUDGEMENTS: Final = ("numbers", "claims")
 """Tables of verdicts."""

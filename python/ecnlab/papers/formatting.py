@@ -13,7 +13,7 @@ import polars as pl
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.published import Metric
 
 OUTCOMES: Final = ("yes", "partly", "no", "undecided")
 VERDICTS: Final = ("verdict", "answer", "upto", "metric", "statement", "test")

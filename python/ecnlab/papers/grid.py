@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ecnlab.base import stats
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.stats import LEVEL, Interval
-from ecnlab.papers.tables import Metric, Where
+from ecnlab.papers.published import Metric, Where
 
 HAIR: Final = 1e-3
 """Fraction of the range between its bounds by which a measured value may be outside: counters are in whole packets."""

@@ -14,8 +14,7 @@ from ecnlab.base import stats
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.stats import LEVEL, Answer, Interval
 from ecnlab.papers.grid import Grid, at, interval, per_seed
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Trend
+from ecnlab.papers.published import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Published, Trend
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.formatting import Quoted
 from ecnlab.papers.grid import Grid, at
 from ecnlab.papers.judge import FULL, QUICK, Rules
-from ecnlab.papers.published import Published, read_file, read_published
+from ecnlab.papers.published import Metric, Published, read_file, read_published
 from ecnlab.papers.references import References, fill, start_of
-from ecnlab.papers.tables import Fact, Metric, ReasonsFile
+from ecnlab.papers.tables import Fact, ReasonsFile
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
 from ecnlab.scenario.files import read_text

@@ -24,8 +24,7 @@ from ecnlab.base.guesses import unknown
 from ecnlab.papers import measures
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Own, Paper, Step, Tables
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Beside, Recipe
+from ecnlab.papers.published import Beside, Published, Recipe
 
 NONE: Final[Mapping[str, Tables]] = {}
 

@@ -15,8 +15,7 @@ from typing import Any, Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import read_published, read_toml
-from ecnlab.papers.tables import Along
+from ecnlab.papers.published import Along, read_published, read_toml
 from ecnlab.scenario.files import read_experiment
 
 FILE: Final = "paper.toml"

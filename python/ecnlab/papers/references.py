@@ -33,9 +33,9 @@ from ecnlab.base.guesses import known, unknown
 from ecnlab.papers import engine_rows
 from ecnlab.papers.evidence import Evidence, Row
 from ecnlab.papers.formatting import Extent, Quoted, Tests, with_interval
+from ecnlab.papers.published import Metric
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
 from ecnlab.papers.sources import require_source
-from ecnlab.papers.tables import Metric
 
 REFERENCE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 """References and statements in a template."""

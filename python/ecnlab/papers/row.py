@@ -22,9 +22,9 @@ from ecnlab.papers.formatting import as_printed, in_words, with_interval
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper
-from ecnlab.papers.published import Published, read_file, read_published
+from ecnlab.papers.published import Number, Printed, Published, Recipe, read_file, read_published
 from ecnlab.papers.registry import find
-from ecnlab.papers.tables import ChecklistFile, Number, Printed, Recipe
+from ecnlab.papers.tables import ChecklistFile
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep_runs import run_keys
 from ecnlab.scenario.files import read_experiment, with_captures

@@ -15,8 +15,7 @@ from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.grid import at
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Claim, Number
+from ecnlab.papers.published import Claim, Number, Published
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 

@@ -19,7 +19,7 @@ from ecnlab.papers.grid import per_seed
 from ecnlab.papers.material import Material
 from ecnlab.papers.measures import mean_of
 from ecnlab.papers.paper import Step, Tables
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.published import Metric
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 

@@ -18,7 +18,7 @@ from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.tables import Number
+from ecnlab.papers.published import Number
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 

@@ -10,10 +10,9 @@ import polars as pl
 from ecnlab.papers import blocks
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import read_toml
+from ecnlab.papers.published import Number, read_toml
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
-from ecnlab.papers.tables import Number
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
