@@ -17,7 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder import digests
 from ecnlab.papers import engine_rows, readme, registry
 from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.references import fill
 

@@ -12,8 +12,7 @@ from analysed import given, of_all, quantity
 from pages import assert_whole, stored
 
 from ecnlab.papers import kadhum_hassan, measures
-from ecnlab.papers.grid import at
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.judge import at, judge_claims, judge_numbers
 from ecnlab.papers.kadhum_hassan import answers, measure
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
 from ecnlab.papers.layout import paper_page

@@ -12,7 +12,7 @@ from analysed import given
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import measures, measuring
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.measuring import Quantities
 from ecnlab.papers.published import Beside, Metric, Published, Recipe, read_published
 from ecnlab.papers.registry import PAPERS, find

@@ -21,8 +21,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.papers import blocks, judge, measures, readme, registry
 from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import Grid, estimate
-from ecnlab.papers.judge import together
+from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
 from ecnlab.papers.registry import PAPERS, find

@@ -12,7 +12,7 @@ import pytest
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.formatting import with_interval
-from ecnlab.papers.grid import MEANS, Grid
+from ecnlab.papers.judge import MEANS, Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.readme import typed
 from ecnlab.papers.references import fill, start_of

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Paper, named
 from ecnlab.papers.published import Metric, Number, Published

@@ -17,8 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.papers import blocks, measures, readme, rfc2884
 from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.grid import at, estimate
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.judge import at, estimate, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored, read_reasons
 from ecnlab.papers.paper import Drawn

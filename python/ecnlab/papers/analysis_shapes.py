@@ -14,7 +14,7 @@ from ecnlab.folder.names import RESULTS
 from ecnlab.folder.sealed_json import read_json, read_plain_json
 from ecnlab.folder.shapes import Maker, Results, insist
 from ecnlab.folder.table_shapes import Shape, insist_on_finite, insist_on_shape, insist_on_types
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Published
 
 FORMAT: Final = 1

@@ -15,7 +15,7 @@ from ecnlab.papers.formatting import as_printed as as_printed
 from ecnlab.papers.formatting import confidence, parts, quantity
 from ecnlab.papers.formatting import in_words as in_words
 from ecnlab.papers.formatting import with_interval as with_interval
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.report import (
     Axis,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from ecnlab.papers.formatting import Forms, quantity
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Published
 from ecnlab.scenario.files import read_experiment, read_text
 

@@ -12,7 +12,7 @@ import polars as pl
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import known
 from ecnlab.papers import engine_rows
-from ecnlab.papers.grid import MEANS, Grid, at
+from ecnlab.papers.judge import MEANS, Grid, at
 from ecnlab.papers.published import Metric, Published, Where
 
 JUDGEMENTS: Final = ("numbers", "claims")

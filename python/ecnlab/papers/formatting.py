@@ -12,7 +12,7 @@ import polars as pl
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric
 
 OUTCOMES: Final = ("yes", "partly", "no", "undecided")

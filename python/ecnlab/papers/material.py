@@ -18,8 +18,7 @@ from ecnlab.papers import blocks
 from ecnlab.papers.analysis_shapes import checked, quoted_verdicts
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.formatting import Quoted
-from ecnlab.papers.grid import Grid, at
-from ecnlab.papers.judge import FULL, QUICK, Rules
+from ecnlab.papers.judge import FULL, QUICK, Grid, Rules, at
 from ecnlab.papers.published import Metric, Published, read_file, read_published
 from ecnlab.papers.references import References, fill, start_of
 from ecnlab.papers.tables import Fact, ReasonsFile

@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Tables
 
 RUN: Final = ("id", "spec_hash", "replicate", "seed")

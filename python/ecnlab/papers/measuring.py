@@ -22,7 +22,7 @@ from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers import measures
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Own, Paper, Step, Tables
 from ecnlab.papers.published import Beside, Published, Recipe
 

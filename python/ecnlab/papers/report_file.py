@@ -13,7 +13,7 @@ from typing import Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers import blocks, tables
-from ecnlab.papers.grid import at
+from ecnlab.papers.judge import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Made, Paper
 from ecnlab.papers.published import read_file

@@ -19,7 +19,7 @@ from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis_shapes import read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder, labels_of
 from ecnlab.papers.formatting import as_printed, in_words, with_interval
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Number, Printed, Published, Recipe, read_file, read_published

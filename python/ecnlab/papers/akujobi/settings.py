@@ -12,8 +12,7 @@ from msgspec import structs
 
 from ecnlab.papers import blocks
 from ecnlab.papers.akujobi.grid import GRID
-from ecnlab.papers.grid import at
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.judge import at, judge_claims, judge_numbers
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Claim, Number, Published
 from ecnlab.report import Table

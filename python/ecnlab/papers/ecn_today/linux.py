@@ -15,7 +15,7 @@ from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR, schema
 from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import per_seed
+from ecnlab.papers.judge import per_seed
 from ecnlab.papers.material import Material
 from ecnlab.papers.measures import mean_of
 from ecnlab.papers.paper import Step, Tables

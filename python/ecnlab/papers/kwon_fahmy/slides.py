@@ -11,8 +11,7 @@ import polars as pl
 from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import interval
-from ecnlab.papers.judge import verdict
+from ecnlab.papers.judge import interval, verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY

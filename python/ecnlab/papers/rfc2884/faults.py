@@ -14,8 +14,7 @@ import polars as pl
 
 from ecnlab.base.stats import Answer
 from ecnlab.papers import blocks, measures
-from ecnlab.papers.grid import interval
-from ecnlab.papers.judge import outcome, together
+from ecnlab.papers.judge import interval, outcome, together
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Tables
 from ecnlab.papers.rfc2884.grid import GRID

@@ -8,7 +8,7 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
-from ecnlab.papers.grid import at
+from ecnlab.papers.judge import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Step
 from ecnlab.papers.rfc2884.grid import GRID

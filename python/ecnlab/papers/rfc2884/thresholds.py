@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ecnlab.papers import judge
-from ecnlab.papers.grid import at, interval
+from ecnlab.papers.judge import at, interval
 from ecnlab.papers.material import Material, Row
 from ecnlab.papers.published import Below, Number, Published
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
