@@ -19,7 +19,7 @@ from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
-from ecnlab.papers import blocks, judge, measures, readme, registry
+from ecnlab.papers import blocks, judge, measuring, readme, registry
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
@@ -149,7 +149,7 @@ def test_a_paper_there_is_none_of_is_refused() -> None:
 def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
     # Summed as they stand, 1 is lost beside 1e16; in another order it is not.
     rows = pl.LazyFrame({"maxp": ["0.1"] * 4, "replicate": [0] * 4, "x": [1e16, 1.0, -1e16, None]})
-    (row,) = measures.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
+    (row,) = measuring.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
     assert row == {"maxp": "0.1", "replicate": 0, "value": 1 / 3}
 
 

@@ -15,7 +15,7 @@ from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
-from ecnlab.papers import blocks, measures, readme, rfc2884
+from ecnlab.papers import blocks, readme, rfc2884, run_series
 from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.judge import at, estimate, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
@@ -589,7 +589,7 @@ def test_strokes_are_the_first_mark_and_drop_of_a_flow_in_each_interval() -> Non
             packets = pl.DataFrame(rows + others, ["time_s", "link", "event", "flow"], orient="row")
             return packets.select(pl.lit("x").alias("id"), pl.lit("high").alias("load"), pl.all()).lazy()
 
-    events = measures.marks_and_drops(Packets(), "pipe", 0.1, 21.0)
+    events = run_series.marks_and_drops(Packets(), "pipe", 0.1, 21.0)
     assert events.rows() == [("high", "ecn", "mark", 21.0), ("high", "plain", "drop", 21.06)]
     assert [(rug.name, rug.times) for rug in blocks.rugs(events)] == [("marks", [21.0]), ("drops", [21.06])]
 

@@ -379,7 +379,7 @@ EVENTS: Final = {"mark": ("marks", 3), "drop": ("drops", 4), "loss": ("losses on
 
 
 def rugs(events: pl.DataFrame) -> list[Rug]:
-    """Return the strokes of the events of `measures.marks_and_drops`."""
+    """Return the strokes of the events of `run_series.marks_and_drops`."""
     times = {event: events.filter(event=event)["time_s"].sort().to_list() for event in EVENTS}
     return [Rug(name, times[event], style) for event, (name, style) in EVENTS.items() if times[event]]
 

@@ -214,6 +214,18 @@ QUICK: Final = Rules(0.99, strict=True)
 """Fewer seeds lead to fewer decisions, so that their decisions are those of the full size."""
 
 
+def judged(grid: Grid, published: Published, measured: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the tables of printed numbers and of claims, from samples."""
+    compared = {entry.metric for entry in (*published.numbers, *published.claims)}
+    of_printed = measured.filter(pl.col("metric").is_in(compared))
+    points = grid.points(of_printed, published.metrics, rules.level)
+    if published.together:
+        rules = rules.of(published, size_of_family(published, points))
+        points = grid.points(of_printed, published.metrics, rules.level)
+    numbers = judge_numbers(published, points, grid, rules)
+    return numbers, judge_claims(published, measured, points, grid, rules)
+
+
 def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules: Rules = FULL) -> pl.DataFrame:
     """Return one row per printed number: the measurement there and the verdict. See `ecnlab.base.stats.verdict`.
 

@@ -17,7 +17,7 @@ from ecnlab.papers.engine_rows import KERNEL, SIMULATOR, schema
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import per_seed
 from ecnlab.papers.material import Material
-from ecnlab.papers.measures import mean_of
+from ecnlab.papers.measuring import mean_of
 from ecnlab.papers.paper import Step, Tables
 from ecnlab.papers.published import Metric
 from ecnlab.report import Table

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ecnlab.api.sweep import Sweep
-from ecnlab.papers import blocks, measures
+from ecnlab.papers import blocks, run_series
 from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import interval, verdict
 from ecnlab.papers.kwon_fahmy import measure
@@ -127,14 +127,14 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     sweep = sweeps["evolution"]
     flow = sweep.table("flow_series").filter(pl.col("flow") == FLOW, pl.col("replicate") == 0)
     windows = flow.select("arm", "time_s", window=pl.col("cwnd_bytes") / SEGMENT_BYTES).collect()
-    events = measures.marks_and_drops(sweep, LINK, BIN_S).filter(pl.col("flow") == FLOW)
+    events = run_series.marks_and_drops(sweep, LINK, BIN_S).filter(pl.col("flow") == FLOW)
     tables = {"drawn_windows": windows, "drawn_events": events.drop("flow"), "control": control_curves()}
     return Drawn(tables, {"drawn_seed": sweep.runs["seed"][0]})
 
 
 def evolution(given: Material) -> Multiples:
     """The windows of `draw` with the flow's marks and losses, a chart for each response."""
-    windows = measures.side_by_side(given.tables["drawn_windows"], "arm", "window")
+    windows = run_series.side_by_side(given.tables["drawn_windows"], "arm", "window")
     events = given.tables["drawn_events"]
     return blocks.small_charts(
         "Congestion window of one flow",
