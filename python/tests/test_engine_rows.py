@@ -16,9 +16,9 @@ from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder import digests
 from ecnlab.papers import engine_rows, readme, registry
-from ecnlab.papers.evidence import Evidence
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.quoted import Evidence
 from ecnlab.papers.references import fill
 
 GRID = Grid(("queue", "path"), names={"red": "RED"})

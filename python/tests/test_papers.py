@@ -25,6 +25,7 @@ from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
+from ecnlab.papers.typed import typed
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)
@@ -406,9 +407,9 @@ def test_a_readme_is_its_template_with_quoted_numbers(name) -> None:
     evidence = readme.quoted_evidence(PAPERS[name], folder, read_published(folder))
     text = readme.render(folder, evidence)
     assert text == (folder / readme.README).read_text(), f"`make readme PAPER={name}` makes it"
-    assert readme.typed((folder / readme.TEMPLATE).read_text()) == []
+    assert typed((folder / readme.TEMPLATE).read_text()) == []
     reasons = tomllib.loads((folder / "reasons.toml").read_text()).get("reason", [])
-    assert readme.typed("\n\n".join(reason["text"] for reason in reasons)) == []
+    assert typed("\n\n".join(reason["text"] for reason in reasons)) == []
 
 
 @pytest.mark.release

@@ -16,12 +16,13 @@ from synthetic import PAPER, MadeUp, gain
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.papers import blocks, readme, rfc2884, run_series
-from ecnlab.papers.evidence import Evidence
+from ecnlab.papers.analysis import Stored
 from ecnlab.papers.judge import at, estimate, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.material import Stored, read_reasons
+from ecnlab.papers.material import read_reasons
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.quoted import Evidence
 from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest

@@ -11,10 +11,11 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.papers import blocks
+from ecnlab.papers.analysis import Analysis
 from ecnlab.papers.behind import SHOWN, TABLE, command
 from ecnlab.papers.formatting import confidence
 from ecnlab.papers.judge import verdicts
-from ecnlab.papers.material import Analysis, Material
+from ecnlab.papers.material import Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_file

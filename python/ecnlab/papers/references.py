@@ -31,9 +31,9 @@ from ecnlab.agreement.means import TONES
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import known, unknown
 from ecnlab.papers import engine_rows
-from ecnlab.papers.evidence import Evidence, Row
 from ecnlab.papers.formatting import Extent, Quoted, Tests, with_interval
 from ecnlab.papers.published import Metric
+from ecnlab.papers.quoted import Evidence, Row
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
 from ecnlab.papers.sources import require_source
 
@@ -137,7 +137,7 @@ class References:
         if verdict is not None:
             known("verdict", verdict, TONES)
             cells = cells.filter(verdict=verdict)
-        return engine_rows.Cells(cells, self.evidence)
+        return engine_rows.Cells(cells, self.evidence.published.metrics, self.evidence.grid)
 
     def agreement(self, metric: str, **place: Any) -> str:
         """The number of comparisons of a metric that agree / are inconclusive / differ."""

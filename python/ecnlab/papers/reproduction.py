@@ -28,13 +28,12 @@ from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import describe, table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
-from ecnlab.papers.analysis_shapes import read_results, shapes
+from ecnlab.papers.analysis import Computed, Stored, read_results, shapes
 from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL
 from ecnlab.papers.index import index_page
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.material import Computed, Stored
 from ecnlab.papers.measuring import analysis_tables, tables_of_engines
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
