@@ -20,10 +20,10 @@ from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.papers import blocks, judge, measuring, readme, registry
-from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
+from ecnlab.papers.references import in_words, quantity
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.typed import typed
 
@@ -181,7 +181,7 @@ def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds,
 def test_one_place_refutes_a_claim_about_every_place(outcomes, answer, words) -> None:
     assert together(outcomes) == answer
     tests = pl.DataFrame({"outcome": outcomes, "answer": answer, "upto": ""})
-    assert blocks.in_words(tests) == words
+    assert in_words(tests) == words
 
 
 def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.formatting import with_interval
 from ecnlab.papers.judge import MEANS, Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.quoted import Evidence
-from ecnlab.papers.references import fill, start_of
+from ecnlab.papers.references import fill, start_of, with_interval
 from ecnlab.papers.typed import typed
 
 GRID = Grid(("load", "maxp"), names={"high": "high load"})

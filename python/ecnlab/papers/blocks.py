@@ -11,12 +11,9 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.base.stats import LEVEL
-from ecnlab.papers.formatting import as_printed as as_printed
-from ecnlab.papers.formatting import confidence, parts, quantity
-from ecnlab.papers.formatting import in_words as in_words
-from ecnlab.papers.formatting import with_interval as with_interval
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.references import as_printed, confidence, in_words, parts, quantity
 from ecnlab.report import (
     Axis,
     Chart,

@@ -6,15 +6,14 @@ engines that do not differ), number of seeds, verdict. ``docs/papers.md`` docume
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
 
-from ecnlab.papers.formatting import Forms, quantity
+from ecnlab.base.guesses import unknown
 from ecnlab.papers.judge import Grid
-from ecnlab.papers.published import Metric
 
 SIMULATOR: Final = "simulator"
 KERNEL: Final = "kernel"
@@ -37,13 +36,21 @@ def schema(grid: Grid) -> dict[str, type[pl.DataType]]:
     return text | dict.fromkeys(NUMBERS, pl.Float64) | {"n": pl.UInt32, "verdict": pl.String}
 
 
+class Forms:
+    """Base class of values with forms; an unknown form is an error that names the nearest one."""
+
+    def __getattr__(self, name: str) -> str:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise unknown("form", name, [one for one in dir(self) if not one.startswith("_")])
+
+
 @dataclass(frozen=True)
 class Cells(Forms):
     """Comparisons of both engines. Printed, it is their number."""
 
     _rows: pl.DataFrame
-    _metrics: Mapping[str, Metric]
-    _grid: Grid
+    _in_words: Callable[[Row], str]
 
     @property
     def clear(self) -> int:
@@ -60,11 +67,6 @@ class Cells(Forms):
 
     def _clear(self) -> pl.DataFrame:
         return self._rows.filter((pl.col("low") > pl.col("neutral")) | (pl.col("high") < pl.col("neutral")))
-
-    def _in_words(self, row: Row) -> str:
-        metric = self._metrics[row["metric"]]
-        ours, theirs = (quantity(row[who], metric) for who in (SIMULATOR, KERNEL))
-        return f"{metric.name}: {self._grid.place(row)} ({ours}, {theirs})"
 
 
 @dataclass(frozen=True)

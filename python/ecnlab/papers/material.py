@@ -12,11 +12,10 @@ import polars as pl
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import blocks
 from ecnlab.papers.analysis import Analysis, Computed
-from ecnlab.papers.formatting import Quoted
 from ecnlab.papers.judge import FULL, QUICK, Grid, Rules, at
 from ecnlab.papers.published import Metric, Published, read_file, read_published
 from ecnlab.papers.quoted import Evidence, quoted_verdicts
-from ecnlab.papers.references import References, fill, start_of
+from ecnlab.papers.references import Quoted, References, fill, start_of, with_interval
 from ecnlab.papers.tables import Fact, ReasonsFile
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
@@ -78,7 +77,7 @@ class Material:
 
     def with_interval(self, row: Row) -> str:
         """A point with its interval, as a reader writes it."""
-        return blocks.with_interval(row, self.metric(row["metric"]))
+        return with_interval(row, self.metric(row["metric"]))
 
     def cell(self, metric: str, **where: str | list[str]) -> Cell:
         """Return the single point of a metric at a place as a table cell; empty if nothing was measured."""

@@ -15,6 +15,7 @@ from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.judge import at, judge_claims, judge_numbers
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Claim, Number, Published
+from ecnlab.papers.references import as_printed
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
@@ -132,7 +133,7 @@ def numbers_beside(given: Material) -> Table:
         rows.append(
             [
                 Cell(f"{metric.name}: {GRID.place({**row, 'settings': ''})}", lead=row["id"]),
-                Cell(blocks.as_printed(row["printed"], metric), True),
+                Cell(as_printed(row["printed"], metric), True),
                 *(
                     cell
                     for one in (here, row)

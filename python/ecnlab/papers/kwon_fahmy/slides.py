@@ -10,7 +10,6 @@ import polars as pl
 
 from ecnlab.api.sweep import Sweep
 from ecnlab.papers import blocks, run_series
-from ecnlab.papers.formatting import quantity
 from ecnlab.papers.judge import interval, verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
@@ -18,6 +17,7 @@ from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP,
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Number
+from ecnlab.papers.references import as_printed, quantity
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 
@@ -105,7 +105,7 @@ def _printed(given: Material, slide: int, arm: str, metric: str) -> str:
     if (slide, metric) == (20, "udp"):
         return f"{quantity(FITTED_RATE[arm], given.metric(metric))} (rate fitted)"
     row = given.numbers.filter(pl.col("metric") == metric, pl.col("arm") == arm, pl.col("row") == f"W{slide - 9}")
-    return blocks.as_printed(row["printed"].item(), given.metric(metric))
+    return as_printed(row["printed"].item(), given.metric(metric))
 
 
 # --------------------------------------------------------------- slides 10 and 12: windows over time
