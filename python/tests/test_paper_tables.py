@@ -22,7 +22,7 @@ WRITE: Final = "ECNLAB_WRITE_SCHEMAS"
 """The environment variable with which the schemas are written."""
 
 PAGE: Final = '[page]\ntitle = ""\nanswer = ""\nlede = ""\nagreement = ""\n'
-HEAD: Final = 'paper = "P"\ntitle = ""\nauthors = ""\ndate = ""\nnumber = []\n[[claim]]\nid = "P01.a"\nrow = "P01"\n'
+HEAD: Final = 'paper = "P"\ntitle = ""\nauthors = ""\ndate = ""\n[[claim]]\nid = "P01.a"\nrow = "P01"\n'
 CLAIM: Final = 'metric = "m"\nwhere = {}\nstatement = ""\n'
 METRIC: Final = '[metric.gain]\nname = ""\ndefinition = ""\nkind = "gain"\n[metric.loss]\nname = ""\ndefinition = ""\n'
 

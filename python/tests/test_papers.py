@@ -255,6 +255,17 @@ def small(scenario, monkeypatch) -> Path:
     return in_place_of_the_papers(scenario.parent, scenario.read_text(), monkeypatch)
 
 
+@pytest.mark.parametrize(("kind", "other"), [("number", "claim"), ("claim", "number")])
+def test_a_paper_may_have_numbers_or_claims_alone(small, tmp_path, kind, other) -> None:
+    head, number, claim = re.split(r"(?=\[\[)", (small / "published.toml").read_text())
+    (small / "published.toml").write_text(head + (number if kind == "number" else claim))
+    report = re.sub(r"\[\[finding.*", "", (small / "report.toml").read_text(), flags=re.DOTALL)
+    (small / "report.toml").write_text(report)
+    (small / readme.TEMPLATE).write_text(f'# small\n{{{{ tally("{kind}s") }}}} {{{{ tally("{other}s") }}}}\n')
+    assert papers.reproduce("small", tmp_path / "out", full=True, workers=1).is_file()
+    assert readme.make("small", tmp_path / "out").read_text().endswith("\n1 0\n")
+
+
 def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
     told: list[tuple[str, int, int]] = []
     index = papers.reproduce_all(tmp_path / "out", progress=lambda name: lambda done, of: told.append((name, done, of)))

@@ -143,8 +143,8 @@ class PublishedFile(File, frozen=True, kw_only=True):
     title: str
     authors: str
     date: str
-    number: list[Number]
-    claim: list[Trend | NoTrend | Below | Above | Near]
+    number: list[Number] = []
+    claim: list[Trend | NoTrend | Below | Above | Near] = []
     where: Where = {}
     """Place of all measurements, except for entries that give another."""
     together: bool = False
