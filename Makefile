@@ -32,7 +32,7 @@ $(TRACES): examples/traces/make.py
 $(NOTEBOOKS): docs/notebook_format.py $(wildcard docs/notebooks/*.md)
 	"$(PYTHON)" $<
 
-$(SCHEMAS): schema/make_schemas.py python/ecnlab/papers/tables.py $(CORE)
+$(SCHEMAS): schema/make_schemas.py python/ecnlab/papers/tables.py python/ecnlab/papers/published.py $(CORE)
 	$(BIN)/python $<
 
 $(VENV): requirements.txt

@@ -16,11 +16,11 @@ from typing import Any, Final
 import msgspec
 
 from ecnlab import _core
-from ecnlab.papers import tables
+from ecnlab.papers import published, tables
 
-FILES: Final[dict[str, type[tables.File]]] = {
-    "published": tables.PublishedFile,
-    "metrics": tables.MetricsFile,
+FILES: Final[dict[str, type[published.File]]] = {
+    "published": published.PublishedFile,
+    "metrics": published.MetricsFile,
     "report": tables.ReportFile,
     "reasons": tables.ReasonsFile,
     "checklist": tables.ChecklistFile,
@@ -32,7 +32,7 @@ def schema(name: str) -> dict[str, Any]:
     """Return the schema of a data file of `FILES`, with the docstrings of fields as descriptions."""
     made = msgspec.json.schema(FILES[name])
     for kind, about in made["$defs"].items():
-        for field, text in fields(getattr(tables, kind)):
+        for field, text in fields(getattr(tables, kind, None) or getattr(published, kind)):
             about["properties"][field]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
@@ -40,7 +40,7 @@ def schema(name: str) -> dict[str, Any]:
 def fields(kind: type[Any]) -> Iterator[tuple[str, str]]:
     """Yield key and docstring of each field of a type that has a docstring, its bases' first."""
     keys = {field.name: field.encode_name for field in msgspec.structs.fields(kind)}
-    for base in (one for one in reversed(kind.__mro__) if one.__module__ == tables.__name__):
+    for base in (one for one in reversed(kind.__mro__) if one.__module__ in (published.__name__, tables.__name__)):
         (body,) = (node.body for node in ast.parse(inspect.getsource(base)).body if isinstance(node, ast.ClassDef))
         for field, text in pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from ecnlab.papers.measuring import Quantities, analyse, samples
+from ecnlab.papers.measuring import Quantities, samples, samples_of_steps
 from ecnlab.papers.paper import Tables
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import find
@@ -32,7 +32,7 @@ def of_step(paper: str, step: str, sweep: Tables) -> pl.DataFrame:
 def of_all(paper: str, sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     """What all steps give."""
     found, folder = find(paper)
-    return analyse(found, read_published(folder), sweeps)[0]
+    return samples_of_steps(found, read_published(folder), sweeps)[0]
 
 
 def quantity(paper: str, name: str, sweep: Tables) -> pl.DataFrame:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ecnlab.papers.analysis_shapes import shapes
-from ecnlab.papers.grid import Grid
-from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.material import Material, Stored
+from ecnlab.papers.analysis import Stored, shapes
+from ecnlab.papers.judge import Grid, judge_claims, judge_numbers
+from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Published, read_published
 

@@ -9,7 +9,7 @@ import pytest
 
 from ecnlab.folder.verified import read_files, write_files
 from ecnlab.papers import registry, reproduction
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
 
 GRID = Grid(("variant", "maxp"))

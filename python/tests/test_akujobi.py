@@ -16,8 +16,8 @@ from ecnlab.papers import blocks
 from ecnlab.papers.akujobi import runs, settings
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.akujobi.settings import KEYS, STATED, choose
-from ecnlab.papers.grid import at
-from ecnlab.papers.material import Stored
+from ecnlab.papers.analysis import Stored
+from ecnlab.papers.judge import at
 from ecnlab.papers.published import read_published
 from ecnlab.scenario.files import read_experiment
 

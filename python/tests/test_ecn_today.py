@@ -11,9 +11,9 @@ from analysed import given, quantity
 from ecnlab.base.stats import Interval
 from ecnlab.papers.ecn_today import atlas
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
-from ecnlab.papers.formatting import confidence
 from ecnlab.papers.judge import FULL, QUICK, judge_claims, size_of_family
 from ecnlab.papers.published import read_published
+from ecnlab.papers.references import confidence
 from ecnlab.papers.registry import find
 
 PUBLISHED = read_published(find("ecn-today")[1])

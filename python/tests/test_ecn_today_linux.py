@@ -13,10 +13,11 @@ from msgspec import structs
 
 from ecnlab._core import Experiment
 from ecnlab.linux.plan import plan
+from ecnlab.papers.analysis import Stored
 from ecnlab.papers.ecn_today import PAPER, linux
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
-from ecnlab.papers.material import Material, Stored
+from ecnlab.papers.material import Material
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import find
 from ecnlab.papers.report_file import Report

@@ -11,9 +11,8 @@ import pytest
 from analysed import given, of_all, quantity
 from pages import assert_whole, stored
 
-from ecnlab.papers import kadhum_hassan, measures
-from ecnlab.papers.grid import at
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers import kadhum_hassan, measuring
+from ecnlab.papers.judge import at, judge_claims, judge_numbers
 from ecnlab.papers.kadhum_hassan import answers, measure
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
 from ecnlab.papers.layout import paper_page
@@ -109,7 +108,7 @@ def test_a_flow_that_is_never_cut_is_left_out_of_the_correlation() -> None:
         flow=pl.lit("idle"), cwnd_bytes=pl.lit(8 * SEGMENT, pl.Int64)
     )
     three = pl.concat([frame, idle]).with_columns(x=pl.col("cwnd_bytes"))
-    assert measures.mean_correlation(GRID, three).collect()["value"][0] == pytest.approx(1.0)
+    assert measuring.mean_correlation(GRID, three).collect()["value"][0] == pytest.approx(1.0)
 
 
 def test_queues_are_compared_under_the_same_seed_only() -> None:

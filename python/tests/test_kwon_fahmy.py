@@ -17,8 +17,7 @@ from ecnlab.api.sweep import Sweep
 from ecnlab.base.quantities import quantity
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
-from ecnlab.papers.grid import at
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.judge import at, judge_claims, judge_numbers
 from ecnlab.papers.kwon_fahmy import calibration, measure
 from ecnlab.papers.kwon_fahmy.grid import AS_IS, GENTLE, GRID, MORE_UDP, SLIDE_7
 from ecnlab.papers.kwon_fahmy.slides import COLUMNS

@@ -11,12 +11,11 @@ import pytest
 from analysed import given
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers import measures, measuring
-from ecnlab.papers.grid import Grid
+from ecnlab.papers import measuring
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.measuring import Quantities
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Beside, Metric, Published, Recipe, read_published
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.tables import Beside, Metric, Recipe
 
 GRID = Grid(("scheme", "against"))
 FLOWS = pl.DataFrame(
@@ -168,6 +167,6 @@ def test_an_aggregate_over_time_is_that_of_its_groups(rows: int) -> None:
     series = series.cast({"flow": pl.Int64, "x": pl.Float64}).lazy()
     # A column may be named twice.
     value = pl.sql_expr("power(avg(x * x), 0.5) / avg(x)").alias("value")
-    found, expected = (of(series, ["flow"], value).collect() for of in (measures.over_time, measures.grouped))
+    found, expected = (of(series, ["flow"], value).collect() for of in (measuring.over_time, measuring.grouped))
     assert found.schema == expected.schema and found["flow"].equals(expected["flow"])
     assert found["value"].to_list() == pytest.approx(expected["value"].to_list())

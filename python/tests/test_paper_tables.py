@@ -11,16 +11,16 @@ import jsonschema
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.published import read_file
+from ecnlab.papers.published import MetricsFile, PublishedFile, read_file
 from ecnlab.papers.registry import PAPERS
-from ecnlab.papers.tables import MetricsFile, PublishedFile, ReportFile
+from ecnlab.papers.tables import ReportFile
 
 ROOT: Final = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "schema"))
 import make_schemas  # noqa: E402
 
 PAGE: Final = '[page]\ntitle = ""\nanswer = ""\nlede = ""\nagreement = ""\n'
-HEAD: Final = 'paper = "P"\ntitle = ""\nauthors = ""\ndate = ""\nnumber = []\n[[claim]]\nid = "P01.a"\nrow = "P01"\n'
+HEAD: Final = 'paper = "P"\ntitle = ""\nauthors = ""\ndate = ""\n[[claim]]\nid = "P01.a"\nrow = "P01"\n'
 CLAIM: Final = 'metric = "m"\nwhere = {}\nstatement = ""\n'
 METRIC: Final = '[metric.gain]\nname = ""\ndefinition = ""\nkind = "gain"\n[metric.loss]\nname = ""\ndefinition = ""\n'
 

@@ -19,14 +19,13 @@ from small_paper import GRID, SMALL, add_tables, in_place_of_the_papers
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
-from ecnlab.papers import blocks, judge, measures, readme, registry
-from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import Grid, estimate
-from ecnlab.papers.judge import together
+from ecnlab.papers import blocks, judge, measuring, readme, registry
+from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
+from ecnlab.papers.references import in_words, quantity
 from ecnlab.papers.registry import PAPERS, find
-from ecnlab.papers.tables import Below, Claim, Metric, Near
+from ecnlab.papers.typed import typed
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)
@@ -151,7 +150,7 @@ def test_a_paper_there_is_none_of_is_refused() -> None:
 def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
     # Summed as they stand, 1 is lost beside 1e16; in another order it is not.
     rows = pl.LazyFrame({"maxp": ["0.1"] * 4, "replicate": [0] * 4, "x": [1e16, 1.0, -1e16, None]})
-    (row,) = measures.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
+    (row,) = measuring.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
     assert row == {"maxp": "0.1", "replicate": 0, "value": 1 / 3}
 
 
@@ -182,7 +181,7 @@ def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds,
 def test_one_place_refutes_a_claim_about_every_place(outcomes, answer, words) -> None:
     assert together(outcomes) == answer
     tests = pl.DataFrame({"outcome": outcomes, "answer": answer, "upto": ""})
-    assert blocks.in_words(tests) == words
+    assert in_words(tests) == words
 
 
 def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:
@@ -254,6 +253,17 @@ def test_shares_and_fairness_have_bounds(name) -> None:
 def small(scenario, monkeypatch) -> Path:
     """One small paper in ``papers/small`` of the current folder, in place of the real ones."""
     return in_place_of_the_papers(scenario.parent, scenario.read_text(), monkeypatch)
+
+
+@pytest.mark.parametrize(("kind", "other"), [("number", "claim"), ("claim", "number")])
+def test_a_paper_may_have_numbers_or_claims_alone(small, tmp_path, kind, other) -> None:
+    head, number, claim = re.split(r"(?=\[\[)", (small / "published.toml").read_text())
+    (small / "published.toml").write_text(head + (number if kind == "number" else claim))
+    report = re.sub(r"\[\[finding.*", "", (small / "report.toml").read_text(), flags=re.DOTALL)
+    (small / "report.toml").write_text(report)
+    (small / readme.TEMPLATE).write_text(f'# small\n{{{{ tally("{kind}s") }}}} {{{{ tally("{other}s") }}}}\n')
+    assert papers.reproduce("small", tmp_path / "out", full=True, workers=1).is_file()
+    assert readme.make("small", tmp_path / "out").read_text().endswith("\n1 0\n")
 
 
 def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
@@ -408,9 +418,9 @@ def test_a_readme_is_its_template_with_quoted_numbers(name) -> None:
     evidence = readme.quoted_evidence(PAPERS[name], folder, read_published(folder))
     text = readme.render(folder, evidence)
     assert text == (folder / readme.README).read_text(), f"`make readme PAPER={name}` makes it"
-    assert readme.typed((folder / readme.TEMPLATE).read_text()) == []
+    assert typed((folder / readme.TEMPLATE).read_text()) == []
     reasons = tomllib.loads((folder / "reasons.toml").read_text()).get("reason", [])
-    assert readme.typed("\n\n".join(reason["text"] for reason in reasons)) == []
+    assert typed("\n\n".join(reason["text"] for reason in reasons)) == []
 
 
 @pytest.mark.release

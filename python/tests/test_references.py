@@ -10,13 +10,11 @@ import polars as pl
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.formatting import with_interval
-from ecnlab.papers.grid import MEANS, Grid
-from ecnlab.papers.published import Published
-from ecnlab.papers.readme import typed
-from ecnlab.papers.references import fill, start_of
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.judge import MEANS, Grid
+from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.quoted import Evidence
+from ecnlab.papers.references import fill, start_of, with_interval
+from ecnlab.papers.typed import typed
 
 GRID = Grid(("load", "maxp"), names={"high": "high load"})
 GAIN = Metric("gain", "", "gain", neutral=0.0, percent=True)

@@ -8,13 +8,12 @@ import polars as pl
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Paper, named
-from ecnlab.papers.published import Published
+from ecnlab.papers.published import Metric, Number, Published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.report_file import FILE, Report
-from ecnlab.papers.tables import Metric, Number
 from ecnlab.report import Finding, Group, Section, Table
 
 GRID = Grid(("scheme", "load"), names={"new": "New"})
@@ -151,6 +150,14 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
             r"section.one.figure\[0\]: no metric is called 'los'; did you mean 'loss'\?",
         ),
         ('metrics = ["loss"]', 'metrics = ["all"]', "no metric is called 'all'"),
+        (
+            'key = "load"',
+            'key = "lode"',
+            r"report.toml: axis.load: no key of the grid .* 'lode'; did you mean 'load'\?",
+        ),
+        ('by = "scheme"', 'by = "sceme"', r"section.one.figure\[0\]: no key of the grid is called 'sceme'"),
+        ("from = { scheme", "from = { sceme", r"section.one.figure\[0\]: no key of the grid is called 'sceme'"),
+        ('keys = ["scheme"]', 'keys = ["sceme"]', r"section.one.table\[0\]: no key of the grid is called 'sceme'"),
         ('columns = ["gain"', 'columns = ["gian"', "no metric is called 'gian'"),
         ('"mine"', '"yours"', "section.one: no block is called 'yours'"),
         ('own = "surely"', 'own = "maybe"', r"finding\[0\]: no finding is called 'maybe'; there are surely"),

@@ -25,8 +25,7 @@ from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.tables import table_bytes
 from ecnlab.folder.verified import write_files
 from ecnlab.papers import readme, registry
-from ecnlab.papers.analysis_shapes import shapes
-from ecnlab.papers.material import Stored
+from ecnlab.papers.analysis import Stored, shapes
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import read_published
 from ecnlab.vectors.export import export

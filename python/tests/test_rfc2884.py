@@ -15,18 +15,17 @@ from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
-from ecnlab.papers import blocks, measures, readme, rfc2884
-from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.grid import at, estimate
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers import blocks, readme, rfc2884, run_series
+from ecnlab.papers.analysis import Stored
+from ecnlab.papers.judge import at, estimate, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.material import Stored, read_reasons
+from ecnlab.papers.material import read_reasons
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.quoted import Evidence
 from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest
-from ecnlab.papers.tables import Metric
 from ecnlab.report import Figure, Group, render
 from ecnlab.scenario.files import read_experiment
 
@@ -598,7 +597,7 @@ def test_strokes_are_the_first_mark_and_drop_of_a_flow_in_each_interval() -> Non
             packets = pl.DataFrame(rows + others, ["time_s", "link", "event", "flow"], orient="row")
             return packets.select(pl.lit("x").alias("id"), pl.lit("high").alias("load"), pl.all()).lazy()
 
-    events = measures.marks_and_drops(Packets(), "pipe", 0.1, 21.0)
+    events = run_series.marks_and_drops(Packets(), "pipe", 0.1, 21.0)
     assert events.rows() == [("high", "ecn", "mark", 21.0), ("high", "plain", "drop", 21.06)]
     assert [(rug.name, rug.times) for rug in blocks.rugs(events)] == [("marks", [21.0]), ("drops", [21.06])]
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.papers.paper import Paper, Step
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Beside, Printed, Recipe, Where
+from ecnlab.papers.published import Beside, Printed, Published, Recipe, Where
 from ecnlab.results.sweep_part import ARM
 
 SHOWN: Final = 3

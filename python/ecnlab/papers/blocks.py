@@ -11,13 +11,9 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.base.stats import LEVEL
-from ecnlab.papers.formatting import as_printed as as_printed
-from ecnlab.papers.formatting import confidence, parts, quantity
-from ecnlab.papers.formatting import in_words as in_words
-from ecnlab.papers.formatting import with_interval as with_interval
-from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.judge import Grid
+from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.references import as_printed, confidence, in_words, parts, quantity
 from ecnlab.report import (
     Axis,
     Chart,
@@ -380,7 +376,7 @@ EVENTS: Final = {"mark": ("marks", 3), "drop": ("drops", 4), "loss": ("losses on
 
 
 def rugs(events: pl.DataFrame) -> list[Rug]:
-    """Return the strokes of the events of `measures.marks_and_drops`."""
+    """Return the strokes of the events of `run_series.marks_and_drops`."""
     times = {event: events.filter(event=event)["time_s"].sort().to_list() for event in EVENTS}
     return [Rug(name, times[event], style) for event, (name, style) in EVENTS.items() if times[event]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.papers import blocks
-from ecnlab.papers.analysis_shapes import read_results
+from ecnlab.papers.analysis import read_results
 from ecnlab.report import Page, Section, Table
 from ecnlab.report.page import Cell
 

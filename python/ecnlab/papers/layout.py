@@ -11,13 +11,14 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.papers import blocks
+from ecnlab.papers.analysis import Analysis
 from ecnlab.papers.behind import SHOWN, TABLE, command
-from ecnlab.papers.formatting import confidence
 from ecnlab.papers.judge import verdicts
-from ecnlab.papers.material import Analysis, Material
+from ecnlab.papers.material import Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_file
+from ecnlab.papers.references import confidence
 from ecnlab.papers.report_file import Report
 from ecnlab.papers.tables import ChecklistFile, ChecklistRow
 from ecnlab.papers.tables import Page as PageTexts

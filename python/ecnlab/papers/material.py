@@ -5,68 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder.names import FILES
-from ecnlab.folder.table_shapes import Shape
-from ecnlab.folder.tables import read_table
-from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
-from ecnlab.papers.analysis_shapes import checked, quoted_verdicts
-from ecnlab.papers.evidence import Evidence
-from ecnlab.papers.formatting import Quoted
-from ecnlab.papers.grid import Grid, at
-from ecnlab.papers.judge import FULL, QUICK, Rules
-from ecnlab.papers.published import Published, read_file, read_published
-from ecnlab.papers.references import References, fill, start_of
-from ecnlab.papers.tables import Fact, Metric, ReasonsFile
+from ecnlab.papers.analysis import Analysis, Computed
+from ecnlab.papers.judge import FULL, QUICK, Grid, Rules, at
+from ecnlab.papers.published import Metric, Published, read_file, read_published
+from ecnlab.papers.quoted import Evidence, quoted_verdicts
+from ecnlab.papers.references import Quoted, References, fill, start_of, with_interval
+from ecnlab.papers.tables import Fact, ReasonsFile
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
 from ecnlab.scenario.files import read_text
 
 Row = Mapping[str, Any]
-
-
-class Analysis(Protocol):
-    """The analysis tables of a reproduction by name."""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """The facts about the reproduction, as in ``results.json``."""
-        ...
-
-    def __contains__(self, name: str) -> bool: ...
-
-    def __getitem__(self, name: str) -> pl.DataFrame: ...
-
-
-class Computed(dict[str, pl.DataFrame]):
-    """An analysis in memory."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame], about: Mapping[str, Any]) -> None:
-        super().__init__(tables)
-        self.about = about
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """An analysis in a folder, as `ecnlab.papers.reproduce` writes it; a table is read when it is used."""
-
-    folder: Path
-    about: Mapping[str, Any]
-    shapes: Mapping[str, Shape] = field(default_factory=dict)
-
-    def __contains__(self, name: str) -> bool:
-        return (self.folder / f"{name}.parquet").exists()
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        path = self.folder / f"{name}.parquet"
-        if (self.folder.parent / FILES).exists():
-            path = read_files(self.folder.parent).path(f"{self.folder.name}/{path.name}")
-        return checked(path, read_table(path), self.shapes.get(name), self.about.get("tables", {}).get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +34,7 @@ class Material:
     points: pl.DataFrame
     numbers: pl.DataFrame = field(default_factory=pl.DataFrame)
     claims: pl.DataFrame = field(default_factory=pl.DataFrame)
-    tables: Analysis = field(default_factory=lambda: Stored(Path(), {}))
+    tables: Analysis = field(default_factory=lambda: Computed({}, {}))
     reasons: Mapping[str, str] = field(default_factory=dict)
     full: Mapping[str, str] = field(default_factory=dict)
     """In the quick size, by id the verdicts of the full one."""
@@ -122,7 +77,7 @@ class Material:
 
     def with_interval(self, row: Row) -> str:
         """A point with its interval, as a reader writes it."""
-        return blocks.with_interval(row, self.metric(row["metric"]))
+        return with_interval(row, self.metric(row["metric"]))
 
     def cell(self, metric: str, **where: str | list[str]) -> Cell:
         """Return the single point of a metric at a place as a table cell; empty if nothing was measured."""

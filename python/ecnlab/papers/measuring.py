@@ -1,4 +1,4 @@
-"""Measurements defined in a paper's ``metrics.toml``: quantities of runs, and the metrics of which they are samples.
+"""From the runs of a paper's sweeps to its analysis tables: quantities of runs as ``metrics.toml`` defines them, samples, verdicts.
 
 A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric, is its `Recipe`::
 
@@ -12,7 +12,8 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -21,16 +22,49 @@ import polars.selectors as cs
 from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
-from ecnlab.papers import measures
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
+from ecnlab.papers.judge import FULL, QUICK, Grid, judged, verdicts
 from ecnlab.papers.paper import Own, Paper, Step, Tables
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Beside, Recipe
+from ecnlab.papers.published import Beside, Published, Recipe
+
+BLOCK: Final = 10
+"""Seeds whose time series are in memory at once."""
 
 NONE: Final[Mapping[str, Tables]] = {}
 
 
-def analyse(paper: Paper, published: Published, sweeps: Mapping[str, Tables]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def analysis_tables(
+    paper: Paper, published: Published, sweeps: Mapping[str, Tables], *, full: bool
+) -> dict[str, pl.DataFrame]:
+    """The samples, points and verdicts of ``paper`` by the names of their tables. ``sweeps`` is by the name of the step."""
+    measured, quick = samples_of_steps(paper, published, sweeps)
+    of_quick = judged(paper.grid, published, quick, QUICK)
+    numbers, claims = judged(paper.grid, published, measured, FULL) if full else of_quick
+    return {
+        "samples": measured,
+        "points": paper.grid.points(measured, published.metrics),
+        "numbers": numbers,
+        "claims": claims,
+        "quick": verdicts(*of_quick),
+    }
+
+
+def tables_of_engines(
+    paper: Paper, published: Published, simulator: Mapping[str, Tables], kernel: Mapping[str, Tables]
+) -> dict[str, pl.DataFrame]:
+    """Return samples and points of the steps that both engines ran; the variant identifies the engine."""
+    parts = [
+        samples(paper, published, step, sweeps[step.name]).with_columns(variant=pl.lit(engine))
+        for step in paper.on_linux
+        for engine, sweeps in ((SIMULATOR, simulator), (KERNEL, kernel))
+    ]
+    measured = paper.grid.ordered(pl.concat(parts))
+    return {"linux_samples": measured, "linux": paper.grid.points(measured, published.metrics)}
+
+
+def samples_of_steps(
+    paper: Paper, published: Published, sweeps: Mapping[str, Tables]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The samples of all steps of ``paper``, and those of them that the quick size has. ``sweeps`` is by the name of the step."""
     steps = [step for step in paper.steps if not step.drawn]
     parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in steps]
@@ -68,7 +102,7 @@ def samples(
         whole = pl.concat([paper.grid.samples(name, found[name]) for name in here])
         return whole.with_columns(pl.lit(label).alias(key) for key, label in step.place.items())
 
-    return measures.by_blocks(measure, sweep) if step.blocks else measure(sweep)
+    return by_blocks(measure, sweep) if step.blocks else measure(sweep)
 
 
 class Quantities:
@@ -104,7 +138,7 @@ class Quantities:
         if recipe.in_step:
             return self._across(name, found, recipe)
         if recipe.other:
-            return measures.pair(self._grid, found, pl.col("value"), self[recipe.other], pl.col("value"))
+            return pair(self._grid, found, pl.col("value"), self[recipe.other], pl.col("value"))
         return found
 
     def _across(self, name: str, found: pl.LazyFrame, recipe: Recipe) -> pl.LazyFrame:
@@ -145,10 +179,10 @@ class Quantities:
             return self._valued(rows, recipe.value, recipe.by)
         if recipe.over:
             return self._over(rows, recipe)
-        for kind, statistic in measures.STATISTICS.items():
+        for kind, statistic in STATISTICS.items():
             if expression := getattr(recipe, kind):
                 return statistic(self._grid, rows, expression)
-        raise EcnlabError(f"metrics.toml: {name}: has neither `value` nor `over` nor {', '.join(measures.STATISTICS)}")
+        raise EcnlabError(f"metrics.toml: {name}: has neither `value` nor `over` nor {', '.join(STATISTICS)}")
 
     def _valued(self, rows: pl.LazyFrame, value: str, by: Sequence[str] = ()) -> pl.LazyFrame:
         return rows.select(*by, *self._grid.run_keys(rows), _sql(value).cast(pl.Float64).alias("value"))
@@ -156,18 +190,18 @@ class Quantities:
     def _over(self, rows: pl.LazyFrame, recipe: Recipe) -> pl.LazyFrame:
         keys = [*recipe.by, *self._grid.run_keys(rows)]
         value = _sql(recipe.over).cast(pl.Float64).alias("value")
-        grouped = measures.over_time if recipe.table.endswith("_series") else measures.grouped
+        aggregated = over_time if recipe.table.endswith("_series") else grouped
         if not recipe.each:
-            return grouped(rows, keys, value)
+            return aggregated(rows, keys, value)
         columns = [recipe.each] if isinstance(recipe.each, str) else recipe.each
-        each = grouped(rows, [*keys, *columns], value)
+        each = aggregated(rows, [*keys, *columns], value)
         return each.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
 
     def _compared(self, values: pl.LazyFrame, how: Beside) -> pl.LazyFrame:
         key, parts = how.key, []
         for left, right in how.compared(values.select(pl.col(key).unique().sort()).collect()[key]):
             place = {"of": {key: left}, "to": {key: right}, "both": {key: left, "against": right}, "": {}}[how.at]
-            both = measures.beside(self._grid, values, key, left, right)
+            both = beside(self._grid, values, key, left, right)
             parts.append(both.with_columns(pl.lit(label).alias(name) for name, label in place.items()))
         return pl.concat(parts)
 
@@ -184,3 +218,101 @@ def _sql(text: str) -> pl.Expr:
         return pl.sql_expr(text)
     except pl.exceptions.PolarsError as error:
         raise EcnlabError(f"metrics.toml: `{text}` is not SQL: {error}") from error
+
+
+# --------------------------------------------------------------- rows to one value a run
+# Groups keep their order: a sum of floats gives identical bytes only in one order.
+
+
+def by_blocks(measure: Callable[[Tables], pl.DataFrame], sweep: Tables) -> pl.DataFrame:
+    """Return the result of ``measure`` on ``sweep``, a few seeds at a time: it must treat each seed separately."""
+    seeds = sweep.table("links").select(pl.col("replicate").unique().sort()).collect()["replicate"].to_list()
+    blocks = [seeds[i : i + BLOCK] for i in range(0, len(seeds), BLOCK)]
+    return pl.concat([measure(_Block(sweep, block)) for block in blocks])
+
+
+class _Block:
+    """The tables of some seeds of a sweep."""
+
+    def __init__(self, sweep: Tables, seeds: Sequence[int]) -> None:
+        self._sweep, self._seeds = sweep, seeds
+
+    def table(self, name: str) -> pl.LazyFrame:
+        return self._sweep.table(name).filter(pl.col("replicate").is_in(self._seeds))
+
+
+def pair(grid: Grid, left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Expr) -> pl.LazyFrame:
+    """``value`` of ``left`` and, as ``other``, that of ``right`` of the same run."""
+    keys = grid.run_keys(left)
+    first = left.select(*keys, value.cast(pl.Float64).alias("value"))
+    second = right.select(*keys, other.cast(pl.Float64).alias("other"))
+    return first.join(second, on=keys, maintain_order="left")
+
+
+def beside(grid: Grid, values: pl.LazyFrame, key: str, left: str, right: str) -> pl.LazyFrame:
+    """``value`` of the runs where ``key`` is ``left`` and, as ``other``, of those of the same seed where it is ``right``.
+
+    ``values`` has one row a run. The result lacks ``key``.
+    """
+    on = [name for name in grid.run_keys(values) if name != key]
+    here = values.filter(pl.col(key) == left).select(*on, pl.col("value").cast(pl.Float64))
+    there = values.filter(pl.col(key) == right).select(*on, pl.col("value").cast(pl.Float64).alias("other"))
+    return here.join(there, on=on, maintain_order="left")
+
+
+def mean_of(grid: Grid, rows: pl.LazyFrame, value: str) -> pl.LazyFrame:
+    """The mean of ``value``, SQL, over the many rows of each run, rounded once.
+
+    A group that is summed in several threads has another last digit from one time to the next.
+    """
+    keys = grid.run_keys(rows)
+    each = pl.sql_expr(value).alias("value").drop_nulls()
+    listed = rows.group_by(keys, maintain_order=True).agg(each).collect()
+    means = pl.Series("value", [math.fsum(values) / len(values) for values in listed["value"]], pl.Float64)
+    return listed.select(*keys, means).lazy()
+
+
+def grouped(rows: pl.LazyFrame, keys: Sequence[str], value: pl.Expr) -> pl.LazyFrame:
+    """``value``, an aggregate, for each label of ``keys``."""
+    return rows.group_by(keys, maintain_order=True).agg(value)
+
+
+def over_time(rows: pl.LazyFrame, keys: Sequence[str], value: pl.Expr) -> pl.LazyFrame:
+    """As `grouped`, for groups of many rows: each is computed by itself, in one thread, for the same reason as in `mean_of`."""
+    needed = rows.select(*dict.fromkeys([*keys, *value.meta.root_names()])).collect()
+    parts = needed.partition_by(keys, maintain_order=True) if len(needed) else []
+    found = [part.select(pl.col(keys).first(), value) for part in parts]
+    return pl.concat(found).lazy() if found else grouped(needed.lazy(), keys, value)
+
+
+def jain(grid: Grid, rows: pl.LazyFrame, column: str = "goodput_bps") -> pl.LazyFrame:
+    """Jain's index of ``column``: 1 when all rows of a run have the same, 1/n when one has everything."""
+    x = pl.col(column)
+    index = (x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")
+    return rows.group_by(grid.run_keys(rows), maintain_order=True).agg(index)
+
+
+def mean_correlation(grid: Grid, series: pl.LazyFrame, column: str = "x") -> pl.LazyFrame:
+    """Mean correlation over all pairs of flows of ``column``, given for each ``flow`` at the same times ``time_s``.
+
+    With z the values in standard deviations, the sum of n of them has the variance n + n (n - 1) times it. A flow whose
+    value never changes has no correlation and is left out.
+    """
+    keys, x = grid.run_keys(series), pl.col(column).cast(pl.Float64)
+    z = ((x - x.mean()) / x.std()).over([*keys, "flow"]).alias("z")
+    total = (
+        series.with_columns(z)
+        .filter(pl.col("z").is_finite())
+        .group_by([*keys, "time_s"], maintain_order=True)
+        .agg(pl.col("z").sum(), pl.len().alias("n"))
+    )
+    n = pl.col("n").first()
+    return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
+
+
+STATISTICS: Final[Mapping[str, Callable[[Grid, pl.LazyFrame, str], pl.LazyFrame]]] = {
+    "mean": mean_of,
+    "jain": jain,
+    "correlation": mean_correlation,
+}
+"""Functions besides expressions that ``metrics.toml`` may use on the rows of a run."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import polars as pl
 
 from ecnlab.api.sweep import Sweep
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Metric, Published
 from ecnlab.report import Chart, Finding, Group, Maps, Multiples, Table

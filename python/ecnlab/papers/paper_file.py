@@ -1,7 +1,7 @@
 """``paper.toml``: the grid and the steps of a paper that needs no Python code.
 
 ``[axis.NAME]`` is an axis of the grid: one of an experiment, or "arm" for its arms; ``words``, ``names`` and ``levels`` are as in
-`ecnlab.papers.grid.Grid`. ``[experiment.NAME]`` is the experiment ``NAME.toml`` with its replicates in the ``quick`` and the ``full``
+`ecnlab.papers.judge.Grid`. ``[experiment.NAME]`` is the experiment ``NAME.toml`` with its replicates in the ``quick`` and the ``full``
 size; ``keep`` and ``place`` are as in `ecnlab.papers.paper.Step`.
 """
 
@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import read_published, read_toml
-from ecnlab.papers.tables import Along
+from ecnlab.papers.published import Along, read_published, read_toml
 from ecnlab.scenario.files import read_experiment
 
 FILE: Final = "paper.toml"

@@ -1,13 +1,16 @@
-"""Data files of a paper, read as types; its printed values and metrics (``published.toml``, ``metrics.toml``) as one `Published`."""
+"""The printed values and the metrics of a paper, ``published.toml`` and ``metrics.toml``, as types, and their reading.
+
+``schema/*.schema.json`` are JSON schemas of the same types for editors.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import inspect
@@ -15,8 +18,7 @@ from msgspec.structs import replace
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
-from ecnlab.papers.tables import Beside, Claim, MetricsFile, Number, Printed, PublishedFile, Recipe, Where
-from ecnlab.papers.tables import Metric as Metric
+from ecnlab.base.stats import Bounds
 from ecnlab.scenario.files import read_text
 
 FORMAT: Final = 1
@@ -25,6 +27,231 @@ F = TypeVar("F", bound=msgspec.Struct)
 
 _STEP: Final = re.compile(r"\.([\w-]+)|\[(\d+|\.\.\.)\]")
 """A step of a path of msgspec, which writes ``...`` for a key that no type names."""
+
+Where = Mapping[str, str | list[str]]
+"""A place in the grid: axis to label, or to several labels."""
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a data file."""
+
+
+class File(Part, frozen=True, kw_only=True):
+    """A data file."""
+
+    format: Literal[1]
+
+
+# --------------------------------------------------------------- published.toml
+
+
+class Printed(Part, frozen=True, kw_only=True):
+    """A printed value of a paper, its source, and the metric and place of the grid with which it is compared."""
+
+    id: str
+    row: str
+    """Id of its row in ``checklist.toml``."""
+    metric: str
+    where: Where
+    """Its place in the grid, in addition to that of the whole file."""
+    section: str = ""
+    page: int = 0
+    figure: str = ""
+    slide: int = 0
+
+    @property
+    def source(self) -> str:
+        """Return the printed location, as far as the entry gives it."""
+        section = "§" if self.section[:1].isdigit() else ""
+        marks = (
+            (section, self.section),
+            ("Fig.\u00a0", self.figure),
+            ("p.\u00a0", self.page),
+            ("slide\u00a0", self.slide),
+        )
+        return ", ".join(f"{mark}{value}" for mark, value in marks if value)
+
+
+class Number(Printed, frozen=True, kw_only=True):
+    """A printed number."""
+
+    value: float
+    unit: str = ""
+    about: bool = False
+    """The paper prints it as approximate."""
+    margin: float | None = None
+    """How far it was rounded, if that is not the margin of its metric."""
+
+    def within(self, metric: Metric) -> float:
+        """The margin: its own, or that of its metric."""
+        return metric.margin if self.margin is None else self.margin
+
+
+class Claim(Printed, frozen=True, kw_only=True, tag_field="test"):
+    """A printed statement without a number, and the test that decides it."""
+
+    statement: str
+
+    @property
+    def test(self) -> str:
+        """The name of the test."""
+        return str(self.__struct_config__.tag)
+
+
+class Along(Claim, frozen=True, kw_only=True):
+    """A claim about an axis."""
+
+    axis: str
+
+
+class Trend(Along, frozen=True, kw_only=True, tag="trend"):
+    """The metric grows or falls along the axis."""
+
+    expected: Literal["increasing", "decreasing"]
+
+
+class NoTrend(Along, frozen=True, kw_only=True, tag="no-trend"):
+    """The metric does not grow, or does not fall, along the axis by more than ``tolerance`` per doubling."""
+
+    excluded: Literal["increasing", "decreasing"]
+    tolerance: float
+
+
+class Below(Claim, frozen=True, kw_only=True, tag="below"):
+    """The metric is below ``limit``."""
+
+    limit: float
+
+
+class Above(Claim, frozen=True, kw_only=True, tag="above"):
+    """The metric is above ``limit``."""
+
+    limit: float
+
+
+class Near(Claim, frozen=True, kw_only=True, tag="near"):
+    """The metric is within ``tolerance`` of ``target``."""
+
+    target: float
+    tolerance: float
+
+
+class PublishedFile(File, frozen=True, kw_only=True):
+    """``published.toml``: every printed number and claim that a run can answer."""
+
+    paper: str
+    title: str
+    authors: str
+    date: str
+    number: list[Number] = []
+    claim: list[Trend | NoTrend | Below | Above | Near] = []
+    where: Where = {}
+    """Place of all measurements, except for entries that give another."""
+    together: bool = False
+    """All tests of claims are one family, whose intervals are corrected for their number."""
+
+
+# --------------------------------------------------------------- metrics.toml
+
+
+class Recipe(Part, frozen=True, rename={"in_step": "in"}, kw_only=True):
+    """How a quantity, one number of a run, is computed: from rows of a table, or of other quantities. Expressions are SQL."""
+
+    table: str = ""
+    """The table of the run."""
+    where: Mapping[str, str | bool | list[str]] = {}
+    """Rows with these values."""
+    filter: str = ""
+    """Rows, or runs, for which this expression holds."""
+    place: Mapping[str, str] = {}
+    """Labels on axes that the table does not have; expressions see them."""
+    by: list[str] = []
+    """Columns that distinguish runs, in addition to those of the grid."""
+    value: str = ""
+    """Expression of the one remaining row, or of the quantities ``of``."""
+    over: str = ""
+    """Expression over all remaining rows."""
+    each: str | list[str] = []
+    """With ``over``: columns; first over the rows with the same value of these, then the mean."""
+    mean: str = ""
+    """In place of ``over``: expression whose mean is rounded once."""
+    jain: str = ""
+    """In place of ``over``: column of which Jain's index is taken."""
+    correlation: str = ""
+    """In place of ``over``: column whose mean correlation of two flows is taken."""
+    of: str | list[str] = []
+    """A quantity of the run, or several, which ``value`` combines by their names."""
+    other: str = ""
+    """The quantity of the same run that a gain, ratio or difference is taken to."""
+    in_step: str = ""
+    """The step of ``other``, at the same seed and the same place on the axes of both."""
+    beside: str = ""
+    """The comparison, [beside.NAME], with the same quantity of another run of the seed."""
+
+    @property
+    def parts(self) -> list[str]:
+        """The quantities ``of`` which it is computed."""
+        return [self.of] if isinstance(self.of, str) else self.of
+
+
+class Beside(Part, frozen=True):
+    """Runs with the same seed that are compared: by ``pairs`` of labels, or each label with the label ``to``."""
+
+    key: str
+    """The axis on which they differ."""
+    of: list[str] = []
+    """The labels that are compared with ``to``: without it, all others."""
+    to: str = ""
+    pairs: list[tuple[str, str]] = []
+    at: Literal["of", "to", "both", ""] = "of"
+    """The label of the sample: the first, the second, both (the second as ``against``), or none."""
+
+    def compared(self, labels: Iterable[str]) -> list[tuple[str, str]]:
+        """Return the pairs of labels that are compared; ``labels`` are all of the axis."""
+        return self.pairs or [(one, self.to) for one in self.of or labels if self.of or one != self.to]
+
+
+class Metric(Part, frozen=True):
+    """A measured quantity: its definition, and the condition for agreement with a printed value."""
+
+    name: str
+    definition: str
+    kind: Literal["mean", "gain", "ratio", "difference"]
+    margin: float = 0.0
+    """Distance from the printed value within which a mean agrees."""
+    neutral: float | None = None
+    """The value of no effect."""
+    percent: bool = False
+    digits: int = 3
+    """Significant digits of a value that is no percentage."""
+    bounds: tuple[float, float] | None = None
+    """The least and the largest value there can be; ``inf`` for none."""
+    apart: bool = False
+    """Its printed numbers are easy to meet and counted separately."""
+    steps: Sequence[str] = ()
+    """The steps in which it is measured."""
+    measure: Recipe | None = None
+    """How; without it, as the quantity of the metric's name."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for bounds that leave no room."""
+        Bounds(*(self.bounds or ()))
+
+    @property
+    def limits(self) -> Bounds:
+        """Between which values its intervals stay."""
+        return Bounds(*(self.bounds or ()))
+
+
+class MetricsFile(File, frozen=True, kw_only=True):
+    """``metrics.toml``: the metrics, quantities that are not metrics, and comparisons of runs."""
+
+    metric: Mapping[str, Metric]
+    quantity: Mapping[str, Recipe] = {}
+    beside: Mapping[str, Beside] = {}
+
+
+# --------------------------------------------------------------- both
 
 T = TypeVar("T", bound=Printed)
 

@@ -11,10 +11,10 @@ A test makes every README again, and checks that the experiments are those of th
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
-import re
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -29,15 +29,13 @@ from ecnlab.base.guesses import known
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows
-from ecnlab.papers.analysis_shapes import FORMAT, QUOTED, read_quoted, read_results, shapes
-from ecnlab.papers.evidence import JUDGEMENTS, Evidence
+from ecnlab.papers.analysis import Analysis, Stored, read_results, shapes
 from ecnlab.papers.judge import both_sizes, verdicts
-from ecnlab.papers.material import Stored
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_file, read_published
-from ecnlab.papers.references import REFERENCE, fill
+from ecnlab.papers.quoted import FORMAT, JUDGEMENTS, QUOTED, Evidence, dump, kept_rows, read_quoted
+from ecnlab.papers.references import fill
 from ecnlab.papers.registry import find
-from ecnlab.papers.size_words import EXTENT, JUDGED
 from ecnlab.papers.tables import Feature, FeaturesFile
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.scenario.files import read_experiment, read_text
@@ -51,24 +49,6 @@ NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: c
 KEPT: Final = engine_rows.TABLES
 """Tables whose quoted rows are kept if a results folder does not have them: not every full run uses the Linux kernel.
 """
-
-TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
-"""A percentage or a decimal: the format of a measured number."""
-
-NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network|place|of the run)\b"
-"""Words that may follow "the same", "at every" or "to the end" without stating a size or an extent."""
-
-NOT_MEASURED: Final = (
-    r"```.*?```",
-    r"`[^`]*`",
-    REFERENCE.pattern,
-    r"\]\([^)]*\)",
-    r"“[^”]*”",
-    r'"[^"]*"',
-    r"\b[Pp]rinted\b(?:[^.;)\]]|\.(?=\d))*",
-    r"(?:§|\b(?:[Ss]ections?|[Ff]igures?|[Tt]ables?|RFC|Linux|[Kk]ernel|max_p|[pr] =))\s*[\d.]+(?:(?:, | and | to )[\d.]+)*(?! ?%)",
-)
-"""Text without our measurements: code, references, links, quotations and printed values of a paper, section numbers."""
 
 
 def make(paper: str, results: Path | None = None) -> Path:
@@ -139,41 +119,13 @@ def _stale_on_linux(paper: Paper, folder: Path) -> list[str]:
     kernel = read_quoted(folder / QUOTED)["run"].get("kernel")
     if kernel is None:
         return []
-    held, today = kernel["experiments"], engine_rows.experiments(paper, folder, full=kernel["full"])
+    held, today = kernel["experiments"], _kernel_experiments(paper, folder, full=kernel["full"])
     names = sorted(held.keys() | today.keys())
     return [
         f"{name}: on the kernel {held.get(name)}, today {today.get(name)}"
         for name in names
         if held.get(name) != today.get(name)
     ]
-
-
-def typed(text: str) -> list[str]:
-    """Return numbers and rule-bound words of a template outside references: each with its line.
-
-    Only the text about findings is checked, not the tables of choices, files and the checklist.
-    """
-    found = []
-    for heading, part in _parts(text):
-        if heading.startswith(("What was chosen", "Files", "Checklist")):
-            continue
-        for passage in NOT_MEASURED:
-            part = re.sub(passage, lambda m: re.sub(r"[^\n]", " ", m[0]), part, flags=re.DOTALL)
-        words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in (*JUDGED, *EXTENT)) + rf")(?![\w-]|{NO_SIZE})"
-        for pattern in (TYPED.pattern, words):
-            found += [f"{heading}: {match[0]!r} in {_line(part, match)!r}" for match in re.finditer(pattern, part)]
-    return found
-
-
-def _parts(text: str) -> Iterable[tuple[str, str]]:
-    """The sections of a text with their headings."""
-    pieces = re.split(r"^#+ (.*)$", text, flags=re.MULTILINE)
-    return zip(["", *pieces[1::2]], pieces[::2], strict=True)
-
-
-def _line(text: str, match: re.Match[str]) -> str:
-    start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
-    return " ".join(text[start : end if end >= 0 else None].split())
 
 
 def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> str:
@@ -183,19 +135,18 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     """
     about = read_results(results)
     analysis = Stored(results / "analysis", about, shapes(paper.grid, published))
-    of_kernel = engine_rows.tables_of_kernel(paper, published, analysis)
+    of_kernel = _tables_of_kernel(paper, published, analysis)
     if not about["full"]:
         return _with_kernel(paper, folder, published, results, of_kernel)
     tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
-    kept = _kept(folder, set(KEPT) - set(tables))
+    kept = kept_rows(folder, set(KEPT) - set(tables))
     _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
     run |= _kernel(paper, folder, results, about, of_kernel)
     evidence = Evidence.of(published, paper.grid, tables, run, {name: rows["rows"] for name, rows in kept.items()})
     render(folder, evidence)
-    rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
     sizes = both_sizes(analysis["quick"], verdicts(tables["numbers"], tables["claims"]))
-    return _dump({"format": FORMAT, "run": run, "verdicts": sizes, "tables": rows})
+    return dump({"format": FORMAT, "run": run, "verdicts": sizes, "tables": evidence.quoted()})
 
 
 def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
@@ -234,8 +185,7 @@ def _with_kernel(
     }
     evidence = Evidence.of(published, paper.grid, of_kernel, held["run"], held["tables"])
     render(folder, evidence)
-    rows = {name: [_plain(row) for row in evidence.seen.get(name, {}).values()] for name in of_kernel}
-    return _dump(held | {"tables": dict(sorted((held["tables"] | rows).items()))})
+    return dump(held | {"tables": dict(sorted((held["tables"] | evidence.quoted(*of_kernel)).items()))})
 
 
 def _kernel(
@@ -245,9 +195,51 @@ def _kernel(
     if engine_rows.CELLS in of_kernel:
         sizes = [(step, step.full if about["full"] else step.quick) for step in paper.on_linux]
         _refuse_others(paper, folder, results, sizes)
-        return {"kernel": engine_rows.described(paper, folder, about)}
+        return {"kernel": _described(paper, folder, about)}
     held = read_quoted(folder / QUOTED)["run"] if (folder / QUOTED).exists() else {}
     return {"kernel": held["kernel"]} if "kernel" in held else {}
+
+
+def _tables_of_kernel(paper: Paper, published: Published, analysis: Analysis) -> dict[str, pl.DataFrame]:
+    """Return the tables of ``analysis`` that need the kernel, by name; nothing if they are missing."""
+    tables = {}
+    if "linux" in analysis:
+        tables["linux"] = analysis["linux"]
+    if paper.compare and "linux_samples" in analysis:
+        cells = paper.compare(analysis["linux_samples"], published.metrics)
+        blank = [pl.lit("").alias(key) for key in paper.grid.keys if key not in cells.columns]
+        tables[engine_rows.CELLS] = cells.with_columns(blank).select(list(engine_rows.schema(paper.grid)))
+    return tables
+
+
+def _described(paper: Paper, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description of the kernel's runs in the results that ``about`` describes: kernel, size, experiments."""
+    return {
+        "ecnlab": about["ecnlab"],
+        "linux": about["linux"],
+        "full": about["full"],
+        "experiments": _kernel_experiments(paper, folder, full=about["full"]),
+    }
+
+
+def _kernel_experiments(paper: Paper, folder: Path, *, full: bool) -> dict[str, dict[str, Any]]:
+    """Return for each experiment of both engines: seeds, runs of one engine, hash of its files."""
+    found = {}
+    for step in paper.on_linux:
+        file, seeds = folder / f"{step.name}.toml", step.full if full else step.quick
+        once = {run.id for run in read_experiment(file).with_replicates(1).runs}
+        found[step.name] = {"replicates": seeds, "runs": len(once) * seeds, "files": _content_hash(file)}
+    return found
+
+
+def _content_hash(path: Path) -> str:
+    """Return a hash of the values of an experiment file and its scenario, without comments, titles and layout."""
+    experiment = tomllib.loads(read_text(path))
+    scenario = tomllib.loads(read_text(path.parent / experiment["scenario"]))
+    for table in (experiment, scenario):
+        table.pop("title", None)
+    experiment.pop("replicates", None)
+    return hashlib.sha256(json.dumps([experiment, scenario], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _refuse_others(paper: Paper, folder: Path, results: Path, sizes: Iterable[tuple[Step, int]]) -> None:
@@ -275,7 +267,7 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
         found[step.name] = {
             "replicates": step.full,
             "runs": len({run.id for run in once}) * step.full,
-            "files": engine_rows.content_hash(file),
+            "files": _content_hash(file),
             "first": _first(once[0]),
         }
     return found
@@ -290,37 +282,6 @@ def _counts(queues: pl.DataFrame) -> dict[str, int]:
     """Return packets and bytes by fate, over all queues."""
     every = queues.filter(pl.col("group") == "all")
     return {name: int(every[name].sum()) for name in ("arrived", "departed_bytes", "marks", "dropped")}
-
-
-def _kept(folder: Path, missing: set[str]) -> dict[str, dict[str, Any]]:
-    """Quoted rows of the tables that the new results lack, with the run they are of."""
-    if not (folder / QUOTED).exists():
-        return {}
-    held = read_quoted(folder / QUOTED)
-    run = {key: held["run"][key] for key in ("ecnlab", "linux")}
-    kept = held["run"].get("kept", {})
-    return {name: {"rows": rows, "of": kept.get(name, run)} for name, rows in held["tables"].items() if name in missing}
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without its blank labels; an end that is not there is null."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-        if value != ""
-    }
-
-
-def _dump(held: Mapping[str, Any]) -> str:
-    """JSON with one row a line, so that a change is read as the rows that it changes."""
-
-    def lines(rows: Iterable[Any]) -> str:
-        return ",\n".join("   " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
-
-    run = json.dumps(held["run"], indent=1, ensure_ascii=False).replace("\n", "\n ")
-    verdicts = ",\n".join(f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in held["verdicts"].items())
-    tables = ",\n".join(f'  "{name}": [\n{lines(rows)}\n  ]' for name, rows in held["tables"].items())
-    return f'{{\n "format": {held["format"]},\n "run": {run},\n "verdicts": {{\n{verdicts}\n }},\n "tables": {{\n{tables}\n }}\n}}\n'
 
 
 def main(arguments: list[str]) -> int:

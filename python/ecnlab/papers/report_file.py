@@ -6,14 +6,14 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Final
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers import blocks, tables
-from ecnlab.papers.grid import at
+from ecnlab.papers.judge import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Made, Paper
 from ecnlab.papers.published import read_file
@@ -187,6 +187,7 @@ def _names(report: ReportFile, paper: Paper, given: Material) -> Iterator[tuple[
     for i, finding in enumerate(report.finding):
         place = f"finding[{i}]"
         yield (place, "finding", finding.own, paper.findings) if finding.own else (place, "claim", finding.claim, ids)
+    yield from ((place, "key of the grid", key, paper.grid.keys) for place, key in _keys(report))
     for key, section in report.section.items():
         blocks_there = [*paper.blocks, "figures", "tables"]
         yield from ((f"section.{key}", "block", block, blocks_there) for block in section.blocks)
@@ -199,3 +200,16 @@ def _names(report: ReportFile, paper: Paper, given: Material) -> Iterator[tuple[
         for i, table in enumerate(section.table):
             for metric in (*table.metrics, *(column.metric for column in _columns(table))):
                 yield f"section.{key}.table[{i}]", "metric", metric, metrics
+
+
+def _keys(report: ReportFile) -> Iterator[tuple[str, str]]:
+    """Yield each key of the grid that the file names, with its place in the file."""
+    yield from ((f"axis.{name}", axis.key) for name, axis in report.axis.items())
+    for name, section in report.section.items():
+        for i, figure in enumerate(section.figure):
+            places = (figure.where, *(curve.where for curve in figure.curves), *(one.start for one in figure.changes))
+            by = [figure.by] if figure.by else []
+            yield from ((f"section.{name}.figure[{i}]", key) for key in (*by, *chain.from_iterable(places)))
+        for i, table in enumerate(section.table):
+            places = (table.where, *table.places, *(column.where for column in _columns(table)))
+            yield from ((f"section.{name}.table[{i}]", key) for key in (*table.keys, *chain.from_iterable(places)))

@@ -28,15 +28,13 @@ from ecnlab.folder.outputs import TABLE, write_named
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.tables import describe, table_bytes
 from ecnlab.folder.verified import read_files, refuse_other_kind, write_files
-from ecnlab.papers.analysis_shapes import read_results, shapes
+from ecnlab.papers.analysis import Computed, Stored, read_results, shapes
 from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
-from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
+from ecnlab.papers.engine_rows import KERNEL
 from ecnlab.papers.index import index_page
-from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers, size_of_family, verdicts
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.material import Computed, Stored
-from ecnlab.papers.measuring import analyse, samples
+from ecnlab.papers.measuring import analysis_tables, tables_of_engines
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
@@ -91,9 +89,11 @@ def reproduce(
     sweeps = {name: done[name] for name in planned}
     drawn = found.draw(sweeps)
     about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
-    tables = {**_analyse(found, published, sweeps, full=full), **_of_all(done), **drawn.tables}
+    behind = {ROW_RUNS: row_runs(found, published, {name: one.runs for name, one in sweeps.items()})}
+    tables = {**analysis_tables(found, published, sweeps, full=full), **behind, **_of_all(done), **drawn.tables}
     if linux:
-        tables |= _beside(found, published, done)
+        on_kernel = {step.name: done[_on_kernel(step)] for step in found.on_linux}
+        tables |= tables_of_engines(found, published, done, on_kernel)
     remake = _remake(paper, target, full=full, linux=linux)
     names = _write(target, published, tables, about)
     write_files(target, STORED, names, remake)
@@ -249,47 +249,8 @@ def _kernel_of(done: Mapping[str, Sweep]) -> dict[str, Any] | None:
     return next((one.manifest["linux"] for one in done.values() if one.manifest["engine"] == LINUX), None)
 
 
-def _beside(paper: Paper, published: Published, done: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
-    """Return samples and points of the steps that both engines ran; the variant identifies the engine."""
-    parts = [
-        samples(paper, published, step, done[name]).with_columns(variant=pl.lit(who))
-        for step in paper.on_linux
-        for who, name in ((SIMULATOR, step.name), (KERNEL, _on_kernel(step)))
-    ]
-    measured = paper.grid.ordered(pl.concat(parts))
-    return {"linux_samples": measured, "linux": paper.grid.points(measured, published.metrics)}
-
-
 def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int], None]:
     return lambda done, _of: progress(before + done, total)
-
-
-def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, pl.DataFrame]:
-    measured, quick = analyse(paper, published, sweeps)
-    of_quick = _judged(paper, published, quick, QUICK)
-    numbers, claims = _judged(paper, published, measured, FULL) if full else of_quick
-    return {
-        "samples": measured,
-        "points": paper.grid.points(measured, published.metrics),
-        "numbers": numbers,
-        "claims": claims,
-        "quick": verdicts(*of_quick),
-        ROW_RUNS: row_runs(paper, published, {name: one.runs for name, one in sweeps.items()}),
-    }
-
-
-def _judged(
-    paper: Paper, published: Published, measured: pl.DataFrame, rules: Rules
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Numbers and claims from samples."""
-    compared = {entry.metric for entry in (*published.numbers, *published.claims)}
-    judged = measured.filter(pl.col("metric").is_in(compared))
-    points = paper.grid.points(judged, published.metrics, rules.level)
-    if published.together:
-        rules = rules.of(published, size_of_family(published, points))
-        points = paper.grid.points(judged, published.metrics, rules.level)
-    numbers = judge_numbers(published, points, paper.grid, rules)
-    return numbers, judge_claims(published, measured, points, paper.grid, rules)
 
 
 def _of_all(sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.published import Metric
 
 ALIKE: Final = 0.1
 """Part of the largest by which means may differ and be alike; and how far a mean is from a number that it is about."""

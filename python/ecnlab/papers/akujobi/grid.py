@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab import laws
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 
 SCHEMES: Final = ("ecn", "eb40", "eb20", "becn")
 """The paper's schemes, in the order of its claims."""

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from ecnlab.api.sweep import Sweep
-from ecnlab.papers import blocks, measures
+from ecnlab.papers import blocks, run_series
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
@@ -41,12 +41,12 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     """Queue, RED's average and the one flow's window of each scheme, side by side: kilobytes and segments over time."""
     lossy, tables = sweeps["evolution-lossy"], {}
     for name, sweep in (("queue_15", sweeps["evolution"]), ("queue_lossy", lossy)):
-        queue = measures.queue_over_time(sweep, PIPE, "scheme").rename(
+        queue = run_series.queue_over_time(sweep, PIPE, "scheme").rename(
             {"kilobytes": "queue", "average_kilobytes": "average"}
         )
-        tables[name] = measures.side_by_side(queue, "scheme", ["queue", "average"])
+        tables[name] = run_series.side_by_side(queue, "scheme", ["queue", "average"])
     window = lossy.table("flow_series").select("time_s", "scheme", pl.col("cwnd_bytes") / DATA_BYTES)
-    tables["window_lossy"] = measures.side_by_side(window, "scheme", "cwnd_bytes")
+    tables["window_lossy"] = run_series.side_by_side(window, "scheme", "cwnd_bytes")
     return Drawn(tables, {"evolution": {"seed": lossy.runs["seed"][0]}})
 
 

@@ -12,11 +12,10 @@ from msgspec import structs
 
 from ecnlab.papers import blocks
 from ecnlab.papers.akujobi.grid import GRID
-from ecnlab.papers.grid import at
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.judge import at, judge_claims, judge_numbers
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Published
-from ecnlab.papers.tables import Claim, Number
+from ecnlab.papers.published import Claim, Number, Published
+from ecnlab.papers.references import as_printed
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
@@ -134,7 +133,7 @@ def numbers_beside(given: Material) -> Table:
         rows.append(
             [
                 Cell(f"{metric.name}: {GRID.place({**row, 'settings': ''})}", lead=row["id"]),
-                Cell(blocks.as_printed(row["printed"], metric), True),
+                Cell(as_printed(row["printed"], metric), True),
                 *(
                     cell
                     for one in (here, row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 
 AQMS: Final = ("dualpi2", "pie", "fq_codel")
 

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from ecnlab.api.sweep import Sweep
-from ecnlab.papers import blocks, measures
+from ecnlab.papers import blocks, run_series
 from ecnlab.papers.dualpi2eval.grid import AQMS, GRID
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
@@ -43,7 +43,7 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
             [_delays(events.filter(aqm=aqm, flow=flow), aqm, group) for aqm, group, flow in groups.iter_rows()]
         ),
         "drawn_windows": windows,
-        "drawn_events": measures.marks_and_drops(sweep, LINK, BIN_S, FROM_S).drop("flow"),
+        "drawn_events": run_series.marks_and_drops(sweep, LINK, BIN_S, FROM_S).drop("flow"),
     }
     return Drawn(tables, {"drawn_seed": sweep.runs["seed"][0]})
 

@@ -10,9 +10,9 @@ import polars as pl
 
 from ecnlab.api.sweep import Sweep
 from ecnlab.papers.ecn_today.grid import GRID, NEXT_TO_CUBIC, QUEUES, RATES, RTTS
-from ecnlab.papers.formatting import confidence
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
+from ecnlab.papers.references import confidence
 from ecnlab.report import Field, Map, Maps, Table
 from ecnlab.report.page import Cell
 

@@ -14,12 +14,12 @@ from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR, schema
-from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import per_seed
+from ecnlab.papers.judge import per_seed
 from ecnlab.papers.material import Material
-from ecnlab.papers.measures import mean_of
+from ecnlab.papers.measuring import mean_of
 from ecnlab.papers.paper import Step, Tables
-from ecnlab.papers.tables import Metric
+from ecnlab.papers.published import Metric
+from ecnlab.papers.references import quantity
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from ecnlab.papers import blocks
-from ecnlab.papers.grid import interval
-from ecnlab.papers.judge import verdict
+from ecnlab.papers.judge import interval, verdict
 from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES, USERS
 from ecnlab.papers.kadhum_hassan.measure import RATE_BPS
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.tables import Number
+from ecnlab.papers.published import Number
 from ecnlab.report import Axis, Finding, Group, Point, Series, Table
 from ecnlab.report.page import Cell
 

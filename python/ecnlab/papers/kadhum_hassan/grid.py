@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 
 QUEUES: Final = ("droptail", "red", "ecn")
 USERS: Final = ("10", "30")

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from ecnlab.papers import measures
+from ecnlab.papers import measuring
 from ecnlab.papers.kadhum_hassan.grid import GRID
 from ecnlab.papers.paper import Tables
 
@@ -79,7 +79,7 @@ def _binned(cuts: pl.LazyFrame, width: float) -> pl.LazyFrame:
 
 def _correlated(cuts: pl.LazyFrame, width: float) -> pl.LazyFrame:
     """Mean correlation of the cuts of two flows: 0 when each is cut by itself, 1 when all are cut at once."""
-    found = measures.mean_correlation(GRID, _binned(cuts, width))
+    found = measuring.mean_correlation(GRID, _binned(cuts, width))
     return found.with_columns(bin=pl.lit(f"{width:g} s")).collect().lazy()
 
 

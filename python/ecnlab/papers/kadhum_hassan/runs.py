@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ecnlab.api.sweep import Sweep
-from ecnlab.papers import blocks, measures
+from ecnlab.papers import blocks, run_series
 from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES
 from ecnlab.papers.kadhum_hassan.measure import LINK, SEGMENT_BYTES, WARMUP_S
 from ecnlab.papers.material import Material
@@ -53,8 +53,8 @@ COLOURS: Final = 5
 def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     """Draw queue, windows, RTTs and throughput of one seed, and the models' predictions for every place of the grid."""
     sweep, first = sweeps["queues"], pl.col("replicate") == 0
-    in_bytes = measures.queue_over_time(sweeps["tail-in-bytes"], LINK, "replicate", *CASE, packets_50_kb="packets")
-    queue = measures.queue_over_time(sweep, LINK, "replicate", *CASE, "packets", "average_packets")
+    in_bytes = run_series.queue_over_time(sweeps["tail-in-bytes"], LINK, "replicate", *CASE, packets_50_kb="packets")
+    queue = run_series.queue_over_time(sweep, LINK, "replicate", *CASE, "packets", "average_packets")
     both = queue.filter(first).join(
         in_bytes.filter(first).select(*CASE, "time_s", "packets_50_kb"),
         on=[*CASE, "time_s"],
@@ -129,14 +129,14 @@ def over_time(given: Material, users: str) -> list[Chart | Multiples]:
         blocks.lines_over_time(
             f"Round trip of one connection, {users} users",
             f"As figures {of_round_trips}: the sender's smoothed estimate.",
-            measures.side_by_side(one, "queue", "milliseconds"),
+            run_series.side_by_side(one, "queue", "milliseconds"),
             names,
             "milliseconds",
         ),
         blocks.lines_over_time(
             f"Throughput, {users} users",
             f"As figure {of_throughput}: payload delivered in order to all users, each second.",
-            measures.side_by_side(throughput, "queue", "kilobits"),
+            run_series.side_by_side(throughput, "queue", "kilobits"),
             names,
             "kb/s",
         ),
@@ -176,7 +176,7 @@ def _levels(users: str, printed: float) -> list[tuple[float, str]]:
 
 def _windows(users: str, queue: str, flows: pl.DataFrame) -> Multiples:
     """Return the windows of three connections, with the printed amplitude for drop-tail."""
-    wide = measures.side_by_side(flows, "flow", "window")
+    wide = run_series.side_by_side(flows, "flow", "window")
     names = _connections(wide)[:3]
     note, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names))) if queue == "droptail" else ("", [])
     return blocks.small_charts(
@@ -200,7 +200,7 @@ def _all_windows(users: str, flows: pl.DataFrame) -> Multiples:
 
 
 def _overlaid(queue: str, flows: pl.DataFrame) -> Chart:
-    wide = measures.side_by_side(flows, "flow", "window").gather_every(EVERY).fill_null(math.nan)
+    wide = run_series.side_by_side(flows, "flow", "window").gather_every(EVERY).fill_null(math.nan)
     lines = [
         Line(name, wide[name].to_list(), i % COLOURS, thin=True, listed=False)
         for i, name in enumerate(_connections(wide))

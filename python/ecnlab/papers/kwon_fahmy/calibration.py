@@ -11,9 +11,9 @@ from typing import Final
 
 import polars as pl
 
-from ecnlab.papers.formatting import quantity
 from ecnlab.papers.kwon_fahmy.grid import GENTLE, GRID, SLIDE_7
 from ecnlab.papers.material import Material
+from ecnlab.papers.references import quantity
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab import laws
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 
 ARMS: Final = ("reno", "reno-ecn", "ecn-ab", "ecn-ab-real")
 """Reno, Reno-ECN, ECN(alpha, beta) with windows in whole packets as ns-2.1b6 reduces them, and with their fractions."""

@@ -9,16 +9,15 @@ import numpy as np
 import polars as pl
 
 from ecnlab.api.sweep import Sweep
-from ecnlab.papers import blocks, measures
-from ecnlab.papers.formatting import quantity
-from ecnlab.papers.grid import interval
-from ecnlab.papers.judge import verdict
+from ecnlab.papers import blocks, run_series
+from ecnlab.papers.judge import interval, verdict
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
-from ecnlab.papers.tables import Number
+from ecnlab.papers.published import Number
+from ecnlab.papers.references import as_printed, quantity
 from ecnlab.report import Axis, Figure, Finding, Group, Multiples, Point, Series, Table
 from ecnlab.report.page import Cell
 
@@ -106,7 +105,7 @@ def _printed(given: Material, slide: int, arm: str, metric: str) -> str:
     if (slide, metric) == (20, "udp"):
         return f"{quantity(FITTED_RATE[arm], given.metric(metric))} (rate fitted)"
     row = given.numbers.filter(pl.col("metric") == metric, pl.col("arm") == arm, pl.col("row") == f"W{slide - 9}")
-    return blocks.as_printed(row["printed"].item(), given.metric(metric))
+    return as_printed(row["printed"].item(), given.metric(metric))
 
 
 # --------------------------------------------------------------- slides 10 and 12: windows over time
@@ -128,14 +127,14 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     sweep = sweeps["evolution"]
     flow = sweep.table("flow_series").filter(pl.col("flow") == FLOW, pl.col("replicate") == 0)
     windows = flow.select("arm", "time_s", window=pl.col("cwnd_bytes") / SEGMENT_BYTES).collect()
-    events = measures.marks_and_drops(sweep, LINK, BIN_S).filter(pl.col("flow") == FLOW)
+    events = run_series.marks_and_drops(sweep, LINK, BIN_S).filter(pl.col("flow") == FLOW)
     tables = {"drawn_windows": windows, "drawn_events": events.drop("flow"), "control": control_curves()}
     return Drawn(tables, {"drawn_seed": sweep.runs["seed"][0]})
 
 
 def evolution(given: Material) -> Multiples:
     """The windows of `draw` with the flow's marks and losses, a chart for each response."""
-    windows = measures.side_by_side(given.tables["drawn_windows"], "arm", "window")
+    windows = run_series.side_by_side(given.tables["drawn_windows"], "arm", "window")
     events = given.tables["drawn_events"]
     return blocks.small_charts(
         "Congestion window of one flow",

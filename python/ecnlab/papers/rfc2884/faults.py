@@ -13,9 +13,8 @@ from typing import Final
 import polars as pl
 
 from ecnlab.base.stats import Answer
-from ecnlab.papers import blocks, measures
-from ecnlab.papers.grid import interval
-from ecnlab.papers.judge import outcome, together
+from ecnlab.papers import blocks, measuring
+from ecnlab.papers.judge import interval, outcome, together
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Tables
 from ecnlab.papers.rfc2884.grid import GRID
@@ -50,7 +49,7 @@ def _drop_share(sweep: Tables, size: str) -> pl.LazyFrame:
     queues, rate = sweep.table("queues").filter(pl.col("link") == "pipe"), pl.col("dropped") / pl.col(size)
     everything = queues.filter(pl.col("group") == "all")
     of_groups = [
-        measures.pair(GRID, queues.filter(pl.col("group") == group), rate, everything, rate).with_columns(
+        measuring.pair(GRID, queues.filter(pl.col("group") == group), rate, everything, rate).with_columns(
             setting=pl.lit(label)
         )
         for group, label in SHARERS.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab import laws
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import Grid
 
 LOADS: Final = {"low": 2.0, "moderate": 5.0, "high": 10.0}
 """Background flows of the congestion levels (section 4.3)."""

@@ -8,9 +8,10 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
-from ecnlab.papers.grid import at
+from ecnlab.papers.judge import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Step
+from ecnlab.papers.references import as_printed
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.report import Table
 from ecnlab.report.page import Cell
@@ -54,7 +55,7 @@ def _table(given: Material, name: str) -> Table:
     for kernel in both.filter(pl.col("variant") == KERNEL).iter_rows(named=True):
         where = {key: kernel[key] for key in PLACE}
         printed = at(given.numbers, name, {**where, "recovery": THEN[name]})
-        cells = [blocks.as_printed(value, metric) for value in printed["printed"]] or ["–"]
+        cells = [as_printed(value, metric) for value in printed["printed"]] or ["–"]
         then, now = given.at(name, **where, recovery=THEN[name]), at(both, name, {**where, "variant": SIMULATOR})
         for frame in (then, now):
             cells += [given.with_interval(row) for row in frame.head(1).iter_rows(named=True)] or ["–"]

@@ -8,12 +8,11 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.formatting import quantity
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import read_toml
+from ecnlab.papers.published import Number, read_toml
+from ecnlab.papers.references import as_printed, quantity
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
-from ecnlab.papers.tables import Number
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
@@ -122,7 +121,7 @@ def side_by_side(given: Material) -> Table:
         rows.append(
             [
                 Cell(GRID.place(before), lead=number.id),
-                Cell(blocks.as_printed(number.value, metric), True),
+                Cell(as_printed(number.value, metric), True),
                 *(cell for row in both for cell in (Cell(given.with_interval(row), True), blocks.chip(row["verdict"]))),
                 "chose" if number.id in choice.chosen_by else "judges",
             ]

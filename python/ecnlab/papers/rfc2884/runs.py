@@ -9,7 +9,7 @@ import polars as pl
 
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.quantities import quantity
-from ecnlab.papers import blocks, measures
+from ecnlab.papers import blocks, measuring, run_series
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
 from ecnlab.papers.rfc2884.grid import GRID
@@ -29,7 +29,7 @@ def bulk_gain_together(sweep: Tables) -> pl.LazyFrame:
     seen = series.join(names, on=[*keys, "flow"]).join(first, on=keys).filter(pl.col("time_s") <= pl.col("until_s"))
     had = seen.group_by([*keys, "group"], maintain_order=True).agg(pl.col("delivered_bytes").sort_by("time_s").last())
     ecn, plain = (had.filter(pl.col("group") == side) for side in ("ecn", "plain"))
-    return measures.pair(GRID, ecn, pl.col("delivered_bytes"), plain, pl.col("delivered_bytes"))
+    return measuring.pair(GRID, ecn, pl.col("delivered_bytes"), plain, pl.col("delivered_bytes"))
 
 
 PIPE: Final = "pipe"
@@ -96,12 +96,12 @@ def over_time(sweep: Tables) -> dict[str, pl.DataFrame]:
     """Queue, windows of the two competing flows, marks and drops: kilobytes and segments."""
     groups = sweep.table("flows_run").select("group", flow="name")
     series = sweep.table("flow_series").join(groups.filter(pl.col("group").is_in(list(COMPETING))), on="flow")
-    windows = measures.side_by_side(
+    windows = run_series.side_by_side(
         series.select("time_s", "group", pl.col("cwnd_bytes") / SEGMENT_BYTES), "group", "cwnd_bytes"
     )
-    events = measures.marks_and_drops(sweep, PIPE, SAMPLE_S).join(groups.collect(), on="flow", maintain_order="left")
+    events = run_series.marks_and_drops(sweep, PIPE, SAMPLE_S).join(groups.collect(), on="flow", maintain_order="left")
     return {
-        "evolution_queue": measures.queue_over_time(sweep, PIPE).collect(),
+        "evolution_queue": run_series.queue_over_time(sweep, PIPE).collect(),
         "evolution_windows": windows.select("time_s", *COMPETING),
         "evolution_events": events.select("group", "event", "time_s"),
     }

@@ -16,11 +16,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ecnlab.papers import judge
-from ecnlab.papers.grid import at, interval
+from ecnlab.papers.judge import at, interval
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.published import Published
+from ecnlab.papers.published import Below, Number, Published
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
-from ecnlab.papers.tables import Below, Number
 
 SHARE: Final = 0.9
 """The share of time in the region that settings must reach, at every max_p that is run."""
