@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::period::Wanted;
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Steps, Time};
 use ecnlab_wire::{Dscp, Ecn, Flags};
-
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A complete description of a run. Nodes, groups and flows are referred to by their index in these lists.
@@ -37,7 +35,7 @@ const PACKETS: &str = "packets";
 
 impl Plan {
     /// Leaves out the recording of samples and packet events if none of their tables is `wanted`: packets are the same.
-    pub fn record_only(&mut self, wanted: Wanted<'_>) {
+    pub fn record_only(&mut self, wanted: &dyn Fn(&str) -> bool) {
         self.sample = self.sample.filter(|_| SERIES.into_iter().any(wanted));
         self.packet_events &= wanted(PACKETS);
     }
