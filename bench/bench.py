@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import batch
 import captures
 import commands
 import dumbbells
@@ -34,6 +35,7 @@ KINDS: dict[str, Callable[[Options], list[Row]]] = {
     "memory": memory.rows,
     "start": commands.start,
     "sweep": commands.sweeps,
+    "batch": batch.rows,
     "recording": recording.rows,
     "captures": captures.rows,
     "million": memory.million,
