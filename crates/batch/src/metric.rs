@@ -16,13 +16,13 @@ const TRAFFIC: [&str; 2] = ["objects", "transactions"];
 /// Metrics in an order in which each stands behind those that it combines.
 #[derive(Clone, Debug)]
 pub struct Metrics {
-    steps: Vec<Step>,
-    /// Place in `steps` of each metric, by name.
+    compiled: Vec<Definition>,
+    /// Place in `compiled` of each metric, by name.
     places: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Definition {
     Pick(Pick),
     Combine { ratio: bool, first: usize, second: usize, minus_one: bool },
 }
@@ -38,7 +38,7 @@ struct Pick {
 impl Metrics {
     /// Compiles definitions that [`ecnlab_scenario::parse_metrics`] has accepted.
     pub fn new(definitions: &BTreeMap<String, Json>) -> Metrics {
-        let mut metrics = Metrics { steps: Vec::new(), places: BTreeMap::new() };
+        let mut metrics = Metrics { compiled: Vec::new(), places: BTreeMap::new() };
         for name in definitions.keys() {
             metrics.place(name, definitions);
         }
@@ -52,16 +52,16 @@ impl Metrics {
 
     /// Returns whether a metric reads `table`.
     pub fn reads(&self, table: &str) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Pick(pick) if pick.table == table))
+        self.compiled.iter().any(|one| matches!(one, Definition::Pick(pick) if pick.table == table))
     }
 
     /// Returns each metric of a run with `tables`, in alphabetical order; NaN where it is not defined.
     pub fn of(&self, tables: &[Table]) -> Vec<f64> {
-        let mut found: Vec<f64> = Vec::with_capacity(self.steps.len());
-        for step in &self.steps {
-            found.push(finite(match step {
-                Step::Pick(pick) => pick.of(tables),
-                &Step::Combine { ratio, first, second, minus_one } => {
+        let mut found: Vec<f64> = Vec::with_capacity(self.compiled.len());
+        for one in &self.compiled {
+            found.push(finite(match one {
+                Definition::Pick(pick) => pick.of(tables),
+                &Definition::Combine { ratio, first, second, minus_one } => {
                     let (first, second) = (found[first], found[second]);
                     let both = if ratio { first / second } else { first - second };
                     if minus_one { both - 1.0 } else { both }
@@ -77,18 +77,18 @@ impl Metrics {
         }
         let definition = &definitions[name];
         let operands = ["ratio", "difference"].iter().find_map(|how| definition[how].as_array());
-        let step = match operands {
+        let one = match operands {
             Some(operands) => {
                 let mut places = operands.iter().map(|of| self.place(of.as_str().unwrap_or_default(), definitions));
                 let (first, second) = (places.next().unwrap_or(0), places.next().unwrap_or(0));
                 let minus_one = definition["minus_one"].as_bool().unwrap_or(false);
-                Step::Combine { ratio: !definition["ratio"].is_null(), first, second, minus_one }
+                Definition::Combine { ratio: !definition["ratio"].is_null(), first, second, minus_one }
             }
-            None => Step::Pick(Pick::new(definition)),
+            None => Definition::Pick(Pick::new(definition)),
         };
-        self.steps.push(step);
-        self.places.insert(name.to_owned(), self.steps.len() - 1);
-        self.steps.len() - 1
+        self.compiled.push(one);
+        self.places.insert(name.to_owned(), self.compiled.len() - 1);
+        self.compiled.len() - 1
     }
 }
 
