@@ -19,7 +19,6 @@ from ecnlab.folder.sealed_json import write_json
 from ecnlab.runs.questions import Question, questions
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import read_experiment
-from ecnlab.scenario.metric_ranges import of_difference, of_metric
 
 LEAST: Final = 14
 """Fewest replicates that decide (`ecnlab.base.sequential.LEAST`)."""
@@ -41,8 +40,8 @@ def sweep_until(
 
     A question is a half-width of the 95 % interval (``"goodput 2%"``, ``"delay 1 ms"``), a limit (``"delay < 20 ms"``) or the
     order of two arms, paired by seed (``"goodput: ecn > plain"``). The answers are "yes", "no" or "inconclusive"; each is wrong in
-    5 % of experiments at most, although the number of replicates depends on the results (``docs/sequential.md``). The manifest has
-    them in ``stop``. ``least`` replicates are done in any case, 14 or more. Further ``options`` are those of `sweep`, with the
+    5 % of experiments at most, although the number of replicates depends on the results, except for metrics with rare large
+    values (``docs/sequential.md``). The manifest has them in ``stop``. ``least`` replicates are done in any case, 14 or more. Further ``options`` are those of `sweep`, with the
     same results as its ``replicates``. Runs that ``out`` already has are not done again.
 
     Raises EcnlabError for a question that the experiment does not have and for impossible numbers, and as `sweep` does.
@@ -93,7 +92,8 @@ def answers(result: Sweep, question: Question, at: Sequence[int]) -> Iterator[di
     Keys: ``until``, ``metric``, ``arm``, ``against`` (the second arm of an order), the axes, ``answer``, ``mean``, ``low``,
     ``high`` (null: infinite), ``n``, ``reason``; and ``over`` if further replicates cannot be expected to change it.
     """
-    from ecnlab.base.sequential import answer
+    from ecnlab.base.sequential import answer  # loads NumPy
+    from ecnlab.scenario.metric_ranges import of_difference, of_metric
 
     range_ = of_metric(result.manifest["metrics"], question.metric)
     bounds = of_difference(range_, range_) if question.arms else range_
