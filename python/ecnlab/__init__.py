@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ecnlab.runs.examples import copy_example
     from ecnlab.runs.run import run
     from ecnlab.runs.sweep import sweep
+    from ecnlab.runs.until import sweep_until
     from ecnlab.scenario.built import experiment
     from ecnlab.scenario.files import check
 
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "run",
     "sweep",
+    "sweep_until",
     "trace",
 ]
 
@@ -61,6 +63,7 @@ _MODULES: Final = {
     "load": "ecnlab.api.loading",
     "run": "ecnlab.runs.run",
     "sweep": "ecnlab.runs.sweep",
+    "sweep_until": "ecnlab.runs.until",
 }
 """Modules that are imported when the name is first used."""
 

@@ -55,12 +55,12 @@ def test_without_variation_two_replicates_suffice_and_without_width_none_do() ->
 @pytest.mark.parametrize("text", ["", "two", "0%", "-1", "nan", "inf"])
 def test_a_half_width_that_is_none_is_refused(text) -> None:
     with pytest.raises(EcnlabError, match="half-width"):
-        planning.Width.parse(text)
+        planning.width_of(text)
 
 
 def test_a_half_width_is_a_part_of_the_mean_or_in_the_unit_of_the_metric() -> None:
-    assert planning.Width.parse("2%").of(-50.0) == 1.0
-    assert planning.Width.parse("0.5").of(-50.0) == 0.5
+    assert planning.width_of("2%").of(-50.0) == 1.0
+    assert planning.width_of("0.5").of(-50.0) == 0.5
 
 
 def test_the_needs_follow_from_the_pilots_values_and_the_sweep_goes_on_from_it(experiment, tmp_path) -> None:

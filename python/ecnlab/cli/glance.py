@@ -116,7 +116,7 @@ def fallen(result: Sweep) -> str:
 
 
 def show_sweep(result: Sweep, rows: int) -> None:
-    """Print the number of runs and the metrics."""
+    """Print the number of runs, the metrics, and the answers of a sweep that stopped when decided."""
     console.say_filled(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}")
     console.say("")
     console.write_frame(metrics_frame(result), metrics_title(result), rows)
@@ -126,6 +126,28 @@ def show_sweep(result: Sweep, rows: int) -> None:
         console.say_filled(fell)
     _show_substituted(result.manifest)
     console.say_filled(sweep_answer(result))
+    if "stop" in result.manifest and not result.chosen:
+        _show_answers(result, rows)
+
+
+def _show_answers(result: Sweep, rows: int) -> None:
+    """Print the answers in the manifest of `sweep_until`, and the number of inconclusive ones."""
+    from ecnlab.results.sweep_data import spread_of  # loads the stages
+
+    found = result.manifest["stop"]["answers"]
+    columns = {
+        "question": [one["until"] for one in found],
+        **{name: [one[name] for one in found] for name in ("arm", *result.axes) if any(one[name] for one in found)},
+        "answer": [f"{one['answer']} ({one['reason']})" if one["reason"] else one["answer"] for one in found],
+        "mean": [spread_of(result, one["metric"], one["mean"], one["low"], one["high"]) for one in found],
+        "n": [one["n"] for one in found],
+    }
+    title = "answers (mean with the 95 % interval that stays valid under repeated looks, over n replicates)"
+    console.write_frame(pl.DataFrame(columns), title, rows)
+    open_ = sum(one["answer"] == "inconclusive" for one in found)
+    console.say_filled(
+        f"{len(found) - open_} of {len(found)} decided with {result.manifest['replicates']} replicates, {open_} inconclusive"
+    )
 
 
 def metrics_frame(result: Sweep) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,6 +20,7 @@ from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.names import CAPTURES
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep import sweep as sweep_experiment
+from ecnlab.runs.until import LEAST, MOST, sweep_until
 from ecnlab.scenario.advice import of_experiment
 from ecnlab.scenario.files import read_experiment, with_captures
 
@@ -28,7 +30,18 @@ from ecnlab.scenario.files import read_experiment, with_captures
 @click.option("--out", type=File, help="Folder for the sweep. [default: results/NAME]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @cluster_option
-@click.option("--replicates", type=Replicates, help="Number of replicates. [default: as in the experiment]")
+@click.option(
+    "--replicates",
+    type=Replicates,
+    help=f"Number of replicates; with --until the largest. [default: as in the experiment, {MOST}]",
+)
+@click.option(
+    "--until",
+    multiple=True,
+    metavar="QUESTION",
+    help='Add replicates until this is decided: "goodput 2%", "delay < 20 ms", "goodput: ecn > plain". Can be repeated.',
+)
+@click.option("--least", type=Replicates, help=f"With --until: smallest number of replicates. [default: {LEAST}]")
 @click.option(
     "--keep",
     multiple=True,
@@ -43,6 +56,7 @@ from ecnlab.scenario.files import read_experiment, with_captures
 @examples("""
       ecnlab sweep gain.toml
       ecnlab sweep gain.toml --replicates 50        adds the replicates missing to 50
+      ecnlab sweep gain.toml --until "goodput: ecn > plain" --until "timeouts < 5"
       ecnlab sweep gain.toml --keep transactions --out results/latency
       ecnlab sweep gain.toml --replicates 1 --capture bottleneck
       ecnlab sweep gain.toml --cluster tcp://10.0.0.1:8786
@@ -53,6 +67,8 @@ def sweep(
     workers: int | None,
     address: str | None,
     replicates: int | None,
+    until: tuple[str, ...],
+    least: int | None,
     keep: tuple[str, ...],
     places: tuple[str, ...],
     only: str | None,
@@ -64,7 +80,11 @@ def sweep(
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """
     question = read_experiment(experiment)
+    if least is not None and not until:
+        raise click.UsageError("`--least` is the smallest number of replicates of `--until`: add `--until`")
     if only is not None:
+        if until:
+            raise click.UsageError("`--only` does one run, which decides nothing: leave `--until` out")
         if address is not None:
             raise click.UsageError("`--only` does one run on this machine: leave `--cluster` out")
         if replicates is not None:
@@ -79,17 +99,18 @@ def sweep(
         cluster_at(address, workers, engine) as cluster,
         console.progress(experiment.stem) as report,
     ):
-        result = sweep_experiment(
-            question,
-            folder,
-            workers=workers,
-            replicates=replicates,
-            keep=keep,
-            capture=places,
-            engine=engine,
-            progress=report,
-            cluster=cluster,
-        )
+        options: dict[str, Any] = {
+            "workers": workers,
+            "keep": keep,
+            "capture": places,
+            "engine": engine,
+            "progress": report,
+            "cluster": cluster,
+        }
+        if until:
+            result = sweep_until(question, folder, until, least=least or LEAST, most=replicates or MOST, **options)
+        else:
+            result = sweep_experiment(question, folder, replicates=replicates, **options)
     if as_json:
         console.write_json({**sweep_summary(result), "warnings": advice.diagnostics})
     else:

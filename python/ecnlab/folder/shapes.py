@@ -131,6 +131,26 @@ class Report(TypedDict):
     metrics: list[str]
 
 
+class Decided(TypedDict):
+    """The answer to a question at one point; the axes are further keys."""
+
+    until: str
+    metric: str
+    arm: str | None
+    answer: Literal["yes", "no", "inconclusive"]
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str
+
+
+class Stop(TypedDict):
+    """The answers of a sweep that stopped when decided."""
+
+    answers: list[Decided]
+
+
 class SweepManifest(Manifest):
     """The manifest of a sweep."""
 
@@ -141,6 +161,7 @@ class SweepManifest(Manifest):
     metrics: dict[str, Metric]
     report: NotRequired[Report]
     keep: list[str]
+    stop: NotRequired[Stop]
 
 
 class FinishedManifest(SweepManifest):

@@ -8,14 +8,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
+from ecnlab.runs.questions import read_width
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress, cores
 from ecnlab.scenario.files import read_experiment
+
+if TYPE_CHECKING:
+    from ecnlab.base.sequential import Width
 
 PILOT: Final = 8
 """Default replicates of a pilot: the standard deviation of 8 normal values is between 0.49 and 1.51 times the true one in 95 %
@@ -25,31 +29,11 @@ MAX_REPLICATES: Final = 10**6
 """Most replicates of an experiment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Width:
-    """The half-width that intervals shall have."""
-
-    size: float
-    relative: bool
-    """Whether ``size`` is a part of the mean; else it is in the metric's unit."""
-
-    @classmethod
-    def parse(cls, text: str) -> Width:
-        """Read "2%" (of the mean) or "0.5" (in the metric's unit). Raises EcnlabError for anything else."""
-        relative = text.strip().endswith("%")
-        try:
-            size = float(text.strip().removesuffix("%"))
-        except ValueError:
-            size = math.nan
-        if not 0.0 < size < math.inf:
-            raise EcnlabError(
-                f'--half-width is "2%" of the mean or a positive number in the unit of the metric, not {text!r}'
-            )
-        return cls(size / 100 if relative else size, relative)
-
-    def of(self, mean: float) -> float:
-        """The half-width in the metric's unit."""
-        return self.size * abs(mean) if self.relative else self.size
+def width_of(text: str) -> Width:
+    """Read "2%" (of the mean) or "0.5" (in the metric's unit). Raises EcnlabError for anything else."""
+    if found := read_width(text):
+        return found
+    raise EcnlabError(f'--half-width is "2%" of the mean or a positive number in the unit of the metric, not {text!r}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +99,7 @@ def plan(
     """
     if pilot < 2:
         raise EcnlabError(f"a pilot of {pilot} has no standard deviation: give 2 replicates at least")
-    width = Width.parse(half_width)
+    width = width_of(half_width)
     question = (experiment if isinstance(experiment, Experiment) else read_experiment(experiment)).with_replicates(
         pilot
     )

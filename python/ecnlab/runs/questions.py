@@ -1,0 +1,128 @@
+"""Questions that a sweep answers before it stops: half-widths, limits, and the order of two arms, as text and as values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from ecnlab._core import Experiment
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.guesses import guess
+from ecnlab.base.quantities import quantity
+from ecnlab.scenario.metrics import EXAMPLE_SIZES, UNITS, unit_of
+
+if TYPE_CHECKING:
+    from ecnlab.base.sequential import Side, Width
+
+FORMS: Final = '"goodput 2%", "delay < 20 ms" or "goodput: ecn > plain"'
+"""Examples of a half-width, a limit and an order."""
+
+_METRIC: Final = r"(?P<metric>[^\s:<>]+)\s*"
+_ORDER: Final = re.compile(_METRIC + r":\s*(?P<first>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<second>[^<>]+?)\s*")
+_LIMIT: Final = re.compile(_METRIC + r"(?P<sign>[<>])\s*(?P<limit>[^<>]+?)\s*")
+_WIDTH: Final = re.compile(_METRIC + r"\s(?P<width>[^<>:]+?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question on one metric at each point of an experiment."""
+
+    text: str
+    metric: str
+    rule: Width | Side
+    arms: tuple[str, str] | None = None
+    """The arms whose paired difference, first minus second, is compared with 0; None: the metric in each arm."""
+
+
+def questions(texts: Iterable[str], experiment: Experiment) -> list[Question]:
+    """Read questions such as `FORMS`. Raises EcnlabError with the text and the remedy for one that ``experiment`` does not have."""
+    found = [_question(text.strip(), experiment) for text in texts]
+    if not found:
+        raise EcnlabError(f"a sweep that stops when decided needs a question, such as {FORMS}")
+    return found
+
+
+def _question(text: str, experiment: Experiment) -> Question:
+    from ecnlab.base.sequential import Side  # loads NumPy
+
+    parts = _ORDER.fullmatch(text) or _LIMIT.fullmatch(text) or _WIDTH.fullmatch(text)
+    if parts is None:
+        raise EcnlabError(f"--until {text!r} is no question: write one such as {FORMS}")
+    metric = parts["metric"]
+    if metric not in experiment.metrics:
+        there = ", ".join(experiment.metrics)
+        raise EcnlabError(
+            f"--until {text!r}: {experiment.path} has no metric {metric!r}"
+            f"{guess(metric, experiment.metrics) or f'; there are {there}'}"
+        )
+    unit = unit_of(experiment.metrics, metric)
+    given = parts.groupdict()
+    if "width" in given:
+        return Question(text, metric, _width(text, given["width"], metric, unit))
+    above = given["sign"] == ">"
+    if "limit" in given:
+        return Question(text, metric, Side(_limit(text, given["limit"], metric, unit), above))
+    return Question(text, metric, Side(0.0, above), _arms(text, given, experiment))
+
+
+def _arms(text: str, given: Mapping[str, Any], experiment: Experiment) -> tuple[str, str]:
+    arms = list(dict.fromkeys(run.arm for run in experiment.with_replicates(1).runs if run.arm is not None))
+    first, second = given["first"], given["second"]
+    for arm in (first, second):
+        if arm not in arms:
+            remedy = guess(arm, arms) or f"; there are {', '.join(arms)}" if arms else "; give it two `[arm.NAME]`"
+            raise EcnlabError(f"--until {text!r}: {experiment.path} has no arm {arm!r}{remedy}")
+    if first == second:
+        raise EcnlabError(f"--until {text!r} compares an arm with itself: name two of {', '.join(arms)}")
+    return first, second
+
+
+def _width(text: str, width: str, metric: str, unit: str) -> Width:
+    found = read_width(width, unit)
+    if found is None:
+        raise EcnlabError(
+            f'--until {text!r}: {width!r} is no half-width of {metric}: write one above 0, such as "2%" of the mean or {_example(unit)}'
+        )
+    return found
+
+
+def read_width(text: str, unit: str = "") -> Width | None:
+    """Read "2%" (of the mean), or a number above 0, which may have a quantity's unit; None for anything else."""
+    from ecnlab.base.sequential import Width  # loads NumPy
+
+    relative = text.strip().endswith("%")
+    size = _number(text.strip().removesuffix("%"), "" if relative else unit)
+    return Width(size / 100 if relative else size, relative) if size is not None and size > 0.0 else None
+
+
+def _limit(text: str, limit: str, metric: str, unit: str) -> float:
+    found = _number(limit, unit)
+    if found is None:
+        wanted = f"whose unit is {unit}" if unit in UNITS else "which is a number"
+        raise EcnlabError(f"--until {text!r}: {limit!r} is no limit of {metric}, {wanted}: write {_example(unit)}")
+    return found
+
+
+def _example(unit: str) -> str:
+    return f'a quantity such as "{EXAMPLE_SIZES[unit]}"' if unit in UNITS else "a number such as 0.5"
+
+
+def _number(text: str, unit: str) -> float | None:
+    """Return ``text`` in ``unit``: a number, or a number and a unit of the same kind. None if it is neither."""
+    match text.split():
+        case [number]:
+            pass
+        case [number, scale] if scale in UNITS.get(unit, ()):
+            pass
+        case _:
+            return None
+    try:
+        found = float(number)
+    except ValueError:
+        return None
+    if not math.isfinite(found):
+        return None
+    return found if number == text.strip() else found * quantity(f"1 {text.split()[1]}")

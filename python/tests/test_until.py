@@ -1,0 +1,148 @@
+"""Sweeps that stop when decided: questions as text, the loop, the stored answers and errors."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from test_own_columns import NETWORK
+
+import ecnlab
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.sequential import LEAST, Side, Width
+from ecnlab.runs import until
+from ecnlab.runs.questions import Question, questions
+
+EXPERIMENT = """format = 1
+title = "two buffers"
+scenario = "scenario.toml"
+seed = 5
+replicates = 3
+[set]
+"flow.f.start" = { uniform = ["0 s", "500 ms"] }
+[grid.buffer]
+path = "queue.q.limit"
+values = ["5 packets", "20 packets"]
+[arm.short]
+set = { "duration" = "1 s" }
+[arm.long]
+set = {}
+[metrics]
+goodput = { table = "flows", column = "goodput_bps", aggregate = "sum" }
+rtt = { table = "flows", column = "rtt_mean_s" }
+timeouts = { table = "flows", column = "timeouts", aggregate = "sum" }
+"""
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    (tmp_path / "scenario.toml").write_text(NETWORK)
+    path = tmp_path / "experiment.toml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def test_the_numbers_are_those_of_the_method() -> None:
+    assert until.LEAST == LEAST
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "arms"),
+    [
+        ("goodput 2%", Width(0.02, relative=True), None),
+        ("goodput 0.5 Mbps", Width(5e5, relative=False), None),
+        ("goodput 1e5", Width(1e5, relative=False), None),
+        ("rtt < 20 ms", Side(0.02, above=False), None),
+        ("timeouts>3", Side(3.0, above=True), None),
+        ("goodput: long > short", Side(0.0, above=True), ("long", "short")),
+        ("goodput:short<long", Side(0.0, above=False), ("short", "long")),
+    ],
+)
+def test_questions_are_read(experiment, text, rule, arms) -> None:
+    read = ecnlab.scenario.read_experiment(experiment)
+    assert questions([text], read) == [Question(text, text.split(":")[0].split()[0].split(">")[0], rule, arms)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("goodput", "is no question: write one such as"),
+        ("goodput > 1 > 2", "is no question"),
+        ("godput 2%", "did you mean 'goodput'"),
+        ("speed 2%", "there are goodput, rtt, timeouts"),
+        (
+            "goodput > 20 ms",
+            "'20 ms' is no limit of goodput, whose unit is bit/s: write a quantity such as \"100 kbps\"",
+        ),
+        ("timeouts < 5 packets", "is no limit of timeouts, which is a number"),
+        ("goodput 0%", "is no half-width of goodput"),
+        ("goodput nan", "is no half-width of goodput"),
+        ("goodput: long > shrt", "did you mean 'short'"),
+        ("goodput: long > long", "compares an arm with itself"),
+    ],
+)
+def test_bad_questions_are_named_with_a_remedy(experiment, tmp_path, text, message) -> None:
+    with pytest.raises(EcnlabError, match=r"--until .*") as refused:
+        ecnlab.sweep_until(experiment, tmp_path / "out", [text])
+    assert message in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"least": 5}, "5 replicates decide nothing: the smallest number is 14 or more"),
+        ({"least": 50, "most": 20}, "the smallest number of replicates, 50, is above the largest, 20"),
+        ({"until": []}, "needs a question"),
+    ],
+)
+def test_impossible_numbers_are_refused(experiment, tmp_path, options, message) -> None:
+    with pytest.raises(EcnlabError, match=message):
+        ecnlab.sweep_until(experiment, tmp_path / "out", **{"until": ["goodput 2%"], **options})
+
+
+def test_a_sweep_stops_when_decided_and_is_that_of_its_replicates(experiment, tmp_path) -> None:
+    asked = ["goodput: long > short", "goodput > 1 kbps", "rtt < 1 us"]
+    found = ecnlab.sweep_until(experiment, tmp_path / "out", asked, most=40)
+    stop = found.manifest["stop"]
+    n = found.manifest["replicates"]
+    assert LEAST <= n < 40 and stop["looks"][-1] == n and (stop["least"], stop["most"]) == (LEAST, 40)
+    answers = pl.DataFrame(stop["answers"], infer_schema_length=None)
+    assert answers.height == 2 + 4 + 4 and set(answers["answer"]) <= {"yes", "no"}
+    assert answers.filter(until="goodput > 1 kbps")["answer"].to_list() == ["yes"] * 4
+    assert answers.filter(until="rtt < 1 us")["answer"].to_list() == ["no"] * 4
+    plain = ecnlab.sweep(experiment, tmp_path / "plain", replicates=n)
+    for name in ("runs", "metrics"):
+        assert_frame_equal(getattr(found, name), getattr(plain, name))
+    assert ecnlab.load(tmp_path / "out").manifest["stop"] == stop
+    # The same command finds the runs and the answers; one with another question adds to them.
+    done: list[tuple[int, int]] = []
+    again = ecnlab.sweep_until(experiment, tmp_path / "out", asked, most=40, progress=lambda *now: done.append(now))
+    assert again.manifest["stop"] == stop and done[0][0] == done[0][1]
+
+
+def test_equal_values_are_inconclusive_and_end_before_the_largest_number(experiment, tmp_path) -> None:
+    found = ecnlab.sweep_until(experiment, tmp_path / "out", ["timeouts < 5"], most=70)
+    equal = [one for one in found.manifest["stop"]["answers"] if one["reason"]]
+    assert equal and {(one["answer"], one["high"], one["reason"]) for one in equal} == {
+        ("inconclusive", None, "all values are equal")
+    }
+    assert found.manifest["replicates"] == 62  # the first look at 59 or more
+
+
+def test_the_command_prints_the_answers_and_stores_them(experiment, cli, tmp_path) -> None:
+    out = ["--out", tmp_path / "out"]
+    shown = cli("sweep", experiment, "--until", "rtt < 1 us", "--replicates", 20, *out).stdout
+    assert "answers (mean" in shown and "4 of 4 decided with" in shown
+    assert "4 of 4 decided with" in cli("show", tmp_path / "out").stdout
+    members = json.loads(cli("sweep", experiment, "--until", "rtt < 1 us", "--replicates", 20, *out, "--json").stdout)
+    assert [one["answer"] for one in members["manifest"]["stop"]["answers"]] == ["no"] * 4
+    for arguments, message in [
+        (["--least", 20], "add `--until`"),
+        (["--until", "rtt 2%", "--only", "x"], "leave `--until` out"),
+        (["--until", "rtt 2%", "--least", 30, "--replicates", 20], "is above the largest, 20"),
+    ]:
+        refused = cli("sweep", experiment, *arguments, *out)
+        assert refused.returncode == 2 and message in refused.stderr
