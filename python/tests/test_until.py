@@ -12,8 +12,8 @@ from test_own_columns import NETWORK
 import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.sequential import LEAST, Side, Width
-from ecnlab.runs import until
-from ecnlab.runs.questions import Question, questions
+from ecnlab.scenario.questions import LEAST as FEWEST
+from ecnlab.scenario.questions import Question, questions
 
 EXPERIMENT = """format = 1
 title = "two buffers"
@@ -45,7 +45,7 @@ def experiment(tmp_path):
 
 
 def test_the_numbers_are_those_of_the_method() -> None:
-    assert until.LEAST == LEAST
+    assert FEWEST == LEAST
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_questions_are_read(experiment, text, rule, arms) -> None:
     ],
 )
 def test_bad_questions_are_named_with_a_remedy(experiment, tmp_path, text, message) -> None:
-    with pytest.raises(EcnlabError, match=r"--until .*") as refused:
+    with pytest.raises(EcnlabError, match=r"^'") as refused:
         ecnlab.sweep_until(experiment, tmp_path / "out", [text])
     assert message in str(refused.value)
     assert not (tmp_path / "out").exists()
@@ -146,3 +146,29 @@ def test_the_command_prints_the_answers_and_stores_them(experiment, cli, tmp_pat
     ]:
         refused = cli("sweep", experiment, *arguments, *out)
         assert refused.returncode == 2 and message in refused.stderr
+
+
+def test_the_file_has_the_questions(experiment, cli, tmp_path) -> None:
+    experiment.write_text(EXPERIMENT + '[stop]\nuntil = ["rtt < 1 us"]\nmost = 20\n')
+    assert ecnlab.scenario.read_experiment(experiment).stop == {"until": ["rtt < 1 us"], "least": LEAST, "most": 20}
+    assert "4 of 4 decided" in cli("sweep", experiment, "--out", tmp_path / "out").stdout
+    found = ecnlab.sweep_until(experiment, tmp_path / "again")
+    assert found.manifest["stop"] == ecnlab.load(tmp_path / "out").manifest["stop"]
+    assert "decided" not in cli("sweep", experiment, "--replicates", 2, "--out", tmp_path / "two").stdout
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('until = ["rtt < 1 Mbps"]', "'1 Mbps' is no limit of rtt, whose unit is s"),
+        ('until = ["rtt 2%"]\nleast = 30\nmost = 20', "is above the largest, 20"),
+        ('until = ["rtt 2%"]\nleast = 3', "the smallest number is 14 or more"),
+        ("until = []", "needs a question"),
+        ('untill = ["rtt 2%"]', "until"),
+    ],
+)
+def test_a_bad_stop_is_refused_with_its_line(experiment, lines, message) -> None:
+    experiment.write_text(EXPERIMENT + "[stop]\n" + lines + "\n")
+    with pytest.raises(ecnlab.SpecError, match=r"experiment\.toml:(19|2\d)") as refused:
+        ecnlab.check(experiment)
+    assert message in str(refused.value)

@@ -91,6 +91,12 @@ impl Experiment {
         json::to_python(py, self.0.report())
     }
 
+    /// `[stop]`: `until`, `least` and `most`; None without it.
+    #[getter]
+    fn stop<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, self.0.stop())
+    }
+
     /// The distinct scenarios of its points and arms.
     #[getter]
     fn scenarios(&self, py: Python<'_>) -> PyResult<Vec<Scenario>> {

@@ -20,6 +20,7 @@ use crate::names;
 use crate::path::Path;
 use crate::report::{ReportFile, read_report};
 use crate::scenario::{self, Scenario, hex};
+use crate::stop::{StopFile, read_stop};
 use crate::tables::check_format;
 use crate::tree::Node;
 use crate::userlaws::Supplier;
@@ -64,6 +65,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "report")]
     #[schemars(with = "ReportFile")]
     _report: Option<AnyTable>,
+    /// When a sweep stops, in place of `replicates`: as soon as its questions are decided.
+    #[serde(default, rename = "stop")]
+    #[schemars(with = "StopFile")]
+    _stop: Option<AnyTable>,
 }
 
 fn one() -> u64 {
@@ -79,6 +84,7 @@ pub struct Experiment {
     axes: Vec<String>,
     metrics: BTreeMap<String, Json>,
     report: Json,
+    stop: Json,
     /// The parsed file, for later error messages.
     tree: Arc<Node>,
     base: Scenario,
@@ -148,7 +154,7 @@ fn read_all(
 ) -> Result<Experiment, Diagnostics> {
     let tree = Node::parse(path, text).map_err(Diagnostics::of)?;
     check_format(&tree).map_err(Diagnostics::of)?;
-    let Parts { head, axes, arms, set, metrics, report } = read_parts(&tree).map_err(Diagnostics::of)?;
+    let Parts { head, axes, arms, set, metrics, report, stop } = read_parts(&tree).map_err(Diagnostics::of)?;
     let scenario = read_scenario(path, &head.scenario, &tree, read_file, supplier)?;
     check_size(&head, &axes, arms.len(), &tree)?;
     let names = axes.iter().map(|axis| axis.name.clone()).collect();
@@ -161,6 +167,7 @@ fn read_all(
         axes: names,
         metrics,
         report,
+        stop,
         tree: Arc::new(tree),
         base: scenario,
         grid: Arc::new(grid),
@@ -205,6 +212,11 @@ impl Experiment {
     /// `[report]`: `primary`, `reference`, `smallest`, and `arms` and `metrics` in the order of the file.
     pub fn report(&self) -> &Json {
         &self.report
+    }
+
+    /// `[stop]`: `until`, `least` and `most`; null without it.
+    pub fn stop(&self) -> &Json {
+        &self.stop
     }
 
     /// Number of runs.
@@ -306,6 +318,7 @@ struct Parts {
     set: Cell,
     metrics: BTreeMap<String, Json>,
     report: Json,
+    stop: Json,
 }
 
 fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
@@ -315,15 +328,16 @@ fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
     let arms = Cell::read_arms(tree).map_err(|wrong| found.extend(wrong)).ok();
     let metrics = read_metrics(tree).map_err(|wrong| found.extend(wrong)).ok();
     let report = read_report(tree).map_err(|wrong| found.extend(wrong)).ok();
+    let stop = read_stop(tree).map_err(|wrong| found.extend(wrong)).ok();
     found.extend(set_twice(tree, axes.as_deref().unwrap_or_default(), arms.as_deref().unwrap_or_default()));
     let set = Cell { values: read_set(tree, &Path::of(&["set"])), ..Cell::default() };
     if let Some(0) = head.as_ref().map(|h| h.replicates) {
         let path = Path::of(&["replicates"]);
         found.push(Diagnostic::new(tree.place_of(&path), &path, "`replicates` is 0", "write at least 1"));
     }
-    match (head, axes, arms, metrics, report) {
-        (Some(head), Some(axes), Some(arms), Some(metrics), Some(report)) if found.is_empty() => {
-            Ok(Parts { head, axes, arms, set, metrics, report })
+    match (head, axes, arms, metrics, report, stop) {
+        (Some(head), Some(axes), Some(arms), Some(metrics), Some(report), Some(stop)) if found.is_empty() => {
+            Ok(Parts { head, axes, arms, set, metrics, report, stop })
         }
         _ => Err(found),
     }

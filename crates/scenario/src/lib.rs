@@ -52,6 +52,7 @@ mod report;
 mod scenario;
 mod schema;
 mod source;
+mod stop;
 mod stored;
 mod synonyms;
 mod tables;

@@ -20,9 +20,10 @@ from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.names import CAPTURES
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep import sweep as sweep_experiment
-from ecnlab.runs.until import LEAST, MOST, sweep_until
+from ecnlab.runs.until import sweep_until
 from ecnlab.scenario.advice import of_experiment
 from ecnlab.scenario.files import read_experiment, with_captures
+from ecnlab.scenario.questions import LEAST, MOST
 
 
 @click.command()
@@ -109,6 +110,8 @@ def sweep(
         }
         if until:
             result = sweep_until(question, folder, until, least=least or LEAST, most=replicates or MOST, **options)
+        elif question.stop and replicates is None:
+            result = sweep_until(question, folder, **options)
         else:
             result = sweep_experiment(question, folder, replicates=replicates, **options)
     if as_json:

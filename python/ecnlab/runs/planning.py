@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
-from ecnlab.runs.questions import read_width
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress, cores
 from ecnlab.scenario.files import read_experiment
+from ecnlab.scenario.questions import read_width
 
 if TYPE_CHECKING:
     from ecnlab.base.sequential import Width

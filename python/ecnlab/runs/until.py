@@ -6,31 +6,24 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
-from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
 from ecnlab.folder.replaced import only_writer
 from ecnlab.folder.sealed_json import write_json
-from ecnlab.runs.questions import Question, questions
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import read_experiment
-
-LEAST: Final = 14
-"""Fewest replicates that decide (`ecnlab.base.sequential.LEAST`)."""
-
-MOST: Final = 100
-"""Default of the largest number of replicates."""
+from ecnlab.scenario.questions import LEAST, MOST, Question, check_numbers, questions
 
 
 def sweep_until(
     experiment: str | os.PathLike[str] | Experiment,
     out: str | os.PathLike[str],
-    until: Iterable[str],
+    until: Iterable[str] | None = None,
     *,
     least: int = LEAST,
     most: int = MOST,
@@ -44,20 +37,17 @@ def sweep_until(
     values (``docs/sequential.md``). The manifest has them in ``stop``. ``least`` replicates are done in any case, 14 or more. Further ``options`` are those of `sweep`, with the
     same results as its ``replicates``. Runs that ``out`` already has are not done again.
 
+    Without ``until``, questions and numbers are those of ``[stop]`` in the experiment.
+
     Raises EcnlabError for a question that the experiment does not have and for impossible numbers, and as `sweep` does.
     """
     from ecnlab.base.sequential import looks  # loads NumPy
 
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
-    asked = questions(until, question)
-    if least < LEAST:
-        raise EcnlabError(
-            f"{least} replicates decide nothing: the smallest number is {LEAST} or more (docs/sequential.md)"
-        )
-    if least > most:
-        raise EcnlabError(
-            f"the smallest number of replicates, {least}, is above the largest, {most}: raise the largest"
-        )
+    if stop := question.stop if until is None else None:
+        until, least, most = stop["until"], stop["least"], stop["most"]
+    check_numbers(least, most)
+    asked = questions(until or (), question)
     at, stored = list(looks(least, most)), _stored(Path(out))
     for place, n in enumerate(at):
         if n < min(stored, most):

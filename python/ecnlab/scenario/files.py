@@ -14,7 +14,7 @@ from ecnlab._core import Experiment, Scenario, schema
 from ecnlab.base import user_files
 from ecnlab.base.errors import EcnlabError, SpecError
 from ecnlab.folder.size_limits import Expected, expected, refuse_any_too_large, refuse_too_large
-from ecnlab.scenario import advice, metrics
+from ecnlab.scenario import advice, metrics, questions
 from ecnlab.scenario.advice import Advice
 
 COMMON: Final = {"format", "title"}
@@ -43,6 +43,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 def _experiment(path: str | os.PathLike[str], text: str) -> Experiment:
     experiment = Experiment(str(path), text)
     metrics.refuse(experiment)
+    questions.refuse(experiment)
     return experiment
 
 

@@ -16,7 +16,7 @@ const SCENARIO: &str = "docs/scenario.md";
 const TRAFFIC: &str = "docs/traffic.md";
 
 /// Sections with their pages and the definitions of their keys.
-const SECTIONS: [(&str, &str, &str); 15] = [
+const SECTIONS: [(&str, &str, &str); 16] = [
     (SCENARIO, "node", "Node"),
     (SCENARIO, "link", "Link"),
     (SCENARIO, "shaper", "Shaper"),
@@ -28,6 +28,7 @@ const SECTIONS: [(&str, &str, &str); 15] = [
     (SCENARIO, "grid", "AxisFile"),
     (SCENARIO, "metrics", "Metric"),
     (SCENARIO, "report", "ReportFile"),
+    (SCENARIO, "stop", "StopFile"),
     ("docs/captures.md", "capture", "Capture"),
     ("docs/changing-links.md", "outages", "Outages"),
     ("docs/changing-links.md", "aggregation", "Aggregation"),

@@ -37,6 +37,36 @@ class Question:
     """The arms whose paired difference, first minus second, is compared with 0; None: the metric in each arm."""
 
 
+LEAST: Final = 14
+"""Fewest replicates that decide (`ecnlab.base.sequential.LEAST`)."""
+
+MOST: Final = 100
+"""Default of the largest number of replicates; both also in ``crates/scenario/src/stop.rs``."""
+
+
+def refuse(experiment: Experiment) -> None:
+    """Raise SpecError, with file and line, if ``[stop]`` has a question or a number that is not possible."""
+    if experiment.stop is None:
+        return
+    try:
+        check_numbers(experiment.stop["least"], experiment.stop["most"])
+        questions(experiment.stop["until"], experiment)
+    except EcnlabError as error:
+        raise experiment.refusal([(["stop"], str(error), "docs/sequential.md has the rules")]) from error
+
+
+def check_numbers(least: int, most: int) -> None:
+    """Raise EcnlabError if no search can have these smallest and largest numbers of replicates."""
+    if least < LEAST:
+        raise EcnlabError(
+            f"{least} replicates decide nothing: the smallest number is {LEAST} or more (docs/sequential.md)"
+        )
+    if least > most:
+        raise EcnlabError(
+            f"the smallest number of replicates, {least}, is above the largest, {most}: raise the largest"
+        )
+
+
 def questions(texts: Iterable[str], experiment: Experiment) -> list[Question]:
     """Read questions such as `FORMS`. Raises EcnlabError with the text and the remedy for one that ``experiment`` does not have."""
     found = [_question(text.strip(), experiment) for text in texts]
@@ -50,12 +80,12 @@ def _question(text: str, experiment: Experiment) -> Question:
 
     parts = _ORDER.fullmatch(text) or _LIMIT.fullmatch(text) or _WIDTH.fullmatch(text)
     if parts is None:
-        raise EcnlabError(f"--until {text!r} is no question: write one such as {FORMS}")
+        raise EcnlabError(f"{text!r} is no question: write one such as {FORMS}")
     metric = parts["metric"]
     if metric not in experiment.metrics:
         there = ", ".join(experiment.metrics)
         raise EcnlabError(
-            f"--until {text!r}: {experiment.path} has no metric {metric!r}"
+            f"{text!r}: {experiment.path} has no metric {metric!r}"
             f"{guess(metric, experiment.metrics) or f'; there are {there}'}"
         )
     unit = unit_of(experiment.metrics, metric)
@@ -74,9 +104,9 @@ def _arms(text: str, given: Mapping[str, Any], experiment: Experiment) -> tuple[
     for arm in (first, second):
         if arm not in arms:
             remedy = guess(arm, arms) or f"; there are {', '.join(arms)}" if arms else "; give it two `[arm.NAME]`"
-            raise EcnlabError(f"--until {text!r}: {experiment.path} has no arm {arm!r}{remedy}")
+            raise EcnlabError(f"{text!r}: {experiment.path} has no arm {arm!r}{remedy}")
     if first == second:
-        raise EcnlabError(f"--until {text!r} compares an arm with itself: name two of {', '.join(arms)}")
+        raise EcnlabError(f"{text!r} compares an arm with itself: name two of {', '.join(arms)}")
     return first, second
 
 
@@ -84,7 +114,7 @@ def _width(text: str, width: str, metric: str, unit: str) -> Width:
     found = read_width(width, unit)
     if found is None:
         raise EcnlabError(
-            f'--until {text!r}: {width!r} is no half-width of {metric}: write one above 0, such as "2%" of the mean or {_example(unit)}'
+            f'{text!r}: {width!r} is no half-width of {metric}: write one above 0, such as "2%" of the mean or {_example(unit)}'
         )
     return found
 
@@ -102,7 +132,7 @@ def _limit(text: str, limit: str, metric: str, unit: str) -> float:
     found = _number(limit, unit)
     if found is None:
         wanted = f"whose unit is {unit}" if unit in UNITS else "which is a number"
-        raise EcnlabError(f"--until {text!r}: {limit!r} is no limit of {metric}, {wanted}: write {_example(unit)}")
+        raise EcnlabError(f"{text!r}: {limit!r} is no limit of {metric}, {wanted}: write {_example(unit)}")
     return found
 
 
