@@ -35,6 +35,7 @@ GROUPS: Final = {
         "plan": "plan",
         "script": "script",
         "verify": "verify",
+        "cache": "cache",
     },
     "Elsewhere": {
         "tc": "tc",
