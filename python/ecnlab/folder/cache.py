@@ -130,7 +130,7 @@ class Cache:
         """Yield the entries with ``keys`` that exist and are whole, as (key, content). Damaged ones are removed."""
         remaining = iter(keys)
         while block := list(islice(remaining, BLOCK)):
-            yield from self._tried(partial(self._read, block), [])
+            yield from self._tried(partial(self._read, block), list[tuple[bytes, bytes]]())
 
     def put(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Store ``entries``, as (key, content), replacing those with the same keys; remove the least recently used above the limit."""
