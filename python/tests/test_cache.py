@@ -180,7 +180,7 @@ def test_a_locked_cache_is_one_warning(place: Path, held: Cache, monkeypatch: py
 
 
 def test_a_full_disk_is_one_warning(held: Cache) -> None:
-    held._open.execute("PRAGMA max_page_count = 8")
+    held._open.execute("PRAGMA max_page_count = 5")
     with pytest.warns(CacheWarning, match="full"):
         held.put([(ONE, os.urandom(100_000))])
     assert not held.on
