@@ -15,8 +15,9 @@ from subprocess import DEVNULL
 
 import pytest
 from conftest import Cli, assert_same_bytes, ecnlab_command, mostly_slow
+from polars.testing import assert_frame_equal
 
-from ecnlab import sweep
+from ecnlab import Batch, batch, sweep
 from ecnlab.api.sweep import Sweep
 from ecnlab.base import provenance
 from ecnlab.base.errors import EcnlabError
@@ -120,6 +121,31 @@ def test_runs_with_user_defined_laws_are_done_again(experiment: Path, tmp_path: 
     law = '"tcp.plain.congestion" = { python = "law.py:Law" }'
     experiment.write_text(experiment.read_text().replace('"queue.red.ecn" = false', law))
     assert [cached(sweep(experiment, tmp_path / name)) for name in "ab"] == [0, 6]
+
+
+def test_a_batch_takes_metrics_from_the_cache(experiment: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = batch(experiment)
+    without = batch(experiment, cache=False)
+    with opened() as held:
+        assert held.count()[0] == 12
+    with monkeypatch.context() as never:
+        never.setattr(Batch, "_note", None)  # no run ends
+        again = batch(experiment)
+    assert_frame_equal(first, again, check_exact=True)
+    assert_frame_equal(first, without, check_exact=True)
+
+
+def test_a_batch_does_the_runs_that_the_cache_lacks(scenario: Path, place: Path) -> None:
+    metrics = {"goodput": {"table": "flows", "column": "goodput_bps", "aggregate": "sum"}}
+    batch(scenario, seeds=[2, 5], metrics=metrics)
+    with Batch(scenario, metrics) as some:
+        assert some.submit(seeds=range(1, 7)) == range(6)
+        assert some.open == 6
+        found = sorted(some.results())
+        assert not some.open
+    assert [(run, seed) for run, seed, _ in found] == [(run, run + 1) for run in range(6)]
+    expected = batch(scenario, seeds=range(1, 7), metrics=metrics, cache=False)["value"].to_list()
+    assert [values["goodput"] for *_, values in found] == expected
 
 
 def test_two_sweeps_at_once_share_a_cache(experiment: Path, tmp_path: Path, place: Path) -> None:
