@@ -16,6 +16,8 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 
+os.environ["ECNLAB_CACHE"] = "off"  # also for the commands that are measured
+
 
 @dataclass(frozen=True)
 class Options:

@@ -51,7 +51,7 @@ goodput = { table = "flows", column = "goodput_bps", aggregate = "mean" }
 
 SWEEP = """\
 import resource, sys, ecnlab
-ecnlab.sweep("many.toml", "out", replicates=int(sys.argv[1]))
+ecnlab.sweep("many.toml", "out", replicates=int(sys.argv[1]), cache=False)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 

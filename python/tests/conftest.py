@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +14,8 @@ from forked_cli import ForkedCli
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.linux.kernel import Kernel, find
+
+os.environ["ECNLAB_CACHE"] = "off"  # also for processes that tests begin; `test_cache.py` has caches of its own
 
 
 def mostly_slow(values: Iterable[Any], *fast: Any) -> list[Any]:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import traceback
+import warnings
 from typing import NoReturn
 
 import click
@@ -87,7 +88,8 @@ def _called(arguments: list[str] | None, *, in_json: bool) -> int:
 
 
 def _prepare_streams() -> None:
-    """Write characters that the encoding lacks as escapes, and continue without standard error if it is closed."""
+    """Write characters that the encoding lacks as escapes, and continue without standard error if it is closed. Warnings are lines."""
+    warnings.formatwarning = lambda message, *_args, **_more: f"warning: {message}\n"
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stdout is None:

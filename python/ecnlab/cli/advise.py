@@ -9,7 +9,7 @@ import click
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
-from ecnlab.cli.options import File, Workers, as_json, examples
+from ecnlab.cli.options import File, Workers, as_json, examples, no_cache
 from ecnlab.cli.resume import resumable
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ FEW: Final = 10
 @click.option("--no-variations", is_flag=True, help="Do not test the answer on four changed lines.")
 @click.option("--out", type=File, help="Folder for runs and page. [default: results/advise-LINE]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@no_cache
 @as_json
 @examples("""
       ecnlab advise --down 50Mbps --up 10Mbps --rtt 30ms --link dsl --mix web,call,download

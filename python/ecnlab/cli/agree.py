@@ -11,7 +11,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
-from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
+from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_cache, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import LINUX
 from ecnlab.folder.manifest import read_manifest
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 @click.option("--traces", type=click.IntRange(1, 1_000), help="With --packets: number of random traces. [default: 20]")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="With --packets: seed of the first trace. [default: 1]")
 @click.option("--html", type=File, help="With --packets: file to write a page of the comparison to.")
+@no_cache
 @no_python
 @as_json
 @examples("""

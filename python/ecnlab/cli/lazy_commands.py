@@ -36,6 +36,7 @@ GROUPS: Final = {
         "plan": "plan",
         "script": "script",
         "verify": "verify",
+        "cache": "cache",
     },
     "Elsewhere": {
         "tc": "tc",

@@ -17,6 +17,9 @@ from ecnlab.engines.protocol import CLOCKS, ENGINES, PACKETS
 LAWS: Final = "ECNLAB_LAWS"
 """The environment variable that forbids user-defined laws: "on" or "off"; `SWITCH` in ``crates/py/src/userlaws/mod.rs``."""
 
+CACHE: Final = "ECNLAB_CACHE"
+"""The environment variable of the cache of runs: `VARIABLE` in ``folder/cache.py``."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -45,27 +48,39 @@ clock_option = click.option(
 )
 
 
-def _forbid_laws(context: click.Context, _parameter: click.Parameter, forbidden: bool) -> None:
-    """Disable user-defined laws, also in child processes, until the command ends."""
-    if not forbidden:
-        return
-    before = os.environ.get(LAWS)
+def _switches_off(variable: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Return a callback that sets ``variable`` to "off", also for child processes, until the command ends."""
 
-    def restore() -> None:
-        os.environ.pop(LAWS, None)
-        if before is not None:
-            os.environ[LAWS] = before
+    def callback(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
+        if not given:
+            return
+        before = os.environ.get(variable)
 
-    context.call_on_close(restore)
-    os.environ[LAWS] = "off"
+        def restore() -> None:
+            os.environ.pop(variable, None)
+            if before is not None:
+                os.environ[variable] = before
+
+        context.call_on_close(restore)
+        os.environ[variable] = "off"
+
+    return callback
 
 
 no_python = click.option(
     "--no-python",
     is_flag=True,
     expose_value=False,
-    callback=_forbid_laws,
+    callback=_switches_off(LAWS),
     help=f"Refuse a scenario with user-defined laws instead of executing their files, as {LAWS}=off does.",
+)
+
+no_cache = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    callback=_switches_off(CACHE),
+    help=f"Neither use nor fill the cache of runs, as {CACHE}=off does.",
 )
 
 

@@ -11,7 +11,7 @@ import click
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.readable import cell
 from ecnlab.cli import console
-from ecnlab.cli.options import File, Workers, as_json, examples, no_python
+from ecnlab.cli.options import File, Workers, as_json, examples, no_cache, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.runs.planning import MAX_REPLICATES, PILOT, Plan
 from ecnlab.runs.planning import plan as plan_experiment
@@ -34,6 +34,7 @@ ROWS: Final = 10
 @click.option("--out", type=File, help="Folder of the pilot and of the sweep. [default: results/NAME]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @click.option("--rows", type=click.IntRange(1), default=ROWS, show_default=True, help="Rows of the table.")
+@no_cache
 @no_python
 @as_json
 @examples("""

@@ -11,7 +11,7 @@ import click
 
 from ecnlab.cli import console
 from ecnlab.cli.cluster import cluster_at, cluster_option
-from ecnlab.cli.options import File, Workers, examples
+from ecnlab.cli.options import File, Workers, examples, no_cache
 from ecnlab.cli.resume import resumable
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=File, help="Folder for results and report. [default: results/PAPER; for `all`: results]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @cluster_option
+@no_cache
 @examples("""
       ecnlab reproduce rfc2884
       ecnlab reproduce rfc2884 --full --out results/rfc2884-full

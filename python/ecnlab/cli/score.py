@@ -11,7 +11,7 @@ import click
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
 from ecnlab.cli.cluster import cluster_at, cluster_option
-from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
+from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_cache, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import PACKETS, suffix
 from ecnlab.runs.cluster import Cluster
@@ -34,6 +34,7 @@ def card_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         as_json,
         no_python,
+        no_cache,
         cluster_option,
         click.option(
             "--jobs", "--workers", "jobs", type=Workers, help="Number of runs at a time. [default: one per core]"

@@ -13,7 +13,7 @@ from ecnlab.base.types import Engine
 from ecnlab.cli import console
 from ecnlab.cli.cluster import cluster_at, cluster_option
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
-from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples, no_python
+from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples, no_cache, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import suffix
 from ecnlab.folder.columns import SUMMARY, TABLES
@@ -52,6 +52,7 @@ from ecnlab.scenario.questions import LEAST, MOST
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @click.option("--only", metavar="ID", help="Do only the run with this id, and store it as a run.")
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
+@no_cache
 @no_python
 @as_json
 @examples("""
@@ -118,6 +119,8 @@ def sweep(
         console.write_json({**sweep_summary(result), "warnings": advice.diagnostics})
     else:
         show_sweep(result, rows=40)
+        if cached := result.manifest["wall"]["cached"]:
+            console.say(f"runs from the cache: {cached}")
         console.say(f"stored in {folder}")
         if result.captures:
             console.say(f"captures of {len(result.captures)} runs in {folder / CAPTURES}, by their id")

@@ -69,7 +69,24 @@ def write_part(
     rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
     data = io.BytesIO()
     pl.DataFrame([pl.Series("id", [run]), names, *rows]).write_ipc_stream(data, compression="zstd")
-    write_bytes(folder / f"{run}.{digests.of_bytes(data.getvalue())}.arrows", data.getvalue(), durable=False)
+    write_small_part(folder, run, data.getvalue())
+
+
+def write_small_part(folder: Path, run: str, data: bytes) -> None:
+    """Store the finished ``run``, whose file has ``data``, in ``folder``. Raises OSError."""
+    write_bytes(folder / f"{run}.{digests.of_bytes(data)}.arrows", data, durable=False)
+
+
+def small_parts(folder: Path, runs: Collection[str], most: int) -> Iterator[tuple[str, bytes]]:
+    """Yield those of ``runs`` in ``folder`` that are whole and have one file, of at most ``most`` bytes, as (id, data)."""
+    names = [name for name in _files(folder) if not name.startswith(".") and _id(name) in runs]
+    large = {_id(name) for name in names if LARGE.fullmatch(name)}
+    for name in names:
+        path = folder / name
+        if PART.fullmatch(name) and _id(name) not in large and path.stat().st_size <= most:
+            data = path.read_bytes()
+            if digests.of_bytes(data) == _digest(name):
+                yield _id(name), data
 
 
 def receive_part(folder: Path, run: str, files: Mapping[str, bytes], tables: Collection[str]) -> None:

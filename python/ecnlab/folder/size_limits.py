@@ -91,10 +91,16 @@ def limit() -> float:
     text = os.environ.get(LIMIT, "").strip()
     if not text:
         return DEFAULT_LIMIT
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kMGT]?)B", text)
-    if not found:
+    found = parsed(text)
+    if found is None:
         raise EcnlabError(f'{LIMIT} is {text!r}: write a size such as "50 GB"')
-    return float(found[1]) * _UNITS[found[2]]
+    return found
+
+
+def parsed(text: str) -> float | None:
+    """Return the bytes of a size such as "50 GB", None if ``text`` is none."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kMGT]?)B", text)
+    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 def free_at(folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ecnlab._core import Experiment, Pool, Scenario
 from ecnlab.base.errors import EcnlabError, RunError
 from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.cache import BLOCK, Cache, key, settings
 from ecnlab.runs import scenario_files
 from ecnlab.runs.sweep_doing import Progress, cores
 from ecnlab.scenario import metrics as metric_checks
@@ -43,13 +45,20 @@ class Batch:
                 ...  # may submit more
 
     Threads of this process do the runs, as many at a time as fit into memory; a run leaves nothing but its metrics, which equal
-    those of a sweep to the last bit.
+    those of a sweep to the last bit. Metrics that the user's cache has are results without a run (``docs/cache.md``).
     """
 
     def __init__(
-        self, scenario: str | os.PathLike[str] | Scenario, metrics: Metrics, *, threads: int | None = None
+        self,
+        scenario: str | os.PathLike[str] | Scenario,
+        metrics: Metrics,
+        *,
+        threads: int | None = None,
+        cache: bool = True,
     ) -> None:
         """``metrics`` are definitions as in an experiment file, ``threads`` the runs at a time (default: one a core).
+
+        Without ``cache`` the user's cache is not used.
 
         Raises SpecError and MetricError as reading a file does; EcnlabError for a scenario with user-defined laws, which run in
         processes of their own (`ecnlab.sweep`).
@@ -63,6 +72,11 @@ class Batch:
         self._names = self._pool.metrics
         self._checked = set[str]()
         self._seeds: list[int] = []
+        self._cache = Cache(settings() if cache else None)
+        self._definitions = json.dumps(self._metrics)
+        self._hits: list[Outcome] = []
+        self._keys = dict[int, bytes]()
+        self._new: list[tuple[bytes, bytes]] = []
 
     def __enter__(self) -> Batch:
         return self
@@ -73,7 +87,7 @@ class Batch:
     @property
     def open(self) -> int:
         """Number of runs whose results have not been taken."""
-        return self._pool.open
+        return self._pool.open + len(self._hits)
 
     def submit(self, points: Points = ({},), seeds: Iterable[int] = (1,)) -> range:
         """Add the runs of each of ``points`` with each of ``seeds``; return their numbers, seeds fastest.
@@ -94,23 +108,63 @@ class Batch:
             _refuse_laws(scenario)
             metric_checks.check_in(self._metrics, [scenario])
             self._checked.add(scenario.hash)
-        self._pool.submit(len(self._seeds), scenario, list(seeds))
+        runs = range(len(self._seeds), len(self._seeds) + len(seeds))
         self._seeds += seeds
+        for some in self._recall(scenario, runs) if self._cache.on else [runs]:
+            self._pool.submit(some.start, scenario, self._seeds[some.start : some.stop])
+
+    def _recall(self, scenario: Scenario, runs: range) -> list[range]:
+        """Note the results of ``runs`` that the cache has; return the ranges of the others."""
+        keys = {run: key("metrics", self._definitions, scenario.hash, str(self._seeds[run])) for run in runs}
+        known = dict(self._cache.get(set(keys.values())))
+        others: list[range] = []
+        for run, one in keys.items():
+            if one in known:
+                self._hits.append(self._outcome(run, json.loads(known[one])))
+                continue
+            self._keys[run] = one
+            if others and others[-1].stop == run:
+                others[-1] = range(others[-1].start, run + 1)
+            else:
+                others.append(range(run, run + 1))
+        return others
+
+    def _outcome(self, run: int, values: Sequence[float | None]) -> Outcome:
+        return Outcome(run, self._seeds[run], dict(zip(self._names, values, strict=True)))
+
+    def _note(self, run: int, values: Sequence[float | None]) -> None:
+        """Store the metrics of ``run`` in the cache, at once or with later ones."""
+        if one := self._keys.pop(run, None):
+            self._new.append((one, json.dumps(list(values)).encode()))
+        if len(self._new) >= BLOCK:
+            self._store()
+
+    def _store(self) -> None:
+        new, self._new = self._new, []
+        self._cache.put(new)
 
     def results(self) -> Iterator[Outcome]:
         """Yield the runs that end, until none is open; those submitted meanwhile are among them.
 
         Raises RunError for a run without a result, naming it; the others can still be taken. Cancelled after `cancel`.
         """
-        while self._pool.open:
-            for run, values in self._pool.take():
-                if isinstance(values, str):
-                    raise RunError(f"run {run} (seed {self._seeds[run]}): {values}")
-                yield Outcome(run, self._seeds[run], dict(zip(self._names, values, strict=True)))
+        try:
+            while self.open:
+                while self._hits:
+                    yield self._hits.pop()
+                for run, values in self._pool.take() if self._pool.open else ():
+                    if isinstance(values, str):
+                        raise RunError(f"run {run} (seed {self._seeds[run]}): {values}")
+                    self._note(run, values)
+                    yield self._outcome(run, values)
+        finally:
+            self._store()
 
     def cancel(self) -> None:
         """End all runs within some milliseconds. The batch cannot be used again."""
         self._pool.cancel()
+        self._hits.clear()
+        self._cache.close()
 
 
 def batch(
@@ -121,12 +175,14 @@ def batch(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    cache: bool = True,
 ) -> pl.DataFrame:
     """Return the metrics of the runs of ``scenario`` at each of ``points`` with each of ``seeds``, one row a run and metric.
 
     ``points`` are dotted keys with values, or a table with a column for each key; ``metrics`` are definitions as in an experiment
     file, ``threads`` the runs at a time (default: one a core); ``progress`` is called with (runs done, runs in all). Columns: the
-    keys of the points, ``seed``, ``metric`` and ``value``, which is null where the metric is not defined. Nothing is stored.
+    keys of the points, ``seed``, ``metric`` and ``value``, which is null where the metric is not defined. Nothing is stored but the
+    metrics, in the user's cache, unless ``cache`` is false (``docs/cache.md``).
     Of an experiment (a file, or one already read) all is in the file, and the columns are those of ``Sweep.metrics``.
 
     Values equal those of `ecnlab.sweep` to the last bit. Raises as `Batch` and its methods do.
@@ -134,22 +190,22 @@ def batch(
     report = progress or (lambda _done, _all: None)
     read = _read(scenario)
     if isinstance(read, Experiment):
-        return _of_experiment(read, threads, report)
+        return _of_experiment(read, threads, report, cache)
     if metrics is None:
         raise EcnlabError("a batch of a scenario needs `metrics`, definitions as in an experiment file")
     rows, each = _rows(points), list(seeds)
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    with Batch(read, metrics, threads=threads) as runs:
+    with Batch(read, metrics, threads=threads, cache=cache) as runs:
         runs.submit(rows, each)
         found = _all(runs, len(rows) * len(each), report)
     places = [[row.get(key) for row in rows for _ in each] for key in keys]
     return _long(dict(zip(keys, places, strict=True)) | {"seed": each * len(rows)}, found, list(metrics))
 
 
-def _of_experiment(experiment: Experiment, threads: int | None, report: Progress) -> pl.DataFrame:
+def _of_experiment(experiment: Experiment, threads: int | None, report: Progress, cache: bool) -> pl.DataFrame:
     names = list(experiment.metrics)
     runs = [experiment.run(index) for index in range(len(experiment))]
-    with Batch(runs[0].scenario, experiment.metrics, threads=threads) as doing:
+    with Batch(runs[0].scenario, experiment.metrics, threads=threads, cache=cache) as doing:
         for run in runs:
             doing.add(run.scenario, [run.seed])
         found = _all(doing, len(runs), report)

@@ -19,6 +19,7 @@ from ecnlab.base.lazy_imports import np
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.protocol import PACKETS, Answerer, refuse_on_cluster, refuse_unless_random, signature
 from ecnlab.folder import digests, size_limits
+from ecnlab.folder.cache import opened
 from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.differences import differences
 from ecnlab.folder.finished_runs import Parts
@@ -32,6 +33,7 @@ from ecnlab.runs.captures import Taps
 from ecnlab.runs.cluster import Cluster, ClusterPool, connected
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.local_pool import LocalPool
+from ecnlab.runs.remembered import Remembered
 from ecnlab.runs.sweep_doing import Executor, Progress, Todo, cores, do_runs, workers_that_fit
 from ecnlab.runs.sweep_merge import merge
 from ecnlab.runs.sweep_runs import one_of_each, run_ids
@@ -51,6 +53,7 @@ def sweep(
     engine: Engine = PACKETS,
     progress: Progress | None = None,
     cluster: str | Cluster | None = None,
+    cache: bool = True,
 ) -> Sweep:
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
 
@@ -61,6 +64,7 @@ def sweep(
     run are captured, besides those of the scenario; ``progress`` is called for each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
     the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
+    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``).
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written. RunError
@@ -81,18 +85,21 @@ def sweep(
     if engine == PACKETS:
         size_limits.refuse_any_too_large((run.scenario for run in one_of_each(question)), folder, wanted)
     folder.mkdir(parents=True, exist_ok=True)
-    with only_writer(folder):
+    with only_writer(folder), opened(use=cache and engine == PACKETS) as results:
         clock, began = perf_counter(), datetime.now(UTC)
-        if engine == PACKETS and cluster is None and not (folder / MANIFEST).exists():
-            _begin_workers(question, workers)
         parts, tapping = Parts(folder, wanted, answerer.build), Taps(folder, capture)
+        remembered = Remembered(results, question, parts, tapping)
+        new = engine == PACKETS and cluster is None and not (folder / MANIFEST).exists()
+        if new and not remembered.has_first():
+            _begin_workers(question, workers)
         parts.clean()
         tapping.clean()
         _refuse_other(folder, parts, question)
         _write_question(folder, question, wanted, answerer)
         todo = Todo(question, parts, tapping)
+        cached = remembered.recall(todo)
         with _executor(todo, parts, tapping, answerer, workers, cluster) as executor:
-            do_runs(todo, executor, progress or (lambda _done, _all: None))
+            do_runs(todo, remembered.noting(executor), progress or (lambda _done, _all: None))
         tables = merge(folder, question, parts)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
@@ -102,6 +109,7 @@ def sweep(
             "wall": {
                 "began": began.isoformat(timespec="seconds"),
                 "seconds": round(perf_counter() - clock, 3),
+                "cached": cached,
                 "remake": _remake(question, engine, wanted, capture, replicates, folder),
             },
         }

@@ -1,0 +1,102 @@
+"""The runs of a sweep that are in the user's cache: taken from there before workers begin, and stored when they end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from time import perf_counter
+from typing import Final
+
+from ecnlab._core import Experiment, ExperimentRun
+from ecnlab.base.lazy_imports import np
+from ecnlab.folder import size_limits
+from ecnlab.folder.cache import MAX_ENTRY, Cache, key
+from ecnlab.folder.finished_runs import Parts, small_parts, write_small_part
+from ecnlab.runs import scenario_files
+from ecnlab.runs.captures import Taps
+from ecnlab.runs.sweep_doing import Executor, Outcome, Todo
+
+SECONDS: Final = 1.0
+"""Shortest time between two times of storing finished runs."""
+
+REST: Final = 50
+"""Time between them relative to the time that the last one took."""
+
+
+class Remembered:
+    """Runs of ``experiment`` in ``cache``, as their parts. Not those with captures or user-defined laws, which may read other files."""
+
+    def __init__(self, cache: Cache, experiment: Experiment, parts: Parts, tapping: Taps) -> None:
+        self._cache, self._experiment, self._parts, self._tapping = cache, experiment, parts, tapping
+        self._cell: tuple[str, bool] = ("", False)
+        self._new: dict[str, bytes] = {}
+        self._next = perf_counter() + SECONDS
+        self._requested = (",".join(parts.tables), str(size_limits.limit()))
+
+    def has_first(self) -> bool:
+        """Return whether the cache has the first run of the experiment, and probably others."""
+        first = self._key(self._experiment.run(0)) if self._cache.on else None
+        return first is not None and any(self._cache.get([first]))
+
+    def recall(self, todo: Todo) -> int:
+        """Store the parts of runs of ``todo`` that the cache has, and take these from ``todo``. Return their number."""
+        places = dict[bytes, int]()
+
+        def keys() -> Iterator[bytes]:
+            for place, index in enumerate(todo.indices):
+                if one := self._key(self._experiment.run(int(index))):
+                    places[one] = place
+                    yield one
+
+        there = np.zeros(len(todo.indices), np.bool_)
+        for one, data in self._cache.get(keys()) if self._cache.on else ():
+            place = places[one]
+            write_small_part(self._parts.folder, self._experiment.id(int(todo.indices[place])), data)
+            there[place] = True
+        todo.indices = todo.indices[~there]
+        return int(there.sum())
+
+    def noting(self, executor: Executor) -> Executor:
+        """Return ``executor``, with its finished runs stored in the cache."""
+        return _Noting(executor, self) if self._cache.on else executor
+
+    def note(self, run: ExperimentRun) -> None:
+        """Store ``run``, which has ended, at once or with later ones."""
+        if one := self._key(run):
+            self._new[run.id] = one
+        if perf_counter() >= self._next:
+            self.store()
+
+    def store(self) -> None:
+        """Store the finished runs that the cache does not have yet."""
+        began, new = perf_counter(), self._new
+        self._new = {}
+        if new:
+            self._cache.put((new[run], data) for run, data in small_parts(self._parts.folder, new, MAX_ENTRY))
+        now = perf_counter()
+        self._next = now + max(SECONDS, REST * (now - began))
+
+    def _key(self, run: ExperimentRun) -> bytes | None:
+        """The key of ``run``; None if the cache must not have it."""
+        if self._cell[0] != run.hash:
+            kept = not scenario_files.laws(run.scenario) and not self._tapping.tapped(run).captures
+            self._cell = (run.hash, kept)
+        return key("part", run.hash, str(run.seed), run.id, *self._requested) if self._cell[1] else None
+
+
+class _Noting:
+    """An executor whose finished runs are stored in the cache."""
+
+    def __init__(self, executor: Executor, remembered: Remembered) -> None:
+        self._executor, self._remembered = executor, remembered
+
+    def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
+        """Do ``runs``, and yield each as it ends."""
+        with closing(self._executor.outcomes(runs, number)) as outcomes:
+            try:
+                for run, error in outcomes:
+                    if error is None:
+                        self._remembered.note(run)
+                    yield run, error
+            finally:
+                self._remembered.store()
