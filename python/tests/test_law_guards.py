@@ -146,7 +146,7 @@ def test_a_law_that_is_forbidden_is_refused_and_not_executed(forked, tmp_path, c
     env = {**os.environ, **({} if option else {"ECNLAB_LAWS": "off"})}
     done = forked.call([*command, *option], tmp_path, env)
     assert done.returncode == (1 if command[0] == "check" else 2)
-    assert "x.toml:18:" in done.stderr and "`tcp.default.congestion.python`: `law.py` is not executed" in done.stderr
+    assert "x.toml:14:" in done.stderr and "`tcp.default.congestion.python`: `law.py` is not executed" in done.stderr
     assert "if you trust it" in done.stderr
     assert not (tmp_path / "begun").exists()
 
