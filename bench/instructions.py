@@ -21,7 +21,7 @@ from perf import QUEUES, SENDERS, with_sender, with_table
 
 LENGTHS = ("5 s", "15 s")
 OVERFLOW_LENGTHS = ("2 s", "4 s")
-RED_MAX = 1_800.0
+RED_MAX = 2_300.0
 RELATIVE_MAX = 1.3
 COMPARED = ("fq_codel", "dualpi2", "cake", "cubic-accecn")
 FQ_CODEL = 'discipline = "fq_codel"\nlimit = "1000 packets"\nflows = {}'

@@ -47,8 +47,8 @@ def rows(options: Options) -> list[Row]:
     pair = both - slope(*one)
     details = {"peaks_of_flows": {"one segment": one, "two segments": two}, "bytes_per_segment_in_flight": segment}
     return [
-        Row("bytes per established flow, both ends", flow, 1_500, "B", details=details),
-        Row("bytes per pair of hosts with its links", pair, 4_000, "B", details={"with_flow": both}),
+        Row("bytes per established flow, both ends", flow, 3_000, "B", details=details),
+        Row("bytes per pair of hosts with its links", pair, 8_000, "B", details={"with_flow": both}),
     ]
 
 

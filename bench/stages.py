@@ -124,7 +124,7 @@ def draw(found: Mapping[str, Mapping[str, float]]) -> None:
         values = [found[name][stage] for name in names]
         axes.barh(names, values, left=left, label=stage, color=mpl.colormaps["tab20"](number))
         left = [start + value for start, value in zip(left, values, strict=True)]
-    axes.axvline(1_800, color="black", linewidth=0.8, linestyle="--", label="target with RED")
+    axes.axvline(2_300, color="black", linewidth=0.8, linestyle="--", label="target with RED")
     axes.invert_yaxis()
     axes.set_xlabel("instructions per delivered packet")
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

@@ -89,7 +89,7 @@ def test_a_missing_peer_is_a_row_and_no_error(monkeypatch) -> None:
     rows = [*dumbbells.rows(OPTIONS), *ns3.rows(OPTIONS), *instructions.rows(OPTIONS), *instructions.overflow(OPTIONS)]
     assert [row.value for row in rows] == [None] * 6
     assert [row.note.split()[0] for row in rows] == ["ns", "ns", "g++", "valgrind", "valgrind", "valgrind"]
-    assert [row.target for row in rows[:3]] == [8, 12, 250]
+    assert [row.target for row in rows[:3]] == [5.5, 12, 220]
 
 
 def test_the_peer_in_ns3_has_the_settings_of_c() -> None:
