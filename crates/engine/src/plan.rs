@@ -42,7 +42,7 @@ impl Plan {
 
     /// Columns that the laws of its queues add to the tables.
     pub(crate) fn recorded(&self) -> aqm::Recorded {
-        aqm::Recorded::of(self.links.iter().map(|link| &link.queue))
+        aqm::Recorded::of(self.links.iter().map(|link| &*link.queue))
     }
 
     /// Returns a user-defined law that has not been supplied, by its name in the scenario.
@@ -70,8 +70,8 @@ pub struct LinkPlan {
     pub delay: Dur,
     /// What changes during the run.
     pub changes: Changes,
-    /// The queue.
-    pub queue: aqm::Config,
+    /// The queue; links may share it.
+    pub queue: Arc<aqm::Config>,
     /// A slower shaper inside the link.
     pub shaper: Option<Shaper>,
     /// Random delay added to the propagation delay of each packet.

@@ -74,8 +74,8 @@ fn plain_and_ecn_senders_take_no_notice() {
     // Nothing ECN-capable, no quenches: byte for byte the result of a router without them.
     let mut quiet = plan(EcnKind::Off, 5.0);
     let speaking = run(&quiet, 1).expect("a run");
-    quiet.links[2].queue = silent();
-    quiet.links[3].queue = silent();
+    quiet.links[2].queue = silent().into();
+    quiet.links[3].queue = silent().into();
     assert_eq!(number(&speaking, "queues", "quenches", PIPE), 0.0);
     assert!(format!("{speaking:?}") == format!("{:?}", run(&quiet, 1).expect("a run")));
     // ECN-capable: quenches without effect.
@@ -136,7 +136,7 @@ fn a_lost_quench_is_lost_and_ecn_makes_up_for_it() {
 fn a_host_may_be_the_router_itself() {
     // The queue of the sender's own link notifies it at once, without a packet.
     let mut plan = plan(EcnKind::EcnBecn, 5.0);
-    plan.links[0].queue = speaking(5.0);
+    plan.links[0].queue = speaking(5.0).into();
     plan.links[0].rate = Some("1 Mbps".parse().expect("a rate"));
     let out = run(&plan, 1).expect("a run");
     assert!(number(&out, "queues", "quenches", 0) > 100.0);

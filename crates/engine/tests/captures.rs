@@ -3,6 +3,7 @@
 use crate::common;
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{droptail, duplex, flow, ftp, number, path, red, tcp};
@@ -155,7 +156,7 @@ fn queue_row(link: usize) -> usize {
 fn before_the_queue_the_capture_states_the_fate_of_each_packet() {
     for mark_at in [MarkAt::Tail, MarkAt::Front] {
         let mut plan = plan();
-        plan.links[PIPE].queue.common.mark_at = mark_at;
+        Arc::make_mut(&mut plan.links[PIPE].queue).common.mark_at = mark_at;
         let (output, kept) = captured(&plan, true);
         let at_pipe = |fate: fn(Fate) -> bool| {
             kept.iter().filter(|(seen, _)| seen.outbound && seen.interface == 1 && fate(seen.fate)).count() as f64

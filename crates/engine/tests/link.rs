@@ -17,7 +17,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         to: 1,
         rate: Some(rate.parse().expect("a rate")),
         delay: delay.parse().expect("a time"),
-        queue: Config::new(Params::DropTail(droptail::Params {}), common),
+        queue: Config::new(Params::DropTail(droptail::Params {}), common).into(),
         shaper: None,
         jitter: None,
         changes: Changes::default(),
@@ -95,7 +95,7 @@ fn bucket(bps: u64, burst: u64, packets: f64) -> Config {
 #[test]
 fn a_token_bucket_in_the_queue_is_polled_when_its_tokens_are_there() {
     // As the shaper above: 3000 B, 8 ms a packet.
-    let queue = bucket(1_500_000, 3_000, 100.0);
+    let queue = bucket(1_500_000, 3_000, 100.0).into();
     let shaped = LinkPlan { queue, ..plan("10 Mbps", "0 ms", 100.0) };
     assert_eq!(shaped.drain_rate(), Some(Rate::from_bps(1_500_000)));
     let got = deliveries(&shaped, &[(ms(0), 1500); 5]);
@@ -167,7 +167,7 @@ proptest! {
         match shaped {
             0 => {}
             1 => plan.shaper = Some(Shaper { rate: Rate::from_bps(700_000), burst: Bytes(2_000) }),
-            _ => plan.queue = bucket(700_000, 2_000, 5.0),
+            _ => plan.queue = bucket(700_000, 2_000, 5.0).into(),
         }
         let mut at = Time::ZERO;
         let arrivals: Vec<(Time, u32)> = gaps.iter().map(|&(gap, len)| { at += Dur::from_us(gap); (at, len) }).collect();
@@ -209,7 +209,7 @@ proptest! {
         looks in 1..20_u64,
     ) {
         for queue in judged_at_departure() {
-            let plan = LinkPlan { queue, ..plan("1.5 Mbps", "30 ms", 1.0) };
+            let plan = LinkPlan { queue: queue.into(), ..plan("1.5 Mbps", "30 ms", 1.0) };
             let run = |looks: Option<u64>| {
                 let mut link = Link::new(&plan, &["all".to_owned()], 1);
                 let (mut now, mut out) = (Time::ZERO, Vec::new());

@@ -130,7 +130,7 @@ impl Scenario {
             "link".into(),
             tables.links.iter().map(|(name, link)| (name.clone(), resolved_link(link))).collect(),
         );
-        all.insert("queue".into(), json!(tables.queues));
+        all.insert("queue".into(), tables.queues.iter().map(|(name, queue)| (name.clone(), json!(**queue))).collect());
         let tcp = |(name, tcp): (&String, &tables::Tcp)| {
             let mut keys = object(json!(*tcp.config));
             keys.insert("profile".into(), json!(tcp.profile));
@@ -157,7 +157,7 @@ impl Scenario {
     pub fn in_force(&self, seed: u64) -> Json {
         let derived = |link: &LinkPlan| {
             let in_force = link.queue.in_force(link.context());
-            Some((link.name.clone(), changed(&json!(link.queue), json!(in_force))?))
+            Some((link.name.clone(), changed(&json!(*link.queue), json!(in_force))?))
         };
         Json::Object(self.plan(seed).links.iter().filter_map(derived).collect())
     }

@@ -23,7 +23,7 @@ pub(crate) struct Tables {
     pub head: Head,
     pub nodes: BTreeMap<String, NodeTable>,
     pub links: BTreeMap<String, Duplex>,
-    pub queues: BTreeMap<String, aqm::Config>,
+    pub queues: BTreeMap<String, Arc<aqm::Config>>,
     pub tcps: BTreeMap<String, Tcp>,
     pub flows: BTreeMap<String, Flow>,
     pub captures: BTreeMap<String, Capture>,
@@ -124,7 +124,7 @@ impl Tables {
         let default_profile = tree.at(&["profile"]).and_then(Node::text).unwrap_or(DEFAULT_PROFILE).to_owned();
         let nodes = reader.section("node", |_, node, path| read::<NodeTable>(node, path));
         let links = reader.section("link", |_, node, path| read_link(node, path));
-        let queues = reader.section("queue", |_, node, path| read_queue(node, path));
+        let queues = reader.section("queue", |_, node, path| read_queue(node, path).map(Arc::new));
         let tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
         let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));

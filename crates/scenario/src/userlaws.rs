@@ -69,7 +69,7 @@ pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) 
         found.extend(law.and_then(|law| put(law, at, tree, |requested| supplier.window(requested))));
     }
     for (name, queue) in &mut tables.queues {
-        queue.supply(&mut |inside, law| {
+        Arc::make_mut(queue).supply(&mut |inside, law| {
             let way = ["queue", name].into_iter().chain(inside.split('.').filter(|part| !part.is_empty()));
             let table = Path::of(&way.collect::<Vec<_>>());
             let short = table.key("discipline");

@@ -24,6 +24,7 @@ pub fn red(min_th: f64, max_th: f64, max_p: f64) -> Config {
 
 /// A duplex link between nodes `a` and `b`, the queue in both directions.
 pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &Config) -> [LinkPlan; 2] {
+    let queue = Arc::new(queue.clone());
     [(name.to_owned(), a, b), (format!("{name}~"), b, a)].map(|(name, from, to)| LinkPlan {
         name,
         from,

@@ -289,6 +289,7 @@ macro_rules! schemes {
     ($($scheme:ident, $module:ident, $name:literal, $facts:ident;)+) => {
         /// The scheme in use.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub(crate) enum Scheme { Off(Off), $($scheme($module::$scheme)),+ }
 
         impl Scheme {

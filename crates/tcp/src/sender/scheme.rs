@@ -17,6 +17,7 @@ macro_rules! in_use {
     ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
         /// The recovery scheme in use, with its state.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub(crate) enum InUse { $($scheme(recovery::$module$(::$part)?::$scheme)),+ }
 
         impl InUse {

@@ -39,17 +39,10 @@ struct Flow {
     deficit: i64,
     packets: u32,
     hosts: [usize; 2],
-    /// The list that it is in, and its neighbours there.
+    /// The list that it is in, and its neighbours there: the first is behind the last.
     list: List,
     before: u16,
     behind: u16,
-}
-
-/// The first and the last flow of a list.
-#[derive(Clone, Copy, Debug)]
-struct Ends {
-    first: u16,
-    last: u16,
 }
 
 /// The flows of a tin.
@@ -60,7 +53,8 @@ pub(super) struct Rounds {
     /// Hash of the flow that uses each queue.
     keys: Vec<u32>,
     hosts: Hosts,
-    lists: [Ends; 3],
+    /// The first flow of each list.
+    lists: [u16; 3],
     /// Number of sparse flows in any list.
     sparse: u32,
     bulk: u32,
@@ -82,7 +76,7 @@ impl Rounds {
             flows: vec![flow; QUEUES],
             keys: vec![0; QUEUES],
             hosts: Hosts::new(apart),
-            lists: [Ends { first: NONE, last: NONE }; 3],
+            lists: [NONE; 3],
             sparse: 0,
             bulk: 0,
         }
@@ -139,22 +133,31 @@ impl Rounds {
     }
 
     /// Returns the next flow: a decaying one, if allowed, else by DRR++. `None` if no flow is listed.
+    #[inline]
     pub fn next(&mut self, may_decay: &mut bool, rng: &mut Rng) -> Option<usize> {
         loop {
             let i = self.head(std::mem::take(may_decay))?;
             if self.flows[i].deficit > 0 {
                 return Some(i);
             }
-            if self.flows[i].kind == Kind::Sparse {
-                self.count_as(i, if self.flows[i].packets > 0 { Kind::Bulk } else { Kind::Waiting });
-            }
-            self.flows[i].deficit += self.share(i, rng);
-            self.put_last(i, List::Old);
+            self.renew(i, rng);
         }
     }
 
+    /// Gives flow `i`, which has used up its quantum, another one behind all old flows. Out of line, because most polls find
+    /// a flow within its quantum.
+    #[inline(never)]
+    fn renew(&mut self, i: usize, rng: &mut Rng) {
+        if self.flows[i].kind == Kind::Sparse {
+            self.count_as(i, if self.flows[i].packets > 0 { Kind::Bulk } else { Kind::Waiting });
+        }
+        self.flows[i].deficit += self.share(i, rng);
+        self.put_last(i, List::Old);
+    }
+
+    #[inline(always)]
     fn head(&self, may_decay: bool) -> Option<usize> {
-        let first = |list: List| Some(self.lists[list as usize].first).filter(|&first| first != NONE);
+        let first = |list: List| Some(self.lists[list as usize]).filter(|&first| first != NONE);
         let decaying = if may_decay { first(List::Decaying) } else { None };
         let head = decaying.or_else(|| first(List::New)).or_else(|| first(List::Old));
         head.or_else(|| first(List::Decaying)).map(usize::from)
@@ -207,32 +210,46 @@ impl Rounds {
         }
     }
 
-    /// Moves flow `i` from its list, if it is in one, to the end of another.
+    /// Moves flow `i` from its list, if it is in one, to the end of another. The first of a list moves to its end when the
+    /// next becomes the first.
+    #[inline]
     fn put_last(&mut self, i: usize, list: List) {
-        self.unlink(i);
-        let ends = &mut self.lists[list as usize];
-        let last = std::mem::replace(&mut ends.last, i as u16);
-        if last == NONE {
-            ends.first = i as u16;
+        let first = &mut self.lists[list as usize];
+        if usize::from(*first) == i {
+            *first = self.flows[i].behind;
         } else {
-            self.flows[usize::from(last)].behind = i as u16;
+            self.relink(i, list);
         }
+    }
+
+    /// Moves flow `i` from its list, if it is in one, to the end of another.
+    #[inline(never)]
+    fn relink(&mut self, i: usize, list: List) {
+        self.unlink(i);
+        let own = i as u16;
+        let first = self.lists[list as usize];
+        let (before, behind) = if first == NONE {
+            self.lists[list as usize] = own;
+            (own, own)
+        } else {
+            let last = std::mem::replace(&mut self.flows[usize::from(first)].before, own);
+            self.flows[usize::from(last)].behind = own;
+            (last, first)
+        };
         let flow = &mut self.flows[i];
-        (flow.list, flow.before, flow.behind) = (list, last, NONE);
+        (flow.list, flow.before, flow.behind) = (list, before, behind);
     }
 
     fn unlink(&mut self, i: usize) {
         let Flow { list, before, behind, .. } = self.flows[i];
-        let ends = &mut self.lists[list as usize];
-        if ends.first == i as u16 {
-            ends.first = behind;
-        } else if before != NONE {
-            self.flows[usize::from(before)].behind = behind;
+        if behind == NONE {
+            return;
         }
-        if ends.last == i as u16 {
-            ends.last = before;
-        } else if behind != NONE {
-            self.flows[usize::from(behind)].before = before;
+        self.flows[usize::from(before)].behind = behind;
+        self.flows[usize::from(behind)].before = before;
+        let first = &mut self.lists[list as usize];
+        if usize::from(*first) == i {
+            *first = if usize::from(behind) == i { NONE } else { behind };
         }
         (self.flows[i].before, self.flows[i].behind) = (NONE, NONE);
     }

@@ -119,15 +119,22 @@ fn a_flow_may_leave_the_middle_of_a_list() {
     bench.rounds.unlink(2);
     bench.rounds.put_last(3, List::New);
     let order = |rounds: &Rounds| {
-        let next = |i: &u16| Some(rounds.flows[usize::from(*i)].behind).filter(|i| *i != NONE);
-        let ends = rounds.lists[List::New as usize];
-        let forth: Vec<u16> = std::iter::successors(Some(ends.first), next).collect();
-        (forth, ends.last, rounds.flows[usize::from(ends.last)].before)
+        let first = rounds.lists[List::New as usize];
+        let walk = |next: fn(&Flow) -> u16| -> Vec<u16> {
+            let next = |i: &u16| Some(next(&rounds.flows[usize::from(*i)])).filter(|i| *i != first);
+            std::iter::successors(Some(first), next).collect()
+        };
+        [walk(|flow| flow.behind), walk(|flow| flow.before)]
     };
-    assert_eq!(order(&bench.rounds), (vec![1, 4, 3], 3, 4));
+    assert_eq!(order(&bench.rounds), [[1, 4, 3], [1, 3, 4]]);
+    bench.rounds.put_last(1, List::New);
+    assert_eq!(order(&bench.rounds), [[4, 3, 1], [4, 1, 3]]);
     bench.rounds.unlink(3);
     bench.rounds.unlink(1);
-    assert_eq!(order(&bench.rounds), (vec![4], 4, NONE));
+    bench.rounds.put_last(4, List::New);
+    assert_eq!(order(&bench.rounds), [[4], [4]]);
+    bench.rounds.unlink(4);
+    assert_eq!(bench.rounds.lists, [NONE; 3]);
 }
 
 #[test]

@@ -90,14 +90,15 @@ impl<P: Item> Branch<P> {
             return false;
         }
         let flows = self.among(i);
-        let Node::Leaf(fifo) = &mut self.classes[i].node else { return false };
+        let Class { node: Node::Leaf(fifo), asleep, .. } = &mut self.classes[i] else { return false };
+        *asleep = false;
         if let Some(flows) = flows {
             fifo.among(flows);
         }
         let others = std::mem::replace(&mut books.flows, self.names.is_empty().then_some(self.held.bytes));
         fifo.found_empty(now, books);
         books.flows = others;
-        self.found_empty(i);
+        self.scheduler.found_empty(i, fifo.law().is_at_rest());
         true
     }
 
