@@ -78,7 +78,7 @@ pub fn queue(input: &[u8]) {
     let context = LinkContext { rate, delay: link.delay };
     let groups = ["plain", "ecn"].map(str::to_owned);
     let mut queue = Queue::new(&link.queue, context, &groups, Rng::named(1, "queue"));
-    let columns = Recorded::of([&link.queue]).queue_series;
+    let columns = Recorded::of([&*link.queue]).queue_series;
     let (mut now, mut seen, mut arrived) = (Time::ZERO, Tallies::default(), 0);
     while !bytes.is_empty() && queue.bytes() < MAX_BYTES {
         let what = bytes.u8();
