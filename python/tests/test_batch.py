@@ -106,7 +106,15 @@ def test_a_search_submits_while_results_come(tmp_path):
     assert {seed for _, seed, _ in seen} == {1, 2, 5}
 
 
-def test_an_interrupt_ends_all_runs(tmp_path):
+@pytest.fixture
+def interruptible():
+    """Python's handler of SIGINT: other tests of this process may have replaced it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_all_runs(tmp_path, interruptible):
     path = tmp_path / "pipe.toml"
     path.write_text(SCENARIO)
     before = threading.active_count()
