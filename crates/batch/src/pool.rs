@@ -97,7 +97,8 @@ impl Pool {
         let before = state.requests.len();
         state.requests.extend(requests);
         state.open += state.requests.len() - before;
-        let wanted = state.requests.len().min(self.most);
+        // A run in progress keeps its thread busy.
+        let wanted = (state.open - state.answers.len()).min(self.most);
         drop(state);
         while self.threads.len() < wanted {
             let shared = self.shared.clone();
@@ -186,4 +187,24 @@ impl Shared {
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_submitted_one_at_a_time_get_a_thread_each() {
+        let text =
+            include_str!("../../../examples/dumbbell.toml").replace("duration = \"60 s\"", "duration = \"10000 s\"");
+        let scenario = ecnlab_scenario::parse_scenario("long", &text).unwrap();
+        let mut pool = Pool::new(Metrics::new(&Default::default()), 2, u64::MAX);
+        pool.submit([Request { tag: 0, scenario: scenario.clone(), seed: 1 }]);
+        while !pool.shared.lock().requests.is_empty() {
+            std::thread::yield_now();
+        }
+        pool.submit([Request { tag: 1, scenario, seed: 1 }]);
+        assert_eq!(pool.threads.len(), 2);
+        pool.cancel();
+    }
 }
