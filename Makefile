@@ -12,6 +12,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 RUST := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) Cargo.toml Cargo.lock clippy.toml
 VENV := .venv/.installed
+DEV := .venv/.dev
 CORE := .venv/.core-$(PROFILE)
 ZIG := .venv/.zig
 # Examples, notebooks and schemas that programs write: one file stands for all.
@@ -45,6 +46,11 @@ $(VENV): requirements.txt
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.txt
 	touch $@
 
+# What only tests, lints and tools need: most of the packages.
+$(DEV): $(VENV) requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-dev.txt
+	touch $@
+
 # Python sources are read from the checkout: only Rust and the package's metadata ask for a new build.
 $(CORE): $(VENV) $(RUST) pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/.venv PIP_NO_INDEX=1 PIP_QUIET=1 $(BIN)/maturin develop --profile $(PROFILE)
@@ -60,28 +66,28 @@ buildtests: $(TRACES)
 testrust: $(TRACES) ## the Rust tests; ARGS="-p ecnlab-aqm codel" for one crate and name
 	cargo test --quiet $(or $(ARGS),--workspace)
 
-testpython: build ## the Python tests; ARGS="python/tests/test_sweep.py -k resume" for one file and name
+testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -k resume" for one file and name
 	$(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
-slow: build ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
+slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --test it -- --ignored
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
 
-captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
+captures: build $(DEV) ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v -m '' python/tests/test_paper_captures.py
 
-release-check: ## with the binary of a wheel: the stored digests, and READMEs that quote this commit's experiments, seeds and first runs
+release-check: $(DEV) ## with the binary of a wheel: the stored digests, and READMEs that quote this commit's experiments, seeds and first runs
 	$(MAKE) build PROFILE=release
 	$(BIN)/pytest -rs -m 'release or not slow' --numprocesses auto --dist loadfile python/tests/test_digests.py python/tests/test_papers.py
 
-thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
+thorough: build $(DEV) ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
 
-newlaw: build ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
+newlaw: build $(DEV) ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
 	$(BIN)/python tests/tools/newlaw/newlaw.py $(ARGS)
 
-digests: build ## store digests of results that are meant to change: REASON="RED counts idle time once"
+digests: build $(DEV) ## store digests of results that are meant to change: REASON="RED counts idle time once"
 	@test -n '$(REASON)' || { echo 'State why results change: make digests REASON="RED counts idle time once"' >&2; exit 1; }
 	ECNLAB_DIGESTS_REASON='$(REASON)' $(BIN)/pytest --quiet python/tests/test_digests.py
 
@@ -92,18 +98,18 @@ lintrust:
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
-lintpython: build
+lintpython: build $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest ecnlab._core
 
-format: $(VENV) ## format all sources
+format: $(DEV) ## format all sources
 	cargo fmt --all
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: build ## write what is generated: the JSON schema of scenarios, the lists of laws, TCP settings, rules, quotes of RFCs, keys by engine and what Linux has of each law; tests compare them
+schema: build $(DEV) ## write what is generated: the JSON schema of scenarios, the lists of laws, TCP settings, rules, quotes of RFCs, keys by engine and what Linux has of each law; tests compare them
 	cargo run --quiet --package ecnlab-scenario --example generate
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/generated/rules.md
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test it rfcs::docs
@@ -114,7 +120,7 @@ PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
 	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
 
-recompute: $(VENV) ## verdicts of results/rfc2884 again, from the runs' tables by other code: ten; ARGS="results/rfc2884 --all"
+recompute: $(DEV) ## verdicts of results/rfc2884 again, from the runs' tables by other code: ten; ARGS="results/rfc2884 --all"
 	$(BIN)/python tests/tools/recompute/recompute.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
@@ -123,43 +129,43 @@ readme: build ## a paper's README from its template and, with FROM=results/PAPER
 which-queue: build ## docs/which-queue.md from runs of `ecnlab advise` for eight lines, in results/which-queue: minutes
 	$(BIN)/python docs/which_queue.py
 
-pictures: $(VENV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
+pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)
 
-crosscheck: build ## the same dumbbells in ns-2, side by side
+crosscheck: build $(DEV) ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/tools/crosscheck/crosscheck.py $(ARGS)
 
-linux: build ## the Linux kernel as an engine: built once, then tested
+linux: build $(DEV) ## the Linux kernel as an engine: built once, then tested
 	$(BIN)/ecnlab linux build $(ARGS)
 	ECNLAB_TRACES=200 $(BIN)/pytest -rs python/tests/test_linux_kernel.py python/tests/test_linux_windows.py python/tests/test_packets_kernel.py
 
-live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in real time (root) and virtual time (make linux); BYTES=2000000
+live: build $(DEV) ## our TCP and the kernel's over a bad wire, 100 MB each way: in real time (root) and virtual time (make linux); BYTES=2000000
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --workspace --test interop
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) $(BIN)/pytest -rs python/tests/test_live_virtual.py
 
 # Measures are of the binary of a wheel.
 bench stages curves: export PROFILE = release
 
-bench: ## speed and memory next to targets, ns-2, tcptrace and tshark: docs/performance.md; ARGS="memory start"
+bench: $(CORE) $(DEV) ## speed and memory next to targets, ns-2, tcptrace and tshark: docs/performance.md; ARGS="memory start"
 	cargo build --release --quiet --package ecnlab-bench
 	$(BIN)/python bench/bench.py $(ARGS)
 
-stages: $(CORE) ## instructions of a packet by stage, as a table and the figure of docs/performance.md; needs Valgrind
+stages: $(CORE) $(DEV) ## instructions of a packet by stage, as a table and the figure of docs/performance.md; needs Valgrind
 	$(BIN)/python bench/stages.py
 
-curves: $(CORE) ## packets per second and memory over the number of flows, as a table and the figure of docs/performance.md
+curves: $(CORE) $(DEV) ## packets per second and memory over the number of flows, as a table and the figure of docs/performance.md
 	cargo build --release --quiet --package ecnlab-bench
 	$(BIN)/python bench/curves.py
 
-perf: build ## instructions of eight workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
+perf: build $(DEV) ## instructions of eight workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
 	cargo build --profile quick --quiet --package ecnlab-bench
 	$(BIN)/python bench/perf.py $(ARGS)
 
 # libFuzzer is C++: it asks for a C++ compiler.
-fuzz: $(VENV) ## every fuzz target with coverage, for ten minutes in all (SECONDS_=7200: for two hours; TARGETS="pcap queue")
+fuzz: $(DEV) ## every fuzz target with coverage, for ten minutes in all (SECONDS_=7200: for two hours; TARGETS="pcap queue")
 	nice $(BIN)/python tests/tools/fuzz/fuzz.py run --seconds $(or $(SECONDS_),600) $(TARGETS)
 
-corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
+corpus: $(DEV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
 	nice $(BIN)/python tests/tools/fuzz/fuzz.py minimise $(TARGETS)
 
 # cargo-mutants: `cargo install cargo-mutants --locked --version 27.1.0`. .cargo/mutants.toml says what is changed.
@@ -181,27 +187,28 @@ docs: build $(DOCSENV) ## the documentation site with its executed gallery: buil
 	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
 	du -sh build/site
 
-$(ZIG): $(VENV) requirements-wheel.txt
+$(ZIG): $(DEV) requirements-wheel.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-wheel.txt
 	touch $@
 
 wheel: $(ZIG) build ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
 
-wheel-here: build ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
+wheel-here: build $(DEV) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
 
-install-check: $(VENV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
+install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
 	$(BIN)/python tests/tools/wheel/check.py $(ARGS)
 
 COMPILE := build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 
-lock: ## choose new versions of the Python packages and write requirements.txt, requirements-wheel.txt and docs/requirements.txt
+lock: ## choose new versions of the Python packages and write requirements*.txt and docs/requirements.txt
 	rm -rf build/lock && "$(PYTHON)" -m venv build/lock && build/lock/bin/python -m pip install --quiet uv
-	$(COMPILE) --group dev pyproject.toml --output-file requirements.txt
+	$(COMPILE) --group dev --extra plots pyproject.toml --output-file requirements-dev.txt
+	$(COMPILE) --constraints requirements-dev.txt --group build --extra plots pyproject.toml --output-file requirements.txt
 	$(COMPILE) --group wheel --output-file requirements-wheel.txt
-	$(COMPILE) --constraints requirements.txt --extra plots pyproject.toml docs/requirements.in --output-file docs/requirements.txt
+	$(COMPILE) --constraints requirements-dev.txt --extra plots pyproject.toml docs/requirements.in --output-file docs/requirements.txt
 
 clean: ## remove everything the verbs have made, except results
 	rm -rf .venv target build python/ecnlab/data

@@ -61,7 +61,7 @@ def _with(text: str, key: str, value: str) -> str:
 
 def _cpu_seconds(command: list[str], compiled: Path) -> float:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment = {**kept, "PYTHONPYCACHEPREFIX": str(compiled)}
+    environment = {**kept, "PYTHONPYCACHEPREFIX": str(compiled), "ECNLAB_CACHE": "off"}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
