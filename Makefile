@@ -20,6 +20,10 @@ TRACES := examples/traces/lte-slow.csv
 NOTEBOOKS := docs/notebooks/lab.ipynb
 SCHEMAS := schema/experiment.schema.json
 
+# Processes that verbs start find compiled modules, also where the environment forbids Python to write them beside their sources.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: build buildtests test testrust testpython slow captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
