@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 import random
 import signal
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -103,21 +104,24 @@ def test_a_run_that_fails_in_a_block_loses_no_other(experiment, single, tmp_path
     assert_same_bytes(single, mended.folder / "tables")
 
 
-@pytest.mark.parametrize("at", [2, 50, 100])
-def test_a_sweep_that_is_killed_continues(experiment, single, tmp_path, monkeypatch, at):
-    block_size(monkeypatch, 60)
-    out = tmp_path / "out"
-
-    def kill(done: int, _all: int) -> None:
-        if done >= at:
+KILLED = """
+    import os, signal, sys, ecnlab
+    from ecnlab.runs import block
+    block.SECONDS = 1e3
+    def progress(done, total):
+        if done >= {at}:
             os.kill(os.getpid(), signal.SIGKILL)
+    ecnlab.sweep(*sys.argv[1:], replicates={replicates}, cache=False, workers=1, progress=progress)
+"""
 
-    monkeypatch.setattr(workers, "_idle", [])  # the child must not use the workers of this process
-    if (child := os.fork()) == 0:
-        sweep(experiment, out, progress=kill)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+@pytest.mark.parametrize("at", [2, 50, 100])
+def test_a_sweep_that_is_killed_continues(experiment, single, tmp_path, at):
+    program = textwrap.dedent(KILLED.format(at=at, replicates=REPLICATES))
+    command = [sys.executable, "-c", program, str(experiment), str(tmp_path / "out")]
+    assert subprocess.run(command, check=False, timeout=120).returncode == -signal.SIGKILL
     calls: list[int] = []
-    mended = sweep(experiment, out, progress=lambda done, _: calls.append(done))
+    mended = sweep(experiment, tmp_path / "out", progress=lambda done, _: calls.append(done))
     assert calls[0] >= at
     assert_same_bytes(single, mended.folder / "tables")
 
