@@ -276,8 +276,9 @@ def test_the_command_line(cli: Cli, experiment: Path, place: Path) -> None:
     assert "runs from the cache: 12" in cli("sweep", experiment, "--out", "b").stdout
     assert "cache" not in cli("sweep", experiment, "--out", "c", "--no-cache").stdout
     found = json.loads(cli("cache", "--json").stdout)
-    assert (found["path"], found["entries"], found["limit"]) == (str(place / NAME), 12, 2 * 10**9)
-    assert "entries  12, " in cli("cache").stdout
+    assert (found["path"], found["limit"]) == (str(place / NAME), 2 * 10**9)
+    assert found["entries"] >= 12  # one a run, and one for each part with several
+    assert f"entries  {found['entries']}, " in cli("cache").stdout
     assert "entries  0, 0 B" in cli("cache", "--clear").stdout
 
 

@@ -20,7 +20,7 @@ from proc import children, open_files
 import ecnlab
 from ecnlab.base.errors import RunError
 from ecnlab.folder import digests
-from ecnlab.folder.finished_runs import receive_part
+from ecnlab.folder.part_files import receive_part
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'distributed>=2026.8')")
 

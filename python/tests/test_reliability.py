@@ -413,13 +413,13 @@ def test_the_clock_may_step(scenario, experiment, tmp_path, monkeypatch):
 # Workers
 
 ABORT = """
-    import os, ecnlab.runs.workers as workers
-    real = workers.do
-    def do(answerer, scenario, task):
-        if task["id"] == {dead!r}:
+    import os, ecnlab.runs.block as block
+    real = block._do_one
+    def do_one(answerer, scenario, task, run, *rest):
+        if run == {dead!r}:
             os.{how}
-        real(answerer, scenario, task)
-    workers.do = do
+        real(answerer, scenario, task, run, *rest)
+    block._do_one = do_one
 """
 
 

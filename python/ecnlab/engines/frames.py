@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import TypeGuard
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.base.types import Column
+from ecnlab.base.types import Column, Few
 
 
 def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
@@ -18,6 +20,25 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     rows = pl.DataFrame([_series(column, values) for column, values in columns.items()])
     has_packed = any(isinstance(part, bytes) for values in columns.values() for part in values[:2])
     return rows.fill_nan(None) if has_packed else rows
+
+
+def stacked_frames(runs: Sequence[Mapping[str, Column]]) -> list[pl.DataFrame]:
+    """A table of several ``runs``, which has the same columns in all, as a frame for each of them.
+
+    Short tables become one frame first: building the columns takes most of the time.
+    """
+    short = [{name: values for name, values in one.items() if _is_short(values)} for one in runs]
+    if any(len(lists) < len(one) for lists, one in zip(short, runs, strict=True)):
+        return [frame(one) for one in runs]
+    types = {name: dtype for name, (dtype, _) in short[0].items()}
+    lists = {name: [value for one in short for value in one[name][1]] for name in types}
+    rows = pl.DataFrame([pl.Series(name, lists[name], dtype=getattr(pl, dtype)) for name, dtype in types.items()])
+    heights = [len(next(iter(one.values()))[1]) for one in short]
+    return [rows.slice(end - height, height) for end, height in zip(accumulate(heights), heights, strict=True)]
+
+
+def _is_short(values: Column) -> TypeGuard[Few]:
+    return isinstance(values, tuple) and isinstance(values[0], str) and isinstance(values[1], list)
 
 
 def _series(name: str, values: Column) -> pl.Series:

@@ -195,7 +195,7 @@ class ClusterPool:
         return max(MIN_AHEAD, 2 * self._threads)
 
     def _submit(self, run: ExperimentRun) -> Future:
-        request = cluster_task.request(self._tapping.tapped(run), task_of(run, self._parts))
+        request = cluster_task.request(self._tapping.tapped(run), task_of([run], self._parts))
         with self._connection():
             return self._cluster.client.submit(cluster_task.answer, request, pure=False)
 

@@ -14,7 +14,7 @@ import msgspec
 from ecnlab.base.errors import RunError
 from ecnlab.base.safe_text import visible
 from ecnlab.folder import digests
-from ecnlab.folder.finished_runs import captures_of, receive_part
+from ecnlab.folder.part_files import captures_of, receive_part
 
 MAX_TEXT: Final = 20_000
 """Maximum length of a message or traceback, in characters; the rest is cut off."""
@@ -36,7 +36,7 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
     errno: int | None = None
     """Number of an OSError."""
     parts: dict[str, bytes] = {}
-    """Files of the part by name, as `finished_runs.write_part` writes them."""
+    """Files of the part by name, as `part_files.write_run` writes them."""
     captures: dict[str, bytes] = {}
     """Capture files by name."""
 

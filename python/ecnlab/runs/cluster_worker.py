@@ -54,7 +54,7 @@ def _done(path: Path, scratch: Path, requested: Mapping[str, Any], wanted: Calla
     parts, captures = scratch / "parts", scratch / "captures"
     parts.mkdir()
     captures.mkdir()
-    task = {key: requested[key] for key in ("id", "seed", "tables", "most")}
+    task = {key: requested[key] for key in ("runs", "tables", "most")}
     task |= {"folder": str(parts), "captures": str(captures) if requested["captures"] else None}
     with worker() as one:
         _watched(one, scenario, task, wanted)
@@ -74,10 +74,12 @@ def _watched(one: Worker, scenario: Scenario, task: Mapping[str, Any], wanted: C
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:
-        one.do(scenario, task)
+        ended = one.do_block(scenario, task)
     finally:
         over.set()
         watching.join()
+    for error in ended.failed.values():
+        raise error
 
 
 def _wanted() -> Callable[[], bool]:

@@ -1,19 +1,20 @@
-"""The runs of a sweep on this machine: several at a time, each in a process of its own (or in a kernel of its own)."""
+"""The runs of a sweep on this machine: by several processes at a time, or each in a kernel of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from threading import Lock
 
 from ecnlab._core import ExperimentRun
 from ecnlab.base.errors import RunError
 from ecnlab.base.threads import Threads
 from ecnlab.engines.protocol import PACKETS, Answerer
 from ecnlab.folder.finished_runs import Parts
+from ecnlab.runs import scenario_files
+from ecnlab.runs.block import Ended, Queue, do
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_doing import Outcome, task_of
-from ecnlab.runs.workers import Worker, do, worker
+from ecnlab.runs.workers import Worker, worker
 
 
 class LocalPool:
@@ -24,17 +25,11 @@ class LocalPool:
 
     def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
         """Do ``runs``, of which there are ``number``; yield each as it ends."""
-        taken = Lock()
+        queue = Queue(runs, number, self._workers, self._is_single)
         busy: list[Worker] = []
 
-        def next_run() -> ExperimentRun | None:
-            with taken:
-                return next(runs, None)
-
         def stop() -> None:
-            nonlocal runs
-            with taken:
-                runs = iter(())
+            queue.end()
             self._answerer.stop()
             for one in busy:
                 one.stop()
@@ -44,25 +39,31 @@ class LocalPool:
                 one = stack.enter_context(worker()) if self._answerer.engine == PACKETS else None
                 if one:
                     busy.append(one)
-                while run := next_run():
-                    yield run, self._do_one(run, one)
+                while block := queue.take():
+                    ended = self._do(block, one)
+                    queue.note(block, ended)
+                    yield from ((run, ended.failed.get(run.id)) for run in block if run.id not in ended.undone)
 
         with Threads[Outcome](stop) as threads:
             for _ in range(min(self._workers, number)):
                 threads.begin(work())
             yield from threads.values()
 
-    def _do_one(self, run: ExperimentRun, one: Worker | None) -> RunError | None:
-        """Do ``run``, by the worker ``one`` if there is one. Return the error that it ended with, if that is its own."""
+    def _is_single(self, run: ExperimentRun) -> bool:
+        """Return whether ``run`` is never in a block: it has captures or user-defined laws, or needs a kernel."""
         scenario = self._tapping.tapped(run)
-        task = {**task_of(run, self._parts), "folder": str(self._parts.folder)}
+        return self._answerer.engine != PACKETS or bool(scenario.captures or scenario_files.laws(scenario))
+
+    def _do(self, block: list[ExperimentRun], one: Worker | None) -> Ended:
+        """Do ``block``, by the worker ``one`` if there is one."""
+        scenario = self._tapping.tapped(block[0])
+        task = {**task_of(block, self._parts), "folder": str(self._parts.folder)}
         try:
-            with self._tapping.written(run.id, scenario) as captures:
+            with self._tapping.written(block[0].id, scenario) as captures:
                 task["captures"] = None if captures is None else str(captures)
-                if one:
-                    one.do(scenario, task)
-                else:
-                    do(self._answerer, scenario, task)
+                ended = one.do_block(scenario, task) if one else do(self._answerer, scenario, task, lambda: None)
+                if captures and ended.failed:
+                    raise ended.failed[block[0].id]
         except RunError as error:
-            return error
-        return None
+            return Ended(dict.fromkeys((run.id for run in block), error))
+        return ended

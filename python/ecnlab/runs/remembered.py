@@ -11,7 +11,8 @@ from ecnlab._core import Experiment, ExperimentRun
 from ecnlab.base.lazy_imports import np
 from ecnlab.folder import size_limits
 from ecnlab.folder.cache import MAX_ENTRY, Cache, key
-from ecnlab.folder.finished_runs import Parts, small_parts, write_small_part
+from ecnlab.folder.finished_runs import Parts
+from ecnlab.folder.part_files import first_id, is_single, small_parts, store_data, store_rows
 from ecnlab.runs import scenario_files
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_doing import Executor, Outcome, Todo
@@ -30,6 +31,7 @@ class Remembered:
         self._cache, self._experiment, self._parts, self._tapping = cache, experiment, parts, tapping
         self._cell: tuple[str, bool] = ("", False)
         self._new: dict[str, bytes] = {}
+        self._whole = set[str]()
         self._next = perf_counter() + SECONDS
         self._requested = (",".join(parts.tables), str(size_limits.limit()))
 
@@ -48,13 +50,19 @@ class Remembered:
                     places[one] = place
                     yield one
 
-        there = np.zeros(len(todo.indices), np.bool_)
+        there, blocks = list[int](), dict[bytes, list[int]]()
         for one, data in self._cache.get(keys()) if self._cache.on else ():
-            place = places[one]
-            write_small_part(self._parts.folder, self._experiment.id(int(todo.indices[place])), data)
-            there[place] = True
-        todo.indices = todo.indices[~there]
-        return int(there.sum())
+            if len(data) == len(one):
+                blocks.setdefault(data, []).append(places[one])
+            else:
+                store_data(self._parts.folder, self._experiment.id(int(todo.indices[places[one]])), 1, data)
+                there.append(places[one])
+        for one, data in self._cache.get(blocks) if blocks else ():
+            ids = [self._experiment.id(int(todo.indices[place])) for place in blocks[one]]
+            store_rows(self._parts.folder, data, ids)
+            there += blocks[one]
+        todo.indices = np.delete(todo.indices, there)
+        return len(there)
 
     def noting(self, executor: Executor) -> Executor:
         """Return ``executor``, with its finished runs stored in the cache."""
@@ -69,12 +77,29 @@ class Remembered:
 
     def store(self) -> None:
         """Store the finished runs that the cache does not have yet."""
-        began, new = perf_counter(), self._new
+        began = perf_counter()
+        if self._new:
+            self._cache.put(self._entries())
         self._new = {}
-        if new:
-            self._cache.put((new[run], data) for run, data in small_parts(self._parts.folder, new, MAX_ENTRY))
         now = perf_counter()
         self._next = now + max(SECONDS, REST * (now - began))
+
+    def _entries(self) -> Iterator[tuple[bytes, bytes]]:
+        """Entries of the finished runs: their part, or the key of the entry that has their part."""
+        for name, runs, data in small_parts(self._parts.folder, self._has_new, MAX_ENTRY):
+            found = [self._new[run] for run in runs if run in self._new]
+            if is_single(name):
+                yield found[0], data
+            elif found:
+                block = key("block", name)
+                yield block, data
+                yield from ((one, block) for one in found)
+                if len(found) == len(runs):
+                    self._whole.add(name)
+
+    def _has_new(self, name: str) -> bool:
+        """Return whether the part ``name`` may have runs to store."""
+        return first_id(name) in self._new if is_single(name) else name not in self._whole
 
     def _key(self, run: ExperimentRun) -> bytes | None:
         """The key of ``run``; None if the cache must not have it."""

@@ -98,9 +98,9 @@ def _named(error: RunError, run: ExperimentRun, file: str) -> RunError:
     return type(error)(named)
 
 
-def task_of(run: ExperimentRun, parts: Parts) -> dict[str, Any]:
-    """Return the request to `workers.do` for ``run``, without its folders."""
-    return {"id": run.id, "seed": run.seed, "tables": parts.tables, "most": size_limits.limit()}
+def task_of(runs: Iterable[ExperimentRun], parts: Parts) -> dict[str, Any]:
+    """Return the request to `block.do` for ``runs``, without its folders."""
+    return {"runs": [(run.id, run.seed) for run in runs], "tables": parts.tables, "most": size_limits.limit()}
 
 
 def workers_that_fit(scenarios: Iterable[Scenario]) -> int:

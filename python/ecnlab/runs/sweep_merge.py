@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from ecnlab._core import Experiment
 from ecnlab.base.lazy_imports import np, pl
 from ecnlab.folder.columns import TABLES
-from ecnlab.folder.finished_runs import Parts, numbers
+from ecnlab.folder.finished_runs import Parts
 from ecnlab.folder.names import MADE
+from ecnlab.folder.part_files import numbers
 from ecnlab.folder.replaced import whole_folder
 from ecnlab.folder.sealed_json import write_json
 from ecnlab.folder.streamed_tables import Growing

@@ -1,4 +1,4 @@
-"""Processes that do the runs of a sweep: if one is killed, only its run is lost."""
+"""Processes that do the runs of a sweep in blocks: if one is killed, only the run that it was doing is lost."""
 
 from __future__ import annotations
 
@@ -11,23 +11,20 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, Final, NoReturn
 
 from ecnlab._core import Cancelled, LawError, RunError, Scenario
-from ecnlab.base import interpreter, lawcode
+from ecnlab.base import interpreter
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.packets import Packets
-from ecnlab.engines.protocol import Answerer
-from ecnlab.folder import digests
-from ecnlab.folder.finished_runs import write_part
-from ecnlab.folder.streamed_tables import Growing
-from ecnlab.runs import isolated, scenario_files
+from ecnlab.runs import block, isolated, scenario_files
+from ecnlab.runs.block import Ended, line, own_error
 
 _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ecnlab.runs.workers import main; main()"
 
@@ -40,20 +37,8 @@ STARTS: Final = 3
 _BEGUN: Final = "begun\n"
 """What a process writes when it has received a task, before its answer."""
 
-
-def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
-    """Do the run that ``task`` describes, and store it as a part. Raises RunError, Cancelled, OSError, EcnlabError."""
-    tables, captures = task["tables"], task["captures"]
-    blocks = Path(task["folder"]) / f".{task['id']}.{os.getpid()}.partial"
-    folder = Path(captures) if captures else None
-    with Growing(blocks, tables, task["most"]) as large:
-        packets = {"blocks": large.take, "wanted": tables} if isinstance(answerer, Packets) else {}
-        found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **packets)
-        for name in large.tables:
-            large.add(name, found[name])
-        files = {path.name: digests.of_file(path) for path in sorted(folder.iterdir())} if folder else {}
-        part = {name: found[name] for name in tables if name in found}
-        write_part(Path(task["folder"]), task["id"], part, files, large)
+_NEXT: Final = "next\n"
+"""What a process writes before each run of a block."""
 
 
 _ADMITTED: Final = {"ECNLAB_LAWS": "on", "ECNLAB_MAX_MEMORY": "1000000000 GB"}
@@ -61,7 +46,7 @@ _ADMITTED: Final = {"ECNLAB_LAWS": "on", "ECNLAB_MAX_MEMORY": "1000000000 GB"}
 
 
 class Worker:
-    """A process that does one run at a time; begun when there is one to do, and again when it has died."""
+    """A process that does one block of runs at a time; begun when there is one to do, and again when it has died."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -76,29 +61,52 @@ class Worker:
         self._running()
 
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the result of `do`, or of `isolated.write` for a task with a folder ``scratch``, by the simulator.
+        """Return the result of `isolated.write`, by the simulator.
 
         Raises RunError also if the process dies in the run: LawError if a user-defined law may have ended it.
         """
+        answer, _ = self._answered(scenario, task)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def do_block(self, scenario: Scenario, task: Mapping[str, Any]) -> Ended:
+        """Do the runs of ``task`` by `block.do` and the simulator: if the process dies in one of them, that has failed."""
+        answer, place = self._answered(scenario, task)
+        if isinstance(answer, Exception):
+            runs = [run for run, _ in task["runs"]]
+            failed = runs.pop(place)
+            return Ended({failed: answer}, set(runs))
+        return Ended({run: _run_error(reply) for run, reply in answer["failed"].items()}, set(), answer["seconds"])
+
+    def _answered(self, scenario: Scenario, task: Mapping[str, Any]) -> tuple[Mapping[str, Any] | RunError, int]:
+        """Return the answer to ``task``, or the error if the process has died; and the place of the last run that was begun."""
         laws = scenario_files.from_here(scenario, scenario_files.laws(scenario))
         files = laws | scenario_files.from_here(scenario, scenario_files.traces(scenario))
         requested = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
         process = self._sent(json.dumps({**task, **requested, "files": files}) + "\n")
+        if isinstance(process, Exception):
+            return process, 0
         assert process.stdout
-        answer = process.stdout.readline()
+        begun = 0
+        while (answer := process.stdout.readline()) == _NEXT:
+            begun += 1
         if laws:
             self._show_printed()
         if not answer:
-            raise self._died(process, laws)
+            return self._died(process, laws), max(0, begun - 1)
         reply: dict[str, Any] = json.loads(answer)
         if "errno" in reply:
             raise OSError(reply["errno"], reply["message"], reply["file"])
         if reply["error"]:
             raise _error(reply)
-        return reply
+        return reply, begun
 
-    def _sent(self, line: str) -> subprocess.Popen[str]:
-        """Return the process that has begun the task ``line``. One that was killed before, without a task, is replaced."""
+    def _sent(self, line: str) -> subprocess.Popen[str] | RunError:
+        """Return the process that has begun the task ``line``. One that was killed before, without a task, is replaced.
+
+        Returns the error of the last of `STARTS` that were.
+        """
         for tries_left in reversed(range(STARTS)):
             process = self._running()
             assert process.stdin and process.stdout
@@ -109,7 +117,7 @@ class Worker:
                     return process
             died = self._died(process, ())
             if not tries_left:
-                raise died
+                return died
         raise AssertionError
 
     def stop(self) -> None:
@@ -156,11 +164,14 @@ class Worker:
             sys.stderr.write(text.decode(errors="replace"))
         sys.stderr.flush()
 
-    def _died(self, process: subprocess.Popen[str], laws: Iterable[str]) -> RunError | Cancelled:
-        """Return the error about ``process``, which has ended: LawError if one of ``laws`` may have ended it."""
+    def _died(self, process: subprocess.Popen[str], laws: Iterable[str]) -> RunError:
+        """Return the error about ``process``, which has ended: LawError if one of ``laws`` may have ended it.
+
+        Raises Cancelled if it was stopped.
+        """
         code = process.wait()
         if self.stopped:
-            return Cancelled("the run was cancelled")
+            raise Cancelled("the run was cancelled")
         how = f"by {_signal(-code)}" if code < 0 else f"with exit code {code}"
         assert self._errors
         self._errors.seek(0)
@@ -180,11 +191,16 @@ def _signal(number: int) -> str:
 
 def _error(reply: Mapping[str, Any]) -> Exception:
     """The error that a process has answered with."""
-    if reply["error"] == "LawError":
-        failed = LawError(reply["message"])
-        failed.traceback = reply["traceback"]
-        return failed
-    return (RunError if reply["error"] == "RunError" else EcnlabError)(reply["message"])
+    return _run_error(reply) if reply["error"] in ("LawError", "RunError") else EcnlabError(reply["message"])
+
+
+def _run_error(reply: Mapping[str, Any]) -> RunError:
+    """The same, of a run."""
+    if reply["error"] != "LawError":
+        return RunError(reply["message"])
+    failed = LawError(reply["message"])
+    failed.traceback = reply["traceback"]
+    return failed
 
 
 _idle: list[Worker] = []
@@ -252,14 +268,20 @@ def _serve(tasks: SimpleQueue[str], answers: IO[str]) -> NoReturn:
         task = json.loads(tasks.get())
         answers.write(_BEGUN)
         answers.flush()
-        answers.write(json.dumps(_answer(answerer, task)) + "\n")
+        answers.write(json.dumps(_answer(answerer, task, partial(_begins, answers))) + "\n")
         answers.flush()
+
+
+def _begins(answers: IO[str]) -> None:
+    """Report that a run of a block begins: if the process dies in it, it is the one that failed."""
+    answers.write(_NEXT)
+    answers.flush()
 
 
 def _listen(requested: IO[str], tasks: SimpleQueue[str]) -> None:
     """Detect during a run that the parent process has ended."""
-    for line in requested:
-        tasks.put(line)
+    for task in requested:
+        tasks.put(task)
     os._exit(0)
 
 
@@ -269,12 +291,7 @@ def _without_files(path: str, text: str) -> Scenario:
     return Scenario(path, text)
 
 
-def _line(error: BaseException) -> str:
-    """Return ``error`` as the last line of a traceback shows it, if it has no other text."""
-    return str(error) or type(error).__name__
-
-
-def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(answerer: Packets, task: Mapping[str, Any], begins: Callable[[], None]) -> dict[str, Any]:
     try:
         os.chdir(task["cwd"])  # paths are relative to the folder of the parent process
         scenario_files.refuse_changed(task["files"])
@@ -282,23 +299,22 @@ def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
         scenario = read(task["path"], task["text"])
         if scenario.hash != task["hash"]:
             scenario_files.refuse_changed(task["files"])
-            return {
-                "error": "RunError",
-                "message": "the worker received a different scenario: a defect of ecnlab",
-            }
+            raise RunError("the worker received a different scenario: a defect of ecnlab")
         if "scratch" in task:
             return {"error": None, **isolated.write(answerer, scenario, task)}
-        do(answerer, scenario, task)
+        ended = block.do(answerer, scenario, task, begins)
+        failed = {run: _reply(error) for run, error in ended.failed.items()}
+        return {"error": None, "failed": failed, "seconds": ended.seconds}
     except OSError as error:
         return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
-    except LawError as error:
-        return {"error": "LawError", "message": str(error), "traceback": getattr(error, "traceback", "")}
     except BaseException as error:
-        if place := lawcode.place(error):
-            reply = f"{task['path']}: {place}: {_line(error)}"
-            return {"error": "LawError", "message": reply, "traceback": lawcode.lines(error)}
-        return {"error": type(error).__name__, "message": _line(error)}
+        return _reply(own_error(error, task["path"]) or error)
     finally:
         with suppress(OSError, ValueError):  # a law may have closed it
             sys.stdout.flush()
-    return {"error": None}
+
+
+def _reply(error: BaseException) -> dict[str, Any]:
+    """The answer about ``error``."""
+    kind = "LawError" if isinstance(error, LawError) else type(error).__name__
+    return {"error": kind, "message": line(error), "traceback": getattr(error, "traceback", "")}
