@@ -186,6 +186,7 @@ class Queue:
 
     def _size(self, run: ExperimentRun) -> int:
         """Return how many runs a block that begins with ``run`` has."""
-        seconds = self._seconds.get(run.hash, SECONDS)
+        # Another scenario of the experiment probably takes no longer than the slowest one so far.
+        seconds = self._seconds.get(run.hash) or max(self._seconds.values(), default=SECONDS)
         most = min(MAX_RUNS, self._left // (SHARE * self._workers), int(SECONDS / max(seconds, 1e-6)))
         return 1 if most < 2 or self._single(run) else most
