@@ -329,6 +329,7 @@ impl Config {
 
 impl Headers {
     /// Length of `segment` on the wire, in bytes.
+    #[inline]
     pub(crate) fn wire_len(self, segment: &Segment) -> u32 {
         match self {
             Headers::Real => segment.ipv4_len(),

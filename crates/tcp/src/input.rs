@@ -28,21 +28,8 @@ impl Endpoint {
         if !acceptable || old {
             return self.refuse(segment, old, now, out);
         }
-        // Second: RST; only one with the exact next sequence number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
-        if segment.flags.contains(Flags::RST) {
-            if segment.seq == self.rx.ack() {
-                self.die();
-            } else {
-                self.send_ack(now, out);
-            }
-            return;
-        }
-        // Fourth: SYN; the response is an ACK (RFC 5961 §4.2). Fifth: a segment without ACK is dropped.
-        if segment.flags.contains(Flags::SYN) {
-            return self.send_ack(now, out);
-        }
-        if !segment.flags.contains(Flags::ACK) {
-            return;
+        if segment.flags.intersection(Flags::RST.union(Flags::SYN).union(Flags::ACK)) != Flags::ACK {
+            return self.on_control(segment, now, out);
         }
         if self.state == State::SynReceived && !self.on_handshake_ack(segment, now, out) {
             return;
@@ -57,6 +44,19 @@ impl Endpoint {
             None => return self.send_ack(now, out),
         }
         self.take_data(segment, flags, needs_ack, now, out);
+    }
+
+    /// Processes an acceptable segment with RST or SYN, or without ACK.
+    #[cold]
+    fn on_control(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        // Second: RST; only one with the exact next sequence number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
+        if segment.flags.contains(Flags::RST) && segment.seq == self.rx.ack() {
+            return self.die();
+        }
+        // Fourth: SYN; the response is an ACK (RFC 5961 §4.2). Fifth: a segment without ACK is dropped.
+        if segment.flags.intersects(Flags::RST | Flags::SYN) {
+            self.send_ack(now, out);
+        }
     }
 
     /// Responds to a segment for no connection with an RST that its sender accepts (RFC 9293 §3.10.7.1).

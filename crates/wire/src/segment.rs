@@ -71,6 +71,7 @@ impl SackBlocks {
         SackBlocks { len: self.len.min(most), ..*self }
     }
     /// The blocks, most recent first.
+    #[inline]
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }

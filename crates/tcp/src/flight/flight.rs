@@ -142,6 +142,7 @@ impl Flight {
     }
 
     /// Processes the window update of an acceptable segment. Returns whether the window changed.
+    #[inline]
     pub fn set_peer_window(&mut self, window: u64, config: &Config) -> bool {
         let changed = window != self.peer_window.current;
         self.peer_window.current = window;
@@ -214,6 +215,7 @@ impl Flight {
     }
 
     /// The congestion window plus the window inflation and limited transmit, in bytes.
+    #[inline]
     pub fn window(&self, config: &Config) -> u64 {
         let window = self.law.cwnd() + self.recovery.inflation;
         if self.recovery.dupacks == 0 { window } else { window + self.limited_transmit(config) }

@@ -90,6 +90,7 @@ impl Flight {
     }
 
     /// Closes a window of less than one segment until an ACK opens it or the timer fires.
+    #[inline]
     pub fn shut_below_one_segment(&mut self) {
         self.timer.held = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
     }

@@ -30,6 +30,7 @@ impl Timer {
     }
 
     /// Restarts the timer with the current RTO.
+    #[inline]
     pub fn arm(&mut self, config: &Config, now: Time) {
         self.deadline = wheel::due(config.timer_wheel, now, self.rto.current());
     }

@@ -230,7 +230,15 @@ impl Receiver {
     }
 
     /// Whether the segment lies in the window (RFC 9293 §3.10.7.4, first check).
+    #[inline(always)]
     pub fn acceptable(&self, segment: &Segment) -> bool {
+        // The common case: the next byte expected, and a window that is never closed.
+        (segment.seq == self.ack() && !self.tracked && self.buffer > 0) || self.meets_window(segment)
+    }
+
+    /// [`Receiver::acceptable`] in general.
+    #[inline(never)]
+    fn meets_window(&self, segment: &Segment) -> bool {
         let start = self.offset(segment.seq);
         let end = start + i64::from(segment.seq_len());
         let next = self.next as i64;
@@ -382,5 +390,35 @@ impl Receiver {
         }
         self.held.most_recent(ecnlab_wire::MAX_SACK_BLOCKS, |r| blocks.push(block(r.start, r.end)));
         blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Compares with the general rule, at every edge of the window.
+        #[test]
+        fn the_expected_segment_is_acceptable_as_by_the_rule(
+            offset in prop_oneof![-2_i32..3, 998_i32..1_003, any::<i32>()],
+            len in prop_oneof![0_u32..3, 999_u32..1_002],
+            flags in 0_u16..512,
+            buffer in prop_oneof![0_u64..3, Just(1_000)],
+            reads_late in any::<bool>(),
+            profile in prop_oneof![Just("modern"), Just("linux-7")],
+        ) {
+            let config = &crate::profile(profile).expect("a profile of ours").config;
+            let mut rx = Receiver::new(config);
+            rx.buffer = buffer;
+            rx.start(Seq(u32::MAX));
+            if reads_late {
+                rx.read_on_request();
+            }
+            let seq = rx.ack() + offset as u32;
+            let segment = Segment { seq, len, flags: Flags::from_bits_truncate(flags), ..Segment::default() };
+            prop_assert_eq!(rx.acceptable(&segment), rx.meets_window(&segment));
+        }
     }
 }
