@@ -9,6 +9,7 @@ import click
 
 from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.looks import LEAST, MOST
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
 from ecnlab.cli.cluster import cluster_at, cluster_option
@@ -23,7 +24,6 @@ from ecnlab.runs.sweep import sweep as sweep_experiment
 from ecnlab.runs.until import sweep_until
 from ecnlab.scenario.advice import of_experiment
 from ecnlab.scenario.files import read_experiment, with_captures
-from ecnlab.scenario.questions import LEAST, MOST
 
 
 @click.command()

@@ -11,13 +11,14 @@ from typing import Any
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.lazy_imports import pl
+from ecnlab.base.looks import LEAST, MOST, looks
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
 from ecnlab.folder.replaced import only_writer
 from ecnlab.folder.sealed_json import write_json
 from ecnlab.runs.sweep import sweep
 from ecnlab.scenario.files import read_experiment
-from ecnlab.scenario.questions import LEAST, MOST, Question, check_numbers, questions
+from ecnlab.scenario.questions import Question, check_numbers, questions
 
 
 def sweep_until(
@@ -34,15 +35,13 @@ def sweep_until(
     A question is a half-width of the 95 % interval (``"goodput 2%"``, ``"delay 1 ms"``), a limit (``"delay < 20 ms"``) or the
     order of two arms, paired by seed (``"goodput: ecn > plain"``). The answers are "yes", "no" or "inconclusive"; each is wrong in
     5 % of experiments at most, although the number of replicates depends on the results, except for metrics with rare large
-    values (``docs/sequential.md``). The manifest has them in ``stop``. ``least`` replicates are done in any case, 14 or more. Further ``options`` are those of `sweep`, with the
-    same results as its ``replicates``. Runs that ``out`` already has are not done again.
+    values (``docs/sequential.md``). The manifest has them in ``stop``. No look has fewer than ``least`` replicates, 4 or more.
+    Further ``options`` are those of `sweep`, with the same results as its ``replicates``. Runs that ``out`` already has are not done again.
 
     Without ``until``, questions and numbers are those of ``[stop]`` in the experiment.
 
     Raises EcnlabError for a question that the experiment does not have and for impossible numbers, and as `sweep` does.
     """
-    from ecnlab.base.sequential import looks  # loads NumPy
-
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if stop := question.stop if until is None else None:
         until, least, most = stop["until"], stop["least"], stop["most"]

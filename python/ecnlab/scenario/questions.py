@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import guess
+from ecnlab.base.looks import LEAST
 from ecnlab.base.quantities import quantity
 from ecnlab.scenario.metrics import EXAMPLE_SIZES, UNITS, unit_of
 
@@ -35,13 +36,6 @@ class Question:
     rule: Width | Side
     arms: tuple[str, str] | None = None
     """The arms whose paired difference, first minus second, is compared with 0; None: the metric in each arm."""
-
-
-LEAST: Final = 14
-"""Fewest replicates that decide (`ecnlab.base.sequential.LEAST`)."""
-
-MOST: Final = 100
-"""Default of the largest number of replicates; both also in ``crates/scenario/src/stop.rs``."""
 
 
 def refuse(experiment: Experiment) -> None:
