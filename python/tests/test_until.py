@@ -12,6 +12,7 @@ from test_own_columns import NETWORK
 import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.looks import LEAST, MOST
+from ecnlab.base.selection import Best
 from ecnlab.base.sequential import Side, Width
 from ecnlab.scenario.questions import Question, questions
 
@@ -47,12 +48,14 @@ def experiment(tmp_path):
 @pytest.mark.parametrize(
     ("text", "rule", "arms"),
     [
-        ("goodput 2%", Width(0.02, relative=True), None),
-        ("goodput 0.5 Mbps", Width(5e5, relative=False), None),
-        ("goodput 1e5", Width(1e5, relative=False), None),
-        ("rtt < 20 ms", Side(0.02, above=False), None),
-        ("timeouts>3", Side(3.0, above=True), None),
+        ("goodput 2%", Width(0.02, relative=True), ()),
+        ("goodput 0.5 Mbps", Width(5e5, relative=False), ()),
+        ("goodput 1e5", Width(1e5, relative=False), ()),
+        ("rtt < 20 ms", Side(0.02, above=False), ()),
+        ("timeouts>3", Side(3.0, above=True), ()),
         ("goodput: long > short", Side(0.0, above=True), ("long", "short")),
+        ("goodput: highest of long, short within 10 kbps", Best(1e4, highest=True), ("long", "short")),
+        ("rtt:lowest of short,long within 1 ms", Best(1e-3, highest=False), ("short", "long")),
         ("goodput:short<long", Side(0.0, above=False), ("short", "long")),
     ],
 )
@@ -76,6 +79,10 @@ def test_questions_are_read(experiment, text, rule, arms) -> None:
         ("goodput 0%", "is no half-width of goodput"),
         ("goodput nan", "is no half-width of goodput"),
         ("goodput: long > shrt", "did you mean 'short'"),
+        ("rtt: lowest of long, shrt within 1 ms", "did you mean 'short'"),
+        ("rtt: lowest of long within 1 ms", "compares an arm with itself"),
+        ("rtt: lowest of long, short within 0 s", "is no difference of rtt that does not matter"),
+        ("rtt: lowest of long, short", "is no question"),
         ("goodput: long > long", "compares an arm with itself"),
     ],
 )
@@ -117,6 +124,18 @@ def test_a_sweep_stops_when_decided_and_is_that_of_its_replicates(experiment, tm
     done: list[tuple[int, int]] = []
     again = ecnlab.sweep_until(experiment, tmp_path / "out", asked, most=40, progress=lambda *now: done.append(now))
     assert again.manifest["stop"] == stop and done[0][0] == done[0][1]
+
+
+def test_the_best_arm_is_selected_at_each_point(experiment, tmp_path) -> None:
+    found = ecnlab.sweep_until(
+        experiment, tmp_path / "out", ["goodput: highest of short, long within 300 kbps"], most=17
+    )
+    metrics = found.metrics.filter(metric="goodput")
+    for row in found.manifest["stop"]["answers"]:
+        assert row["answer"] == "long" and (row["arm"], row["low"], row["n"]) == (None, None, 9)
+        there = metrics.filter(pl.col("arm") == "long", pl.col("buffer") == row["buffer"], pl.col("replicate") < 9)
+        assert row["mean"] == pytest.approx(there["value"].mean())
+    assert len(found.manifest["stop"]["answers"]) == 2 and found.manifest["replicates"] == 9
 
 
 def test_equal_values_are_inconclusive_and_end_before_the_largest_number(experiment, tmp_path) -> None:

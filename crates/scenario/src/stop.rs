@@ -13,7 +13,8 @@ use crate::tree::Node;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StopFile {
-    /// Questions that are decided at each point: `"goodput 2%"`, `"delay < 20 ms"`, `"goodput: ecn > plain"`.
+    /// Questions that are decided at each point: `"goodput 2%"`, `"delay < 20 ms"`, `"goodput: ecn > plain"`,
+    /// `"delay: lowest of red, codel, pie within 1 ms"`.
     until: Vec<String>,
     /// Smallest number of replicates, 4 or more. Default 4.
     #[serde(default = "least")]

@@ -24,6 +24,7 @@ from ecnlab.runs.sweep import sweep as sweep_experiment
 from ecnlab.runs.until import sweep_until
 from ecnlab.scenario.advice import of_experiment
 from ecnlab.scenario.files import read_experiment, with_captures
+from ecnlab.scenario.questions import FORMS
 
 
 @click.command()
@@ -40,7 +41,7 @@ from ecnlab.scenario.files import read_experiment, with_captures
     "--until",
     multiple=True,
     metavar="QUESTION",
-    help='Add replicates until this is decided: "goodput 2%", "delay < 20 ms", "goodput: ecn > plain". Can be repeated.',
+    help=f"Add replicates until this is decided: {FORMS}. Can be repeated.",
 )
 @click.option("--least", type=Replicates, help=f"With --until: smallest number of replicates. [default: {LEAST}]")
 @click.option(

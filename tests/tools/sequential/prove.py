@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import prove_selection
 from numpy.typing import NDArray
 
 from ecnlab import _core
@@ -212,7 +213,8 @@ def tables() -> str:
     text += "\nDistributions not used to choose the constants:\n\n"
     text += _table(fresh(), 300) + "\nOutside the limits, wrong with 1,000 replicates at most:\n\n"
     rows = [[metric.name, *_by_least(metric, 600 + place)] for place, metric in enumerate(beyond())]
-    return text + _rows(["distribution", *(f"at least {least}" for least in FIRST)], rows)
+    text += _rows(["distribution", *(f"at least {least}" for least in FIRST)], rows)
+    return text + f"\nBest arm, {prove_selection.MOST} replicates at most:\n\n" + _rows(*prove_selection.rows())
 
 
 def _table(of: Sequence[Metric], seed: int) -> str:
