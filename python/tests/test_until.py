@@ -11,8 +11,9 @@ from test_own_columns import NETWORK
 
 import ecnlab
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.sequential import LEAST, Side, Width
-from ecnlab.scenario.questions import LEAST as FEWEST
+from ecnlab.base.looks import LEAST, MOST
+from ecnlab.base.selection import Best
+from ecnlab.base.sequential import Side, Width
 from ecnlab.scenario.questions import Question, questions
 
 EXPERIMENT = """format = 1
@@ -44,19 +45,17 @@ def experiment(tmp_path):
     return path
 
 
-def test_the_numbers_are_those_of_the_method() -> None:
-    assert FEWEST == LEAST
-
-
 @pytest.mark.parametrize(
     ("text", "rule", "arms"),
     [
-        ("goodput 2%", Width(0.02, relative=True), None),
-        ("goodput 0.5 Mbps", Width(5e5, relative=False), None),
-        ("goodput 1e5", Width(1e5, relative=False), None),
-        ("rtt < 20 ms", Side(0.02, above=False), None),
-        ("timeouts>3", Side(3.0, above=True), None),
+        ("goodput 2%", Width(0.02, relative=True), ()),
+        ("goodput 0.5 Mbps", Width(5e5, relative=False), ()),
+        ("goodput 1e5", Width(1e5, relative=False), ()),
+        ("rtt < 20 ms", Side(0.02, above=False), ()),
+        ("timeouts>3", Side(3.0, above=True), ()),
         ("goodput: long > short", Side(0.0, above=True), ("long", "short")),
+        ("goodput: highest of long, short within 10 kbps", Best(1e4, highest=True), ("long", "short")),
+        ("rtt:lowest of short,long within 1 ms", Best(1e-3, highest=False), ("short", "long")),
         ("goodput:short<long", Side(0.0, above=False), ("short", "long")),
     ],
 )
@@ -80,6 +79,10 @@ def test_questions_are_read(experiment, text, rule, arms) -> None:
         ("goodput 0%", "is no half-width of goodput"),
         ("goodput nan", "is no half-width of goodput"),
         ("goodput: long > shrt", "did you mean 'short'"),
+        ("rtt: lowest of long, shrt within 1 ms", "did you mean 'short'"),
+        ("rtt: lowest of long within 1 ms", "compares an arm with itself"),
+        ("rtt: lowest of long, short within 0 s", "is no difference of rtt that does not matter"),
+        ("rtt: lowest of long, short", "is no question"),
         ("goodput: long > long", "compares an arm with itself"),
     ],
 )
@@ -93,7 +96,7 @@ def test_bad_questions_are_named_with_a_remedy(experiment, tmp_path, text, messa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"least": 5}, "5 replicates decide nothing: the smallest number is 14 or more"),
+        ({"least": 3}, "3 replicates decide nothing: the smallest number is 4 or more"),
         ({"least": 50, "most": 20}, "the smallest number of replicates, 50, is above the largest, 20"),
         ({"until": []}, "needs a question"),
     ],
@@ -123,6 +126,18 @@ def test_a_sweep_stops_when_decided_and_is_that_of_its_replicates(experiment, tm
     assert again.manifest["stop"] == stop and done[0][0] == done[0][1]
 
 
+def test_the_best_arm_is_selected_at_each_point(experiment, tmp_path) -> None:
+    found = ecnlab.sweep_until(
+        experiment, tmp_path / "out", ["goodput: highest of short, long within 300 kbps"], most=17
+    )
+    metrics = found.metrics.filter(metric="goodput")
+    for row in found.manifest["stop"]["answers"]:
+        assert row["answer"] == "long" and (row["arm"], row["low"], row["n"]) == (None, None, 9)
+        there = metrics.filter(pl.col("arm") == "long", pl.col("buffer") == row["buffer"], pl.col("replicate") < 9)
+        assert row["mean"] == pytest.approx(there["value"].mean())
+    assert len(found.manifest["stop"]["answers"]) == 2 and found.manifest["replicates"] == 9
+
+
 def test_equal_values_are_inconclusive_and_end_before_the_largest_number(experiment, tmp_path) -> None:
     found = ecnlab.sweep_until(experiment, tmp_path / "out", ["timeouts < 5"], most=70)
     equal = [one for one in found.manifest["stop"]["answers"] if one["reason"]]
@@ -149,8 +164,8 @@ def test_the_command_prints_the_answers_and_stores_them(experiment, cli, tmp_pat
 
 
 def test_the_file_has_the_questions(experiment, cli, tmp_path) -> None:
-    experiment.write_text(EXPERIMENT + '[stop]\nuntil = ["rtt < 1 us"]\nmost = 20\n')
-    assert ecnlab.scenario.read_experiment(experiment).stop == {"until": ["rtt < 1 us"], "least": LEAST, "most": 20}
+    experiment.write_text(EXPERIMENT + '[stop]\nuntil = ["rtt < 1 us"]\n')
+    assert ecnlab.scenario.read_experiment(experiment).stop == {"until": ["rtt < 1 us"], "least": LEAST, "most": MOST}
     assert "4 of 4 decided" in cli("sweep", experiment, "--out", tmp_path / "out").stdout
     found = ecnlab.sweep_until(experiment, tmp_path / "again")
     assert found.manifest["stop"] == ecnlab.load(tmp_path / "out").manifest["stop"]
@@ -162,7 +177,7 @@ def test_the_file_has_the_questions(experiment, cli, tmp_path) -> None:
     [
         ('until = ["rtt < 1 Mbps"]', "'1 Mbps' is no limit of rtt, whose unit is s"),
         ('until = ["rtt 2%"]\nleast = 30\nmost = 20', "is above the largest, 20"),
-        ('until = ["rtt 2%"]\nleast = 3', "the smallest number is 14 or more"),
+        ('until = ["rtt 2%"]\nleast = 3', "the smallest number is 4 or more"),
         ("until = []", "needs a question"),
         ('untill = ["rtt 2%"]', "until"),
     ],

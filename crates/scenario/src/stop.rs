@@ -13,9 +13,10 @@ use crate::tree::Node;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StopFile {
-    /// Questions that are decided at each point: `"goodput 2%"`, `"delay < 20 ms"`, `"goodput: ecn > plain"`.
+    /// Questions that are decided at each point: `"goodput 2%"`, `"delay < 20 ms"`, `"goodput: ecn > plain"`,
+    /// `"delay: lowest of red, codel, pie within 1 ms"`.
     until: Vec<String>,
-    /// Smallest number of replicates, 14 or more. Default 14.
+    /// Smallest number of replicates, 4 or more. Default 4.
     #[serde(default = "least")]
     least: u32,
     /// Largest number of replicates. Default 100.
@@ -24,7 +25,7 @@ pub(crate) struct StopFile {
 }
 
 fn least() -> u32 {
-    14
+    4
 }
 
 fn most() -> u32 {

@@ -2,11 +2,15 @@
 
 The 95 % interval of a fixed number of replicates excludes the true mean in far more than 5 % of experiments if one adds
 replicates until it excludes a limit. The intervals here form a confidence sequence: the probability that any of them, at any
-number of replicates, excludes the true mean is 5 % at most. So one may look after each replicate, and stop for any reason.
+look, excludes the true mean is 5 % at most, whatever the reason to stop.
 
-Source: Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance" (2023,
+Few values have Student's t intervals at fixed looks (`ecnlab.base.looks`). Their levels spend the share `SPENT` of the 5 % by a
+function of the number of values (Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983)); the
+levels add up (Bonferroni). The confidence sequence has the rest, at any number of values.
+
+Source of the sequence: Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance" (2023,
 arXiv:2310.03722): the test martingale of the t statistic with a Gaussian mixture over the effect size. It is exact for normal
-values. For skewed ones the interval is longer on the side of the tail, by the first term of the Edgeworth expansion of the t
+values. For skewed values each interval is longer on the side of the tail, by the first term of the Edgeworth expansion of the t
 statistic (Hall, "The Bootstrap and Edgeworth Expansion" (1992), section 2.6) with the factor `SKEW`; docs/sequential.md has the
 error rates for known distributions.
 """
@@ -14,34 +18,38 @@ error rates for known distributions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ecnlab import _core
+from ecnlab.base.looks import EARLY, LATER, looked_at
 from ecnlab.base.stats import LEVEL, ROUNDING, UNBOUNDED, Bounds, Interval
 
-METHOD: Final = (
-    "confidence sequence of the t statistic, Gaussian mixture (Wang and Ramdas 2023), with a term for skewness"
-)
+SPENT: Final = 0.005
+"""Error rate of all early looks together."""
 
-LEAST: Final = 14
-"""Fewest values that decide: the interval is finite from 13 on (`t_bound`), where it is longer than any use."""
+POWER: Final = 3
+"""Power of the number of values with which the early looks spend `SPENT`: the first ones, whose t is least robust, get little."""
+
+METHOD: Final = (
+    f"Student's t at {', '.join(map(str, EARLY))} values with {100 * SPENT:g} of the {100 * (1 - LEVEL):g} % "
+    "(spending function of Lan and DeMets 1983), then the confidence sequence of the t statistic with a Gaussian mixture "
+    "(Wang and Ramdas 2023); both with a term for skewness"
+)
 
 SPREAD: Final = 20.0
 """Reciprocal of the variance of the mixture over effect sizes: 0.22 standard deviations. A larger one decides large effects with
 fewer values, but skewed values then exceed the error rate."""
 
-SKEW: Final = 1.5
+SKEW: Final = 3.0
 """Factor of the term for skewness. Above 1, since the skewness of a few values is less than that of their distribution."""
 
 CONSTANT: Final = 59
 """Equal values after which a search ends as inconclusive: another value then occurs in fewer than 5 % of runs (0.95^59 < 0.05)."""
-
-GROWTH: Final = 1.25
-"""Ratio of the numbers of values at two looks."""
 
 Outcome = Literal["yes", "no", "inconclusive"]
 Array = NDArray[np.float64]
@@ -94,15 +102,6 @@ class Answer:
         return self.outcome != "inconclusive" or bool(self.reason and self.found.n >= CONSTANT)
 
 
-def looks(least: int, most: int) -> Iterator[int]:
-    """Yield the numbers of replicates at which one looks: ``least``, each by `GROWTH` more, and at the end ``most``."""
-    n = least
-    while n < most:
-        yield n
-        n = max(n + 1, int(n * GROWTH))
-    yield most
-
-
 def answer(question: Width | Side, values: Sequence[float], at: Sequence[int], bounds: Bounds = UNBOUNDED) -> Answer:
     """Return the answer of ``values``, of which the first ``at[0]``, ``at[1]`` ... are looked at until one look decides.
 
@@ -119,37 +118,37 @@ def answer(question: Width | Side, values: Sequence[float], at: Sequence[int], b
 
 
 def _reason(values: Sequence[float]) -> str:
-    if len(values) < LEAST:
-        return f"fewer than {LEAST} values" if values else "no values"
+    if len(values) < EARLY[0]:
+        return f"fewer than {EARLY[0]} values" if values else "no values"
     return "" if _vary(np.asarray(values)) else "all values are equal"
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the mean with its interval of the confidence sequence.
+    """Return the mean with its interval. Between two early looks it is that of the first of them, with fewer values.
 
-    The interval is infinite below `LEAST` values, and while all values are equal: the spread is then unknown.
+    The interval is infinite before the first early look, and while all values are equal: the spread is then unknown.
     """
     x = np.asarray(values, dtype=float)
-    if not x.size:
-        return Interval(math.nan, -math.inf, math.inf, 0)
-    mean = float(x.mean())
-    if x.size < LEAST or not _vary(x):
-        return Interval(mean, -math.inf, math.inf, int(x.size))
-    low, high = ends(x.size, x.mean(), np.square(x - mean).mean(), np.power(x - mean, 3).mean())
-    return Interval(mean, float(low), float(high), int(x.size))
+    seen = x[: looked_at(x.size)]
+    if not seen.size or not _vary(seen):
+        return Interval(float(x.mean()) if x.size else math.nan, -math.inf, math.inf, x.size)
+    mean = seen.mean()
+    low, high = ends(seen.size, mean, np.square(seen - mean).mean(), np.power(seen - mean, 3).mean())
+    return Interval(float(mean), float(low), float(high), seen.size)
 
 
 def _vary(x: Array) -> bool:
     return bool(np.ptp(x) > ROUNDING * np.abs(x).max())
 
 
-def ends(n: int, mean: ArrayLike, second: ArrayLike, third: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
+def ends(n: int, mean: ArrayLike, second: ArrayLike, third: ArrayLike) -> tuple[Array, Array]:
     """Return the lower and upper ends of intervals from the mean and the second and third central moments of ``n`` values.
 
-    The arguments but ``n`` may be arrays, one element for each sample. The second moments must be above 0.
+    ``n`` is one of `EARLY`, or `LATER` at least. The other arguments may be arrays, one element for each sample. The second
+    moments must be above 0.
     """
     centre, variance = np.asarray(mean, dtype=float), np.asarray(second, dtype=float)
-    t = t_bound(n, level)
+    t = t_bound(n, LEVEL + SPENT) if n >= LATER else t_early(n)
     error = np.sqrt(variance / (n - 1))
     skewness = np.asarray(third, dtype=float) / variance**1.5 * math.sqrt(n * (n - 1)) / (n - 2)
     term = SKEW * (2 * t * t + 1) / (6 * math.sqrt(n))
@@ -157,7 +156,14 @@ def ends(n: int, mean: ArrayLike, second: ArrayLike, third: ArrayLike, level: fl
     return centre - error * below, centre + error * above
 
 
-def t_bound(n: int, level: float = LEVEL) -> float:
+def t_early(n: int) -> float:
+    """Return Student's t of the early look at ``n`` values. Up to it the looks spend `SPENT` (n / last look)^`POWER`."""
+    place = EARLY.index(n)
+    before = EARLY[place - 1] if place else 0
+    return _core.student_t(1.0 - SPENT * (n**POWER - before**POWER) / EARLY[-1] ** POWER, n - 1)
+
+
+def t_bound(n: int, level: float) -> float:
     """Return the t statistic of ``n`` normal values that is exceeded at some ``n`` with probability 1 - ``level`` at most.
 
     The martingale with g = `SPREAD` is (g / (n + g))^(1/2) ((1 + t^2 / (n-1)) / (1 + g/(n+g) t^2 / (n-1)))^(n/2). Ville's

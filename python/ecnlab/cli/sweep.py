@@ -9,6 +9,7 @@ import click
 
 from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.looks import LEAST, MOST
 from ecnlab.base.types import Engine
 from ecnlab.cli import console
 from ecnlab.cli.cluster import cluster_at, cluster_option
@@ -23,7 +24,7 @@ from ecnlab.runs.sweep import sweep as sweep_experiment
 from ecnlab.runs.until import sweep_until
 from ecnlab.scenario.advice import of_experiment
 from ecnlab.scenario.files import read_experiment, with_captures
-from ecnlab.scenario.questions import LEAST, MOST
+from ecnlab.scenario.questions import FORMS
 
 
 @click.command()
@@ -40,7 +41,7 @@ from ecnlab.scenario.questions import LEAST, MOST
     "--until",
     multiple=True,
     metavar="QUESTION",
-    help='Add replicates until this is decided: "goodput 2%", "delay < 20 ms", "goodput: ecn > plain". Can be repeated.',
+    help=f"Add replicates until this is decided: {FORMS}. Can be repeated.",
 )
 @click.option("--least", type=Replicates, help=f"With --until: smallest number of replicates. [default: {LEAST}]")
 @click.option(

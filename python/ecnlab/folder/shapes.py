@@ -137,7 +137,7 @@ class Decided(TypedDict):
     until: str
     metric: str
     arm: str | None
-    answer: Literal["yes", "no", "inconclusive"]
+    answer: str  # "yes", "no", "inconclusive" or the best arm
     mean: float | None
     low: float | None
     high: float | None

@@ -1,4 +1,4 @@
-"""Questions that a sweep answers before it stops: half-widths, limits, and the order of two arms, as text and as values."""
+"""Questions that a sweep answers before it stops: half-widths, limits, orders of two arms, best arms, as text and as values."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import guess
+from ecnlab.base.looks import LEAST
 from ecnlab.base.quantities import quantity
 from ecnlab.scenario.metrics import EXAMPLE_SIZES, UNITS, unit_of
 
 if TYPE_CHECKING:
+    from ecnlab.base.selection import Best
     from ecnlab.base.sequential import Side, Width
 
-FORMS: Final = '"goodput 2%", "delay < 20 ms" or "goodput: ecn > plain"'
-"""Examples of a half-width, a limit and an order."""
+FORMS: Final = '"goodput 2%", "delay < 20 ms", "goodput: ecn > plain" or "delay: lowest of red, codel, pie within 1 ms"'
+"""Examples of a half-width, a limit, an order and a best arm."""
 
 _METRIC: Final = r"(?P<metric>[^\s:<>]+)\s*"
 _ORDER: Final = re.compile(_METRIC + r":\s*(?P<first>[^<>]+?)\s*(?P<sign>[<>])\s*(?P<second>[^<>]+?)\s*")
+_BEST: Final = re.compile(_METRIC + r":\s*(?P<end>lowest|highest)\s+of\s+(?P<arms>.+?)\s+within\s+(?P<zone>.+?)\s*")
 _LIMIT: Final = re.compile(_METRIC + r"(?P<sign>[<>])\s*(?P<limit>[^<>]+?)\s*")
 _WIDTH: Final = re.compile(_METRIC + r"\s(?P<width>[^<>:]+?)\s*")
 
@@ -32,16 +35,10 @@ class Question:
 
     text: str
     metric: str
-    rule: Width | Side
-    arms: tuple[str, str] | None = None
-    """The arms whose paired difference, first minus second, is compared with 0; None: the metric in each arm."""
-
-
-LEAST: Final = 14
-"""Fewest replicates that decide (`ecnlab.base.sequential.LEAST`)."""
-
-MOST: Final = 100
-"""Default of the largest number of replicates; both also in ``crates/scenario/src/stop.rs``."""
+    rule: Width | Side | Best
+    arms: tuple[str, ...] = ()
+    """The arms whose paired difference, first minus second, is compared with 0, or of which the best is selected. Empty: the
+    metric in each arm."""
 
 
 def refuse(experiment: Experiment) -> None:
@@ -78,7 +75,7 @@ def questions(texts: Iterable[str], experiment: Experiment) -> list[Question]:
 def _question(text: str, experiment: Experiment) -> Question:
     from ecnlab.base.sequential import Side  # loads NumPy
 
-    parts = _ORDER.fullmatch(text) or _LIMIT.fullmatch(text) or _WIDTH.fullmatch(text)
+    parts = _BEST.fullmatch(text) or _ORDER.fullmatch(text) or _LIMIT.fullmatch(text) or _WIDTH.fullmatch(text)
     if parts is None:
         raise EcnlabError(f"{text!r} is no question: write one such as {FORMS}")
     metric = parts["metric"]
@@ -92,22 +89,37 @@ def _question(text: str, experiment: Experiment) -> Question:
     given = parts.groupdict()
     if "width" in given:
         return Question(text, metric, _width(text, given["width"], metric, unit))
+    if "zone" in given:
+        return Question(
+            text, metric, _best(text, given, metric, unit), _arms(text, given["arms"].split(","), experiment)
+        )
     above = given["sign"] == ">"
     if "limit" in given:
         return Question(text, metric, Side(_limit(text, given["limit"], metric, unit), above))
-    return Question(text, metric, Side(0.0, above), _arms(text, given, experiment))
+    return Question(text, metric, Side(0.0, above), _arms(text, [given["first"], given["second"]], experiment))
 
 
-def _arms(text: str, given: Mapping[str, Any], experiment: Experiment) -> tuple[str, str]:
+def _best(text: str, given: Mapping[str, Any], metric: str, unit: str) -> Best:
+    from ecnlab.base.selection import Best  # loads NumPy
+
+    zone = _number(given["zone"], unit)
+    if zone is None or zone <= 0.0:
+        raise EcnlabError(
+            f"{text!r}: {given['zone']!r} is no difference of {metric} that does not matter: write one above 0, such as {_example(unit)}"
+        )
+    return Best(zone, given["end"] == "highest")
+
+
+def _arms(text: str, names: Iterable[str], experiment: Experiment) -> tuple[str, ...]:
     arms = list(dict.fromkeys(run.arm for run in experiment.with_replicates(1).runs if run.arm is not None))
-    first, second = given["first"], given["second"]
-    for arm in (first, second):
+    found = tuple(name.strip() for name in names)
+    for arm in found:
         if arm not in arms:
             remedy = guess(arm, arms) or f"; there are {', '.join(arms)}" if arms else "; give it two `[arm.NAME]`"
             raise EcnlabError(f"{text!r}: {experiment.path} has no arm {arm!r}{remedy}")
-    if first == second:
-        raise EcnlabError(f"{text!r} compares an arm with itself: name two of {', '.join(arms)}")
-    return first, second
+    if len(set(found)) < max(len(found), 2):
+        raise EcnlabError(f"{text!r} compares an arm with itself: name different ones of {', '.join(arms)}")
+    return found
 
 
 def _width(text: str, width: str, metric: str, unit: str) -> Width:

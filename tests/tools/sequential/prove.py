@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import prove_selection
 from numpy.typing import NDArray
 
 from ecnlab import _core
-from ecnlab.base.sequential import LEAST, ends, looks
+from ecnlab.base.looks import LATER, LEAST, looks
+from ecnlab.base.sequential import ends
 from ecnlab.base.stats import LEVEL
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "sequential.md"
@@ -32,11 +34,11 @@ MOST: Final = 200
 MORE: Final = 1_000
 """Largest numbers of replicates."""
 
-DISTANCES: Final = (0.5, 1.0, 2.0)
+DISTANCES: Final = (0.5, 1.0, 2.0, 5.0, 20.0)
 """Distances of the limit from the mean, in standard deviations."""
 
-FIRST: Final = (LEAST, 50, 200)
-"""Smallest numbers of replicates of the second table."""
+FIRST: Final = (LEAST, LATER, 50, 200)
+"""Smallest numbers of replicates of the third table."""
 
 Array = NDArray[Any]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
@@ -58,7 +60,7 @@ def _lognormal(sigma: float) -> tuple[float, float]:
 
 
 def chosen() -> list[Metric]:
-    """Return the distributions with which the constants of the method were chosen. Unpaired arms are independent."""
+    """Return the distributions used to choose the constants of the method. Unpaired arms are independent."""
     half, one = _lognormal(0.5), _lognormal(1.0)
     return [
         Metric("normal", lambda r, s: r.standard_normal(s), 0.0, 1.0),
@@ -74,7 +76,7 @@ def chosen() -> list[Metric]:
 
 
 def fresh() -> list[Metric]:
-    """Return distributions that were simulated after the constants had been chosen. Pairs share a lognormal part."""
+    """Return distributions not used to choose the constants. Pairs share a lognormal part."""
     (half, half_sd), (one, one_sd) = _lognormal(0.5), _lognormal(1.0)
     return [
         Metric("paired, normal", lambda r, s: _paired(r, s, 0.3), 0.0, 0.3 * math.sqrt(2)),
@@ -91,7 +93,7 @@ def fresh() -> list[Metric]:
             math.hypot(one_sd, half_sd),
         ),
         Metric("Poisson, mean 0.3", lambda r, s: r.poisson(0.3, s) * 1.0, 0.3, math.sqrt(0.3)),
-        Metric("gamma, shape 0.25 (skewness 4)", lambda r, s: r.gamma(0.25, 1, s), 0.25, 0.5),
+        _gamma(),
         Metric(
             "largest of 20 exponential values",
             lambda r, s: -np.log(-np.expm1(np.log(r.random(s)) / 20)),
@@ -100,6 +102,10 @@ def fresh() -> list[Metric]:
         ),
         *_excessive(),
     ]
+
+
+def _gamma() -> Metric:
+    return Metric("gamma, shape 0.25 (skewness 4)", lambda r, s: r.gamma(0.25, 1, s), 0.25, 0.5)
 
 
 def _excessive() -> list[Metric]:
@@ -112,7 +118,7 @@ def _excessive() -> list[Metric]:
 
 
 def beyond() -> list[Metric]:
-    """Return distributions for which the intervals exceed the error rate, with few seeds at least."""
+    """Return distributions for which the intervals exceed the error rate with few seeds."""
     return [
         *_excessive(),
         Metric("lognormal, σ = 1.5 (skewness 33)", lambda r, s: r.lognormal(0, 1.5, s), *_lognormal(1.5)),
@@ -120,6 +126,7 @@ def beyond() -> list[Metric]:
         Metric(
             "normal, in 1 % of runs 100 sd more", lambda r, s: _contaminated(r, s, 0.01, 100.0), 1.0, math.sqrt(100)
         ),
+        _gamma(),
     ]
 
 
@@ -202,10 +209,12 @@ def _mean(rates: Sequence[Rate]) -> Rate:
 
 def tables() -> str:
     """Return the tables as Markdown."""
-    text = _table(chosen(), 0) + "\nDistributions that were simulated after the constants had been chosen:\n\n"
+    text = "Distributions used to choose the constants:\n\n" + _table(chosen(), 0)
+    text += "\nDistributions not used to choose the constants:\n\n"
     text += _table(fresh(), 300) + "\nOutside the limits, wrong with 1,000 replicates at most:\n\n"
     rows = [[metric.name, *_by_least(metric, 600 + place)] for place, metric in enumerate(beyond())]
-    return text + _rows(["distribution", *(f"at least {least}" for least in FIRST)], rows)
+    text += _rows(["distribution", *(f"at least {least}" for least in FIRST)], rows)
+    return text + f"\nBest arm, {prove_selection.MOST} replicates at most:\n\n" + _rows(*prove_selection.rows())
 
 
 def _table(of: Sequence[Metric], seed: int) -> str:
