@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ecnlab.api.loading import load
     from ecnlab.api.run import Run
     from ecnlab.api.sweep import Sweep
-    from ecnlab.inference.api import Inference, infer
+    from ecnlab.inference.api import infer
+    from ecnlab.inference.result import Inference
     from ecnlab.runs.batch import Batch, batch
     from ecnlab.runs.examples import copy_example
     from ecnlab.runs.run import run
@@ -57,7 +58,7 @@ __all__ = [
 
 _MODULES: Final = {
     "Batch": "ecnlab.runs.batch",
-    "Inference": "ecnlab.inference.api",
+    "Inference": "ecnlab.inference.result",
     "Run": "ecnlab.api.run",
     "Sweep": "ecnlab.api.sweep",
     "batch": "ecnlab.runs.batch",

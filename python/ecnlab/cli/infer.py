@@ -9,7 +9,7 @@ import click
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, examples, no_cache
-from ecnlab.inference.api import SETTINGS, WAVES, rows_of_numbers, rows_of_unknowns
+from ecnlab.inference.api import SETTINGS, WAVES
 from ecnlab.inference.api import infer as do_infer
 
 
@@ -33,6 +33,8 @@ def infer(question: Path, out: Path | None, settings: int, waves: int, seed: int
 
     The answer is a region for each unknown setting, that no setting gives the numbers, or that they do not identify it.
     """
+    from ecnlab.inference.result import rows_of_numbers, rows_of_unknowns  # loads NumPy
+
     folder = out or Path("results") / question.stem
     with console.progress(question.stem) as report:
         found = do_infer(question, folder, settings=settings, waves=waves, seed=seed, threads=workers, progress=report)

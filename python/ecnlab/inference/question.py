@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,6 +160,15 @@ class Question:
                 for point in self.points(one.where)
             )
         )
+
+
+def is_question(text: str) -> bool:
+    """Whether ``text`` is a question: a file with unknown settings or targets and without a scenario of its own."""
+    try:
+        keys = set(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
+    return "experiment" in keys and bool(keys & {"unknown", "target"})
 
 
 def read_question(path: str | os.PathLike[str]) -> Question:
