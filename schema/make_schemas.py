@@ -17,8 +17,9 @@ import msgspec
 
 from ecnlab import _core
 from ecnlab.papers import published, tables
+from ecnlab.scenario.data_files import File
 
-FILES: Final[dict[str, type[published.File]]] = {
+FILES: Final[dict[str, type[File]]] = {
     "published": published.PublishedFile,
     "metrics": published.MetricsFile,
     "report": tables.ReportFile,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ecnlab.api.loading import load
     from ecnlab.api.run import Run
     from ecnlab.api.sweep import Sweep
+    from ecnlab.inference.api import infer
+    from ecnlab.inference.result import Inference
     from ecnlab.runs.batch import Batch, batch
     from ecnlab.runs.examples import copy_example
     from ecnlab.runs.run import run
@@ -32,6 +34,7 @@ __all__ = [
     "EcnlabError",
     "Experiment",
     "FolderError",
+    "Inference",
     "MetricError",
     "Run",
     "RunError",
@@ -45,6 +48,7 @@ __all__ = [
     "check",
     "copy_example",
     "experiment",
+    "infer",
     "load",
     "run",
     "sweep",
@@ -54,12 +58,14 @@ __all__ = [
 
 _MODULES: Final = {
     "Batch": "ecnlab.runs.batch",
+    "Inference": "ecnlab.inference.result",
     "Run": "ecnlab.api.run",
     "Sweep": "ecnlab.api.sweep",
     "batch": "ecnlab.runs.batch",
     "check": "ecnlab.scenario.files",
     "copy_example": "ecnlab.runs.examples",
     "experiment": "ecnlab.scenario.built",
+    "infer": "ecnlab.inference.api",
     "load": "ecnlab.api.loading",
     "run": "ecnlab.runs.run",
     "sweep": "ecnlab.runs.sweep",

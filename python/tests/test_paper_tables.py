@@ -11,9 +11,10 @@ import jsonschema
 import pytest
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.papers.published import MetricsFile, PublishedFile, read_file
+from ecnlab.papers.published import MetricsFile, PublishedFile
 from ecnlab.papers.registry import PAPERS
 from ecnlab.papers.tables import ReportFile
+from ecnlab.scenario.data_files import read_file
 
 ROOT: Final = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "schema"))

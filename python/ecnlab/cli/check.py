@@ -13,8 +13,9 @@ from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
 from ecnlab.cli.options import File, as_json, examples, no_python
 from ecnlab.folder import size_limits
+from ecnlab.inference.question import is_question, read_question
 from ecnlab.scenario.advice import Advice
-from ecnlab.scenario.files import Checked, checked
+from ecnlab.scenario.files import Checked, checked, read_text
 
 SHOWN: Final = 100_000_000
 """Memory estimates below this size, in bytes, are not shown."""
@@ -29,7 +30,7 @@ SHOWN: Final = 100_000_000
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Check that scenario and experiment FILES can be run, and estimate the size of their tables and the memory of a run.
+    """Check that scenario and experiment FILES, and questions of `ecnlab infer`, can be run, and estimate the size of their tables and the memory of a run.
 
     All files are checked; the exit code is that of the worst. Warnings do not change it.
 
@@ -65,7 +66,7 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
     """Return the errors of ``file``, its estimate if there are none, the exit code, and the message about errors."""
     nothing = Checked([], Advice())
     try:
-        return [], checked(file), OK, ""
+        return [], checked(_experiment(file)), OK, ""
     except SpecError as error:
         return error.diagnostics, nothing, NO, str(error)
     except EcnlabError as error:
@@ -73,6 +74,14 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
     except OSError as error:
         message = f"{error.filename or file}: {error.strerror or error}"
         return [_unread(file, message)], nothing, IO_FAILED, message
+
+
+def _experiment(file: Path) -> Path:
+    """Return ``file``, or the experiment of a question of `ecnlab infer`, which is checked."""
+    if not is_question(read_text(file)):
+        return file
+    question = read_question(file)
+    return question.path.parent / question.file.experiment
 
 
 def _estimate(file: Path, about: Checked) -> dict[str, Any]:

@@ -33,6 +33,7 @@ GROUPS: Final = {
         "paper": "paper",
         "agree": "agree",
         "score": "score",
+        "infer": "infer",
         "plan": "plan",
         "script": "script",
         "verify": "verify",

@@ -17,7 +17,6 @@ from ecnlab.papers.judge import verdicts
 from ecnlab.papers.material import Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
-from ecnlab.papers.published import read_file
 from ecnlab.papers.references import confidence
 from ecnlab.papers.report_file import Report
 from ecnlab.papers.tables import ChecklistFile, ChecklistRow
@@ -26,6 +25,7 @@ from ecnlab.report import Page, Row, Rows, Section, Table, Tally
 from ecnlab.report.page import Cell
 from ecnlab.report.tone import Tone
 from ecnlab.report.words import counted
+from ecnlab.scenario.data_files import read_file
 
 AGREEMENT: Final = (
     "A number agrees if the measured mean lies within a margin of it and the interval is no wider than two margins. It "

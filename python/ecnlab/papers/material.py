@@ -13,12 +13,13 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import blocks
 from ecnlab.papers.analysis import Analysis, Computed
 from ecnlab.papers.judge import FULL, QUICK, Grid, Rules, at
-from ecnlab.papers.published import Metric, Published, read_file, read_published
+from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.quoted import Evidence, quoted_verdicts
 from ecnlab.papers.references import Quoted, References, fill, start_of, with_interval
 from ecnlab.papers.tables import Fact, ReasonsFile
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
+from ecnlab.scenario.data_files import read_file
 from ecnlab.scenario.files import read_text
 
 Row = Mapping[str, Any]

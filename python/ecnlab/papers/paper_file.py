@@ -15,7 +15,8 @@ from typing import Any, Final
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import Along, read_published, read_toml
+from ecnlab.papers.published import Along, read_published
+from ecnlab.scenario.data_files import read_toml
 from ecnlab.scenario.files import read_experiment
 
 FILE: Final = "paper.toml"

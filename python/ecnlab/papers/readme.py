@@ -32,12 +32,13 @@ from ecnlab.papers import engine_rows
 from ecnlab.papers.analysis import Analysis, Stored, read_results, shapes
 from ecnlab.papers.judge import both_sizes, verdicts
 from ecnlab.papers.paper import Paper, Step
-from ecnlab.papers.published import Published, read_file, read_published
+from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.quoted import FORMAT, JUDGEMENTS, QUOTED, Evidence, dump, kept_rows, read_quoted
 from ecnlab.papers.references import fill
 from ecnlab.papers.registry import find
 from ecnlab.papers.tables import Feature, FeaturesFile
 from ecnlab.runs.engine_by_name import answerer_of
+from ecnlab.scenario.data_files import read_file
 from ecnlab.scenario.files import read_experiment, read_text
 
 TEMPLATE: Final = "README.in.md"

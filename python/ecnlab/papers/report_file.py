@@ -16,11 +16,11 @@ from ecnlab.papers import blocks, tables
 from ecnlab.papers.judge import at
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Made, Paper
-from ecnlab.papers.published import read_file
 from ecnlab.papers.references import fill, start_of
 from ecnlab.papers.tables import Column, Curve, PrintedAt, ReportFile
 from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, Table
 from ecnlab.report.page import Block, Cell
+from ecnlab.scenario.data_files import read_file
 from ecnlab.scenario.files import read_text
 
 FILE: Final = "report.toml"

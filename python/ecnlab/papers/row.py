@@ -20,12 +20,13 @@ from ecnlab.papers.analysis import Stored, read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder, labels_of
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Paper
-from ecnlab.papers.published import Number, Printed, Published, Recipe, read_file, read_published
+from ecnlab.papers.published import Number, Printed, Published, Recipe, read_published
 from ecnlab.papers.references import as_printed, in_words, with_interval
 from ecnlab.papers.registry import find
 from ecnlab.papers.tables import ChecklistFile
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep_runs import run_keys
+from ecnlab.scenario.data_files import read_file
 from ecnlab.scenario.files import read_experiment, with_captures
 
 ROWS: Final = "rows"

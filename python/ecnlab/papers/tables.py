@@ -1,6 +1,6 @@
 """The data files of a paper other than those of numbers, as types: ``report.toml``, ``reasons.toml``, ``checklist.toml``, ``unbuilt.toml``.
 
-`ecnlab.papers.published.read_file` reads a file as one of them. ``schema/*.schema.json`` are JSON schemas of the same types for
+`ecnlab.scenario.data_files.read_file` reads a file as one of them. ``schema/*.schema.json`` are JSON schemas of the same types for
 editors. Names that must exist elsewhere, such as that of a metric, are checked where they are used.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from ecnlab.papers.published import File, Part, Where
+from ecnlab.papers.published import Where
+from ecnlab.scenario.data_files import File, Part
 
 # --------------------------------------------------------------- report.toml
 

@@ -9,12 +9,13 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.material import Material
-from ecnlab.papers.published import Number, read_toml
+from ecnlab.papers.published import Number
 from ecnlab.papers.references import as_printed, quantity
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
+from ecnlab.scenario.data_files import read_toml
 
 # --------------------------------------------------------------- the summary
 

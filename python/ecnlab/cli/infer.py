@@ -1,0 +1,47 @@
+"""``ecnlab infer``: which unstated settings could have given printed numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ecnlab.base.lazy_imports import pl
+from ecnlab.cli import console
+from ecnlab.cli.options import File, Workers, examples, no_cache
+from ecnlab.inference.api import SETTINGS, WAVES
+from ecnlab.inference.api import infer as do_infer
+
+
+@click.command()
+@click.argument("question", type=File)
+@click.option("--out", type=File, help="Folder of the answer. [default: results/NAME]")
+@click.option(
+    "--settings", type=click.IntRange(1), default=SETTINGS, show_default=True, help="Number of settings to run."
+)
+@click.option("--waves", type=click.IntRange(1), default=WAVES, show_default=True, help="Number of waves of settings.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the settings.")
+@click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@no_cache
+@examples("""
+      ecnlab examples unstated && cd unstated
+      ecnlab infer infer.toml
+      ecnlab infer infer.toml --settings 2000 --waves 6
+""")
+def infer(question: Path, out: Path | None, settings: int, waves: int, seed: int, workers: int | None) -> None:
+    """Infer the unstated settings behind printed numbers from QUESTION, a TOML file.
+
+    The answer is a region for each unknown setting, that no setting gives the numbers, or that they do not identify it.
+    """
+    from ecnlab.inference.result import rows_of_numbers, rows_of_unknowns  # loads NumPy
+
+    folder = out or Path("results") / question.stem
+    with console.progress(question.stem) as report:
+        found = do_infer(question, folder, settings=settings, waves=waves, seed=seed, threads=workers, progress=report)
+    for title, columns, rows in (
+        ("Settings", ("unknown", "before", "region", "identified"), rows_of_unknowns(found)),
+        ("Numbers", ("number", "printed", "predicted", "use", "agrees"), rows_of_numbers(found)),
+    ):
+        console.write_frame(pl.DataFrame(rows, schema=list(columns), orient="row"), title, len(rows))
+    console.say_filled(found.answer.sentence)
+    console.say(f"{folder / 'infer.html'}")

@@ -1,0 +1,1 @@
+"""Which unstated settings could have given printed numbers, and do any (``docs/infer.md``)."""

@@ -1,0 +1,62 @@
+"""`ecnlab.infer`: an inference from its file to its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ecnlab.base.errors import EcnlabError
+from ecnlab.folder.outputs import PAGE, TABLE, write_named
+from ecnlab.folder.tables import table_bytes
+from ecnlab.inference.question import Question, read_question
+from ecnlab.runs.sweep_doing import Progress
+
+if TYPE_CHECKING:
+    from ecnlab.inference.result import Inference
+
+SETTINGS: Final = 400
+WAVES: Final = 4
+FEWEST: Final = 20
+"""Fewest settings in a wave."""
+
+
+def infer(
+    question: str | os.PathLike[str] | Question,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    settings: int = SETTINGS,
+    waves: int = WAVES,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    cache: bool = True,
+) -> Inference:
+    """Return which unstated settings could have given the printed numbers of ``question``, a file (``docs/infer.md``).
+
+    ``settings`` are run in ``waves``; the first wave fills the prior, each next one is near the settings that fit. Waves in the
+    folder ``out`` are not done again, and ``out`` gets ``settings.parquet`` and ``infer.html``. The same question, numbers
+    and ``seed`` give the same answer.
+
+    Raises EcnlabError and SpecError for a file that is wrong, and if nearly no setting is a valid scenario; RunError; OSError.
+    """
+    from ecnlab.inference.answer import answer  # load NumPy
+    from ecnlab.inference.page import page
+    from ecnlab.inference.result import Inference
+    from ecnlab.inference.waves import sample
+    from ecnlab.report import render
+
+    if waves < 1 or settings < FEWEST * waves:
+        raise EcnlabError(
+            f"{settings} settings in {waves} waves: give at least {FEWEST} settings for each of 1 or more waves"
+        )
+    asked = question if isinstance(question, Question) else read_question(question)
+    folder = None if out is None else Path(out)
+    found = sample(
+        asked, folder, settings=settings, waves=waves, seed=seed, threads=threads, cache=cache, progress=progress
+    )
+    inference = Inference(asked, answer(asked, found), found)
+    if folder is not None:
+        write_named(folder / "settings.parquet", table_bytes(inference.settings), TABLE, own=folder)
+        write_named(folder / "infer.html", render(page(inference)).encode(), PAGE, own=folder)
+    return inference
