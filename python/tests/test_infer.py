@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -287,6 +288,8 @@ def test_the_quantities_are_those_of_runs(question):
 def test_the_folder_is_continued_and_gives_the_same_again(question, tmp_path, monkeypatch):
     first = ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
     assert (tmp_path / "out" / "infer.html").read_text().count("<svg") >= 2
+    answered = json.loads((tmp_path / "out" / "answer.json").read_text())
+    assert answered["verdict"] == first.answer.verdict and answered["predicted"][0]["target"]["printed"] == 2e6
     stored = pl.read_parquet(tmp_path / "out" / "settings.parquet")
     assert stored.height == 40 and stored["weight"].sum() == pytest.approx(1.0)
     again = ecnlab.infer(question, settings=40, waves=2, threads=1)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.outputs import PAGE, TABLE, write_named
 from ecnlab.folder.tables import table_bytes
@@ -35,7 +37,7 @@ def infer(
     """Return which unstated settings could have given the printed numbers of ``question``, a file (``docs/infer.md``).
 
     ``settings`` are run in ``waves``; the first wave fills the prior, each next one is near the settings that fit. Waves in the
-    folder ``out`` are not done again, and ``out`` gets ``settings.parquet`` and ``infer.html``. The same question, numbers
+    folder ``out`` are not done again, and ``out`` gets ``settings.parquet``, ``answer.json`` and ``infer.html``. The same question, numbers
     and ``seed`` give the same answer.
 
     Raises EcnlabError and SpecError for a file that is wrong, and if nearly no setting is a valid scenario; RunError; OSError.
@@ -58,5 +60,8 @@ def infer(
     inference = Inference(asked, answer(asked, found), found)
     if folder is not None:
         write_named(folder / "settings.parquet", table_bytes(inference.settings), TABLE, own=folder)
+        write_named(
+            folder / "answer.json", msgspec.json.format(msgspec.json.encode(inference.answer)), (".json",), own=folder
+        )
         write_named(folder / "infer.html", render(page(inference)).encode(), PAGE, own=folder)
     return inference
