@@ -24,6 +24,7 @@ import machine
 import memory
 import ns3
 import recording
+import warm
 from measuring import ROOT, Options, Row, table
 
 KINDS: dict[str, Callable[[Options], list[Row]]] = {
@@ -36,6 +37,7 @@ KINDS: dict[str, Callable[[Options], list[Row]]] = {
     "start": commands.start,
     "sweep": commands.sweeps,
     "batch": batch.rows,
+    "warm": warm.rows,
     "recording": recording.rows,
     "captures": captures.rows,
     "million": memory.million,
