@@ -171,6 +171,11 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
         ('metrics = ["loss"]', "", r"section.one.table\[0\]: a table needs either 'metrics' or 'columns'"),
         ('own = "surely"', 'statement = "Surely."', r"finding\[0\]: a finding needs either 'claim' with"),
         (
+            'places = [{ load = ["5 flows", "low"], ',
+            "places = [{ ",
+            r"section.one.table\[1\]: a row of 'places' has no 'load'",
+        ),
+        (
             'number = "P01.1"',
             'number = "P02.1"',
             r"section.one.figure\[0\]: no number is called 'P02.1'; did you mean 'P01.1'\?",

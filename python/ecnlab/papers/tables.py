@@ -143,6 +143,8 @@ class Table(Part, frozen=True):
             raise ValueError("a table needs either 'metrics' or 'columns'")
         if self.metrics and (self.places or self.heads or self.names):
             raise ValueError("'places', 'heads' and 'names' need 'columns'")
+        if lacking := [key for place in self.places for key in self.keys if key not in place]:
+            raise ValueError(f"a row of 'places' has no {lacking[0]!r}, one of the 'keys'")
 
 
 class Section(Part, frozen=True):
