@@ -177,7 +177,7 @@ def interval(point: Mapping[str, Any]) -> Interval:
 
 
 def _both_values(group: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    ordered = group.sort("replicate")
+    ordered = group if group["replicate"].is_sorted() else group.sort("replicate")
     return ordered["value"].to_numpy(), ordered["other"].to_numpy()
 
 
