@@ -151,7 +151,7 @@ class Parts:
         there = {run for part in parts for run in part["id"]}
         others = [run for run in batch if run not in there]
         if parts:
-            self._captures |= stated_captures(pl.concat([part.select("id", "captures") for part in parts]))
+            self._captures |= stated_captures(pl.DataFrame(_columns(parts, "id", "captures")))
         order = pl.LazyFrame({"id": batch}, schema={"id": pl.String})
         result = {}
         for table in self.tables:
@@ -206,12 +206,17 @@ def _unpacked(table: str, parts: Sequence[pl.DataFrame], batch: Sequence[str]) -
 def _joined(table: str, parts: Sequence[pl.DataFrame], batch: Sequence[str]) -> pl.LazyFrame:
     """The rows of ``table`` in ``parts``, in the order of ``batch``. Raises SchemaError if it has other columns in some of them."""
     # Assembled directly: a query for each part, or a join, would take most of the time.
-    ids, rows = (pl.concat([part[name] for part in parts]) for name in ("id", table))
+    ids, rows = _columns(parts, "id", table)
     there = {run: place for place, run in enumerate(ids)}
     order = [there[run] for run in batch if run in there]
     if order != sorted(order):
         ids, rows = ids.gather(order), rows.gather(order)
     return pl.DataFrame([ids, rows]).lazy().explode(table).unnest(table)
+
+
+def _columns(parts: Sequence[pl.DataFrame], *names: str) -> list[pl.Series]:
+    """The columns ``names`` of ``parts``, each under each other."""
+    return [pl.concat([part[name] for part in parts]) for name in names]
 
 
 def _by_columns(table: str, parts: Sequence[pl.DataFrame]) -> Iterable[list[pl.DataFrame]]:
