@@ -21,7 +21,10 @@ from ecnlab import Batch, batch, sweep
 from ecnlab.api.sweep import Sweep
 from ecnlab.base import provenance
 from ecnlab.base.errors import EcnlabError
+from ecnlab.folder import part_files
 from ecnlab.folder.cache import MAX_ENTRY, NAME, Cache, CacheWarning, Settings, key, opened, settings
+from ecnlab.folder.part_files import ids_in, store_rows
+from ecnlab.runs import remembered
 
 ONE, TWO = b"1" * 32, b"2" * 32
 
@@ -74,6 +77,28 @@ def test_more_replicates_and_other_tables_take_what_there_is(experiment: Path, t
     assert cached(sweep(experiment, tmp_path / "b", replicates=4)) == 12
     assert cached(sweep(experiment, tmp_path / "c", keep=["flow_series"])) == 0
     assert cached(sweep(experiment, tmp_path / "d", capture=["pipe"])) == 0
+
+
+def test_parts_from_the_cache_are_stored_only_if_runs_are_left_or_memory_is_not(
+    experiment: Path, tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored: list[str] = []
+
+    def store(folder: Path, data: bytes, runs: Sequence[str]) -> None:
+        stored.extend(runs)
+        store_rows(folder, data, runs)
+
+    monkeypatch.setattr(part_files, "store_rows", store)
+    first = sweep(experiment, tmp_path / "first", replicates=4)
+    sweep(experiment, tmp_path / "fewer", replicates=2)
+    assert not stored
+    sweep(experiment, tmp_path / "more", replicates=6)
+    assert sorted(stored) == sorted(first.runs["id"].unique())
+    stored.clear()
+    monkeypatch.setattr(remembered, "HELD", 0)
+    again = sweep(experiment, tmp_path / "again", replicates=4)
+    assert sorted(stored) == sorted(first.runs["id"].unique())
+    assert_same_bytes(again.folder / "tables", first.folder / "tables")
 
 
 @pytest.mark.parametrize("table", ["entries SET digest = zeroblob(16)", "contents SET data = zeroblob(length(data))"])
@@ -310,7 +335,8 @@ def test_a_killed_sweep_leaves_no_wrong_row(
         with subprocess.Popen(command, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True) as process:
             time.sleep(moment)
             os.killpg(process.pid, signal.SIGKILL)
-        stored = [path for path in (here / "killed" / "parts").glob("*.arrows") if path.name[0] != "."]
+        parts = [path for path in (here / "killed" / "parts").glob("*.arrows") if path.name[0] != "."]
+        stored = [run for path in parts for run in ids_in(path.read_bytes())]
         done: list[int] = []
         again = sweep(
             experiment, here / "killed", replicates=10, progress=lambda number, _all, done=done: done.append(number)

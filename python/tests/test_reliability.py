@@ -18,6 +18,7 @@ from conftest import EXPERIMENT, SCENARIO, assert_same_bytes
 
 import ecnlab
 from ecnlab.folder import atomic, digests, size_limits
+from ecnlab.folder.part_files import ids_in
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.verified import verify
 
@@ -252,13 +253,15 @@ def test_part_files_that_are_damaged_are_done_again(experiment, tmp_path):
         patch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", stop)
         with pytest.raises(KeyboardInterrupt):
             ecnlab.sweep(experiment, folder)
-    found = sorted((folder / "parts").glob("[!.]*.arrows"))
-    assert len(found) == 12
-    for path in found[:5]:
+    # Short runs share a part, as many as the time of those before allows.
+    found = {path: len(ids_in(path.read_bytes())) for path in sorted((folder / "parts").glob("[!.]*.arrows"))}
+    assert sum(found.values()) == 12
+    damaged = list(found)[: len(found) // 2]
+    for path in damaged:
         flip(path, random.Random(path.name))
     calls = []
     mended = ecnlab.sweep(experiment, folder, progress=lambda done, total: calls.append((done, total)))
-    assert calls[0] == (7, 12)
+    assert calls[0] == (12 - sum(found[path] for path in damaged), 12)
     assert_same_bytes(sweep.folder / "tables", mended.folder / "tables")
 
 

@@ -97,8 +97,8 @@ pub struct Experiment {
     recent: Arc<Mutex<VecDeque<(usize, Scenario)>>>,
 }
 
-/// Number of cached scenarios: those of the cells that threads work on.
-const RECENT: usize = 16;
+/// Number of cached scenarios, of about 60 kB each for 20 flows: those of most experiments, which a sweep reads several times.
+const RECENT: usize = 80;
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ some runs at a time. A sweep of thousands of runs thus ends with a dozen files, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from ecnlab.folder.part_files import (
     Stock,
     files_in,
     first_id,
+    ids_in,
     is_whole,
     numbers,
     read_part,
@@ -48,7 +49,9 @@ class Parts:
         self.folder = folder / PARTS
         self._merged = folder / "tables"
         self._build = build
-        self._blocks: dict[str, pl.DataFrame] = {}
+        self._blocks: dict[str | int, pl.DataFrame] = {}
+        self._held: list[bytes] = []
+        self._held_places: dict[str, tuple[int, int]] = {}
         self._large: dict[tuple[str, str], Path] = {}
         self._captures: dict[str, dict[str, str]] = {}
         self._old: _Merged | None = None
@@ -90,6 +93,15 @@ class Parts:
                 path.unlink()
         self.take_stock()
         return np.union1d(self._stock.ids, self._old.ids) if self._old else self._stock.ids
+
+    def hold(self, data: bytes, runs: Collection[str]) -> None:
+        """Add those of the finished runs in ``data``, a part, that ``runs`` has, without a file: for a merge by this process."""
+        self._held_places |= {run: (len(self._held), row) for row, run in enumerate(ids_in(data)) if run in runs}
+        self._held.append(data)
+
+    def store(self, data: bytes, runs: Collection[str]) -> None:
+        """Store those of the finished runs in ``data``, a part, that ``runs`` has. Raises OSError."""
+        part_files.store_rows(self.folder, data, runs)
 
     def take_stock(self) -> None:
         """Find the parts there are."""
@@ -135,32 +147,44 @@ class Parts:
             self.folder.rmdir()
 
     def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
-        places = {run: place for run in batch if (place := self._stock.place(run))}
-        parts = self._read(places.values())
-        for part in parts:
-            self._captures |= stated_captures(part)
-        others = [run for run in batch if run not in places]
+        parts = self._read(batch)
+        there = {run for part in parts for run in part["id"]}
+        others = [run for run in batch if run not in there]
+        if parts:
+            self._captures |= stated_captures(pl.DataFrame(_columns(parts, "id", "captures")))
         order = pl.LazyFrame({"id": batch}, schema={"id": pl.String})
         result = {}
         for table in self.tables:
-            sources = _unpacked(table, [part for part in parts if table in part.columns])
-            sources += [_with_id(run, path) for run in places if (path := self._large.get((run, table)))]
+            sources = _unpacked(table, [part for part in parts if table in part.columns], batch)
+            ordered = len(sources) == 1
+            sources += [
+                _with_id(run, path) for run in batch if run in there and (path := self._large.get((run, table)))
+            ]
             if self._old and others:
                 sources += self._old.rows(table, others)
-            if sources:
+            if len(sources) == 1 and ordered:
+                result[table] = sources[0]
+            elif sources:
                 rows = stacked(table, sources)
                 result[table] = order.join(rows, on="id", how="inner", maintain_order="left_right")
         return result
 
-    def _read(self, places: Iterable[tuple[str, int]]) -> list[pl.DataFrame]:
-        """Return the rows of ``places``, a frame for each part."""
-        rows: dict[str, list[int]] = {}
-        for name, row in places:
-            rows.setdefault(name, []).append(row)
-        parts = {name: self._blocks[name] if name in self._blocks else read_part(self.folder / name) for name in rows}
+    def _read(self, batch: Sequence[str]) -> list[pl.DataFrame]:
+        """Return the rows of those runs of ``batch`` that are in parts, a frame for each part."""
+        rows: dict[str | int, list[int]] = {}
+        for run in batch:
+            if place := self._held_places.get(run) or self._stock.place(run):
+                rows.setdefault(place[0], []).append(place[1])
+        parts = {name: self._part(name) for name in rows}
         # The next batch may have the other runs of a part.
         self._blocks = {name: part for name, part in parts.items() if part.height > len(rows[name])}
         return [part if name not in self._blocks else part[rows[name]] for name, part in parts.items()]
+
+    def _part(self, name: str | int) -> pl.DataFrame:
+        """Return the rows of the part ``name`` in the folder, or of that held in this place."""
+        if name in self._blocks:
+            return self._blocks[name]
+        return read_part(self.folder / name) if isinstance(name, str) else pl.read_ipc_stream(self._held[name])
 
     def _serves(self, path: Path) -> bool:
         try:
@@ -169,21 +193,30 @@ class Parts:
             return False
 
 
-def _unpacked(table: str, parts: Sequence[pl.DataFrame]) -> list[pl.LazyFrame]:
-    """The rows of ``table`` in ``parts``, each with the ``id`` of its run; parts with other columns are apart."""
+def _unpacked(table: str, parts: Sequence[pl.DataFrame], batch: Sequence[str]) -> list[pl.LazyFrame]:
+    """The rows of ``table`` in ``parts``, each with the ``id`` of its run, in the order of ``batch``; parts with other columns are apart."""
     if not parts:
         return []
     try:
-        return [_joined(table, parts)]
+        return [_joined(table, parts, batch)]
     except pl.exceptions.SchemaError:
-        return [_joined(table, alike) for alike in _by_columns(table, parts)]
+        return [_joined(table, alike, batch) for alike in _by_columns(table, parts)]
 
 
-def _joined(table: str, parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
-    """The rows of ``table`` in ``parts``. Raises SchemaError if it has other columns in some of them."""
-    # Assembled directly: a query for each part would take most of the time.
-    columns = [pl.concat([part[name] for part in parts]) for name in ("id", table)]
-    return pl.DataFrame(columns).lazy().explode(table).unnest(table)
+def _joined(table: str, parts: Sequence[pl.DataFrame], batch: Sequence[str]) -> pl.LazyFrame:
+    """The rows of ``table`` in ``parts``, in the order of ``batch``. Raises SchemaError if it has other columns in some of them."""
+    # Assembled directly: a query for each part, or a join, would take most of the time.
+    ids, rows = _columns(parts, "id", table)
+    there = {run: place for place, run in enumerate(ids)}
+    order = [there[run] for run in batch if run in there]
+    if order != sorted(order):
+        ids, rows = ids.gather(order), rows.gather(order)
+    return pl.DataFrame([ids, rows]).lazy().explode(table).unnest(table)
+
+
+def _columns(parts: Sequence[pl.DataFrame], *names: str) -> list[pl.Series]:
+    """The columns ``names`` of ``parts``, each under each other."""
+    return [pl.concat([part[name] for part in parts]) for name in names]
 
 
 def _by_columns(table: str, parts: Sequence[pl.DataFrame]) -> Iterable[list[pl.DataFrame]]:

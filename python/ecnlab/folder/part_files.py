@@ -70,30 +70,27 @@ def _write(
 ) -> None:
     names = pl.Series("captures", captures, dtype=pl.List(pl.String))
     rows = [pl.Series(name, [frame.to_struct() for frame in frames]) for name, frames in part.items()]
-    store_part(folder, pl.DataFrame([pl.Series("id", runs), names, *rows]))
+    _store(folder, pl.DataFrame([pl.Series("id", runs), names, *rows]))
 
 
-def store_part(folder: Path, part: pl.DataFrame) -> None:
-    """Store the finished runs in the rows of ``part`` in ``folder``. Raises OSError."""
+def _store(folder: Path, part: pl.DataFrame) -> None:
     data = io.BytesIO()
     part.write_ipc_stream(data, compression="zstd")
-    store_data(folder, part["id"][0], part.height, data.getvalue())
+    _store_data(folder, part["id"][0], part.height, data.getvalue())
 
 
-def store_data(folder: Path, first: str, number: int, data: bytes) -> None:
-    """Store ``data``, which are a part of ``number`` runs beginning with ``first``, in ``folder``. Raises OSError."""
+def _store_data(folder: Path, first: str, number: int, data: bytes) -> None:
     several = f"-{number}" if number > 1 else ""
     write_bytes(folder / f"{first}{several}.{digests.of_bytes(data)}.arrows", data, durable=False)
 
 
-def store_rows(folder: Path, data: bytes, runs: Sequence[str]) -> None:
+def store_rows(folder: Path, data: bytes, runs: Collection[str]) -> None:
     """Store those of the finished runs in ``data``, a part, that ``runs`` has, in ``folder``. Raises OSError."""
-    part = pl.read_ipc_stream(data)
-    some = part.filter(pl.col("id").is_in(runs))
-    if some.height == part.height:
-        store_data(folder, part["id"][0], part.height, data)
-    elif some.height:
-        store_part(folder, some)
+    there = ids_in(data)
+    if set(there) <= set(runs):
+        _store_data(folder, there[0], len(there), data)
+    else:
+        _store(folder, pl.read_ipc_stream(data).filter(pl.col("id").is_in(runs)))
 
 
 def small_parts(folder: Path, wanted: Callable[[str], bool], most: int) -> Iterator[tuple[str, list[str], bytes]]:
@@ -206,7 +203,12 @@ class Stock:
 
 def _ids_in(name: str, data: bytes) -> list[str]:
     """The ids of the runs in ``data``, which are those of the part ``name``."""
-    return [first_id(name)] if is_single(name) else pl.read_ipc_stream(data, columns=["id"])["id"].to_list()
+    return [first_id(name)] if is_single(name) else ids_in(data)
+
+
+def ids_in(data: bytes) -> list[str]:
+    """The ids of the runs in ``data``, a part."""
+    return pl.read_ipc_stream(data, columns=["id"])["id"].to_list()
 
 
 def read_part(path: Path) -> pl.DataFrame:

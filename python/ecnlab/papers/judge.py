@@ -56,11 +56,13 @@ class Grid:
 
         Places where a ratio has no value (division by zero) are left out.
         """
-        rows = []
-        for place, group in self.ordered(frame).group_by(["metric", *self.keys], maintain_order=True):
-            interval = estimate(group, metrics[str(place[0])], level)
+        rows, ordered, start = [], self.ordered(frame), 0
+        # Rows of a place are consecutive: slices take a fifth of the time of groups.
+        for length, place in ordered.select(pl.struct("metric", *self.keys).rle().struct.unnest()).iter_rows():
+            interval = estimate(ordered.slice(start, length), metrics[place["metric"]], level)
             if interval is not None:
-                rows.append((*place, interval.mean, interval.low, interval.high, interval.n))
+                rows.append((*place.values(), interval.mean, interval.low, interval.high, interval.n))
+            start += length
         return pl.DataFrame(rows, schema=self._places() | MEANS, orient="row")
 
     def ordered(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +179,7 @@ def interval(point: Mapping[str, Any]) -> Interval:
 
 
 def _both_values(group: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    ordered = group.sort("replicate")
+    ordered = group if group["replicate"].is_sorted() else group.sort("replicate")
     return ordered["value"].to_numpy(), ordered["other"].to_numpy()
 
 

@@ -43,6 +43,7 @@ from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
+from ecnlab.runs.sweep_runs import first_of_each_id
 from ecnlab.scenario.files import read_experiment
 
 STORED: Final = "reproduction"
@@ -226,7 +227,7 @@ def _run(
     progress: Progress,
     cluster: str | Cluster | None,
 ) -> dict[str, Sweep]:
-    sizes = {name: len({run.id for run in one.experiment.runs}) for name, one in planned.items()}
+    sizes = {name: len(first_of_each_id(one.experiment)) for name, one in planned.items()}
     total, before = sum(sizes.values()), 0
     sweeps = {}
     for name, one in planned.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -132,7 +133,7 @@ class SweepResult:
         types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
         return pl.DataFrame(rows, schema=types, orient="row")
 
-    @property
+    @cached_property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
         path = self._files.path(SPECS)

@@ -12,13 +12,16 @@ from ecnlab.base.lazy_imports import np
 from ecnlab.folder import size_limits
 from ecnlab.folder.cache import MAX_ENTRY, Cache, key
 from ecnlab.folder.finished_runs import Parts
-from ecnlab.folder.part_files import first_id, is_single, small_parts, store_data, store_rows
+from ecnlab.folder.part_files import first_id, is_single, small_parts
 from ecnlab.runs import scenario_files
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_doing import Executor, Outcome, Todo
 
 SECONDS: Final = 1.0
 """Shortest time between two times of storing finished runs."""
+
+HELD: Final = 64 * 10**6
+"""Bytes of parts from the cache that are merged without being stored first."""
 
 REST: Final = 50
 """Time between them relative to the time that the last one took."""
@@ -41,7 +44,32 @@ class Remembered:
         return first is not None and any(self._cache.get([first]))
 
     def recall(self, todo: Todo) -> int:
-        """Store the parts of runs of ``todo`` that the cache has, and take these from ``todo``. Return their number."""
+        """Take the runs of ``todo`` that the cache has from it, and add them to the parts. Return their number.
+
+        They are stored, so that no run is lost whose end was reported, unless nothing is left to do.
+        """
+        there, waiting, size = list[int](), list[tuple[bytes, list[str]]](), 0
+
+        def store() -> None:
+            for part in waiting:
+                self._parts.store(*part)
+            waiting.clear()
+
+        for data, places in self._found(todo):
+            there += places
+            waiting.append((data, [self._experiment.id(int(todo.indices[place])) for place in places]))
+            size += len(data)
+            if size > HELD:
+                store()
+        todo.indices = np.delete(todo.indices, there)
+        if todo.indices.size:
+            store()
+        for part in waiting:
+            self._parts.hold(*part)
+        return len(there)
+
+    def _found(self, todo: Todo) -> Iterator[tuple[bytes, list[int]]]:
+        """Yield the parts in the cache that have runs of ``todo``, with the places of these."""
         places = dict[bytes, int]()
 
         def keys() -> Iterator[bytes]:
@@ -50,19 +78,14 @@ class Remembered:
                     places[one] = place
                     yield one
 
-        there, blocks = list[int](), dict[bytes, list[int]]()
+        blocks = dict[bytes, list[int]]()
         for one, data in self._cache.get(keys()) if self._cache.on else ():
             if len(data) == len(one):
                 blocks.setdefault(data, []).append(places[one])
             else:
-                store_data(self._parts.folder, self._experiment.id(int(todo.indices[places[one]])), 1, data)
-                there.append(places[one])
+                yield data, [places[one]]
         for one, data in self._cache.get(blocks) if blocks else ():
-            ids = [self._experiment.id(int(todo.indices[place])) for place in blocks[one]]
-            store_rows(self._parts.folder, data, ids)
-            there += blocks[one]
-        todo.indices = np.delete(todo.indices, there)
-        return len(there)
+            yield data, blocks[one]
 
     def noting(self, executor: Executor) -> Executor:
         """Return ``executor``, with its finished runs stored in the cache."""

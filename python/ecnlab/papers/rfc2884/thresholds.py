@@ -108,22 +108,25 @@ class _Resampled:
     """Means over seeds drawn with replacement, the same seeds in every experiment of the reading."""
 
     def __init__(self, samples: pl.DataFrame) -> None:
-        self._samples = samples
+        self._by_metric = {str(metric): rows for (metric,), rows in samples.group_by("metric", maintain_order=True)}
+
+    def _at(self, metric: str, where: Mapping[str, str | list[str]]) -> pl.DataFrame:
+        return at(self._by_metric[metric], metric, where)
 
     @cached_property
     def _drawn(self) -> NDArray[np.int64]:
-        joint = at(self._samples, "joint_share", PRIMARY)
+        joint = self._at("joint_share", PRIMARY)
         seeds = joint["replicate"].n_unique()
         return np.random.default_rng(RESAMPLING_SEED).integers(0, seeds, (RESAMPLES, seeds))
 
     def labels(self, load: str) -> list[str]:
-        return _ordered(at(self._samples, "joint_share", {"congestion": load, **PRIMARY}))
+        return _ordered(self._at("joint_share", {"congestion": load, **PRIMARY}))
 
     def mean(self, metric: str, **where: str | list[str]) -> Values:
-        return self._mean(metric, at(self._samples, metric, where))
+        return self._mean(metric, self._at(metric, where))
 
     def least(self, metric: str, **where: str | list[str]) -> Values:
-        by_max_p = at(self._samples, metric, where).group_by("maxp", maintain_order=True)
+        by_max_p = self._at(metric, where).group_by("maxp", maintain_order=True)
         least: Values = np.min([self._mean(metric, rows) for _, rows in by_max_p], axis=0)
         return least
 
