@@ -9,6 +9,7 @@ import click
 
 from ecnlab.base.errors import EcnlabError, SpecError
 from ecnlab.base.types import Diagnostic
+from ecnlab.base.user_files import special
 from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
 from ecnlab.cli.options import File, as_json, examples, no_python
@@ -78,7 +79,8 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
 
 def _experiment(file: Path) -> Path:
     """Return ``file``, or the experiment of a question of `ecnlab infer`, which is checked."""
-    if not is_question(read_text(file)):
+    # A pipe is read once.
+    if special(file) or not is_question(read_text(file)):
         return file
     question = read_question(file)
     return question.path.parent / question.file.experiment
