@@ -109,6 +109,26 @@ def test_a_setting_is_keys_with_units_products_and_choices():
     }
 
 
+def test_a_factor_multiplies_the_unknown_that_is_set_at_each_point(question):
+    text = QUESTION.replace('step = "1 packets"', 'step = "1 packets"\nwhere = { delay = "near" }')
+    question.write_text(
+        text
+        + """[unknown.far]
+path = "queue.q.limit"
+range = ["100 packets", "200 packets"]
+where = { delay = "far" }
+[unknown.burst]
+path = "queue.r.limit"
+range = [2.0, 4.0]
+times = ["buffer", "far"]
+"""
+    )
+    unknowns = read_question(question).file.unknown
+    for name, value, product in (("buffer", 10.0, "30 packets"), ("far", 150.0, "450 packets")):
+        here = {one: unknowns[one] for one in (name, "burst")}
+        assert overrides(here, {name: value, "burst": 3.0}, {})["queue.r.limit"] == product
+
+
 def test_values_are_multiples_of_the_step_within_the_range():
     prior = Prior({"x": Unknown(path="a.b", range=(0.3, 2.9), step=0.5)})
     assert [prior.value("x", place) for place in (0.0, 0.1, 0.5, 1.0)] == [0.5, 0.5, 1.5, 2.5]
@@ -367,7 +387,12 @@ def test_settings_that_are_no_scenarios_are_left_out_and_refused_if_nearly_all_a
         (
             'range = ["500 B", "1400 B"]\nstep = "1 B"',
             'range = [1, 2]\ntimes = "buffer"',
-            "'times' needs an unknown with a range, the same 'where'",
+            "unknown.segment: 'times' needs one unknown at each point of this one's 'where': buffer",
+        ),
+        (
+            'range = ["500 B", "1400 B"]\nstep = "1 B"',
+            'range = [1, 2]\ntimes = ["segment"]',
+            "'times' needs an unknown with a range and without 'times': segment is none",
         ),
         (
             'range = ["500 B", "1400 B"]\nstep = "1 B"',
