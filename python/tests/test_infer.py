@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -19,7 +20,9 @@ from ecnlab.inference.answer import LEVEL, answer, quantiles
 from ecnlab.inference.fit import effective, fit, log_normal_cdf, normalised, tempered
 from ecnlab.inference.prior import Prior, Proposal
 from ecnlab.inference.question import Choice, Target, Unknown, overrides, read_question
+from ecnlab.inference.result import Record
 from ecnlab.inference.running import Done
+from ecnlab.papers.inferred import Inferred
 
 EXPERIMENT = """format = 1
 scenario = "scenario.toml"
@@ -309,7 +312,8 @@ def test_the_folder_is_continued_and_gives_the_same_again(question, tmp_path, mo
     first = ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
     assert (tmp_path / "out" / "infer.html").read_text().count("<svg") >= 2
     answered = json.loads((tmp_path / "out" / "answer.json").read_text())
-    assert answered["verdict"] == first.answer.verdict and answered["predicted"][0]["target"]["printed"] == 2e6
+    assert (answered["settings"], answered["waves"], answered["seed"], answered["seeds"]) == (40, 2, 1, 2)
+    assert msgspec.convert(answered, Record).answer == first.answer
     stored = pl.read_parquet(tmp_path / "out" / "settings.parquet")
     assert stored.height == 40 and stored["weight"].sum() == pytest.approx(1.0)
     again = ecnlab.infer(question, settings=40, waves=2, threads=1)
@@ -320,6 +324,24 @@ def test_the_folder_is_continued_and_gives_the_same_again(question, tmp_path, mo
     (tmp_path / "out" / "wave-2.parquet").write_bytes(b"PAR1 damaged")
     with pytest.raises(TypeError, match="NoneType"):  # it is done again
         ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
+
+
+def test_a_readme_shows_a_stored_answer_and_names_a_missing_or_damaged_one(question, tmp_path):
+    with pytest.raises(
+        EcnlabError, match=r"inferred\.json is missing: copy `answer\.json` of `ecnlab infer .*infer\.toml`"
+    ):
+        Inferred.read(tmp_path)
+    found = ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
+    stored = (tmp_path / "out" / "answer.json").read_text()
+    (tmp_path / "inferred.json").write_text(stored)
+    shown = Inferred.read(tmp_path)
+    assert shown.sentence == found.answer.sentence and shown.share(0) == "100%"
+    assert shown.size.startswith("40 settings in 2 waves, 2 seeds each, with ecnlab ")
+    assert shown.unknowns.splitlines()[2].startswith("| buffer | 2 packets to 40 packets | ")
+    assert [line.split(" | ")[3] for line in shown.numbers.splitlines()[2:]] == ["fitted", "held out"]
+    (tmp_path / "inferred.json").write_text(stored.replace('"waves": 2', '"waves": "2"'))
+    with pytest.raises(EcnlabError, match="`waves` is wrong"):
+        Inferred.read(tmp_path)
 
 
 def test_a_change_of_the_question_does_its_runs_again(question, tmp_path, monkeypatch):

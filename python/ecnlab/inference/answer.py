@@ -45,7 +45,7 @@ class Region:
     region: str
     """The region of `LEVEL` in words; "" if it is not stated."""
     identified: bool
-    places: tuple[float, float] | tuple[int, ...]
+    places: tuple[float, ...]
     """Of a range the coordinates of the ends of the region; of choices the numbers of those in it."""
 
 
@@ -55,9 +55,9 @@ class Predicted:
 
     name: str
     target: Target
-    low: float
-    high: float
-    """Ends of the interval of `PREDICTED`."""
+    low: float | None
+    high: float | None
+    """Ends of the interval of `PREDICTED`; None if no setting that fits defines the quantity."""
     share: float
     """Part of the prior settings that meet it."""
 
@@ -65,6 +65,8 @@ class Predicted:
     def agrees(self) -> bool:
         """Whether the printed number is in the interval, up to its rounding, or the interval reaches the printed limit."""
         one = self.target
+        if self.low is None or self.high is None:
+            return False
         if one.printed is not None:
             half = one.rounding / 2.0 + 2.0 * one.margin
             return self.low - half <= one.printed <= self.high + half
@@ -165,7 +167,7 @@ def _region(name: str, unknown: Unknown, sample: Sample, stated: bool) -> Region
     words = " or ".join(f"{sample.prior.label(name, k)} ({100 * after[k]:.0f} %)" for k in kept)
     whole = " or ".join(f"{sample.prior.label(name, k)} ({100 * before[k]:.0f} %)" for k in range(before.size))
     return Region(
-        name, whole, words if stated else "", stated and kept.size < before.size, tuple(int(k) for k in sorted(kept))
+        name, whole, words if stated else "", stated and kept.size < before.size, tuple(float(k) for k in sorted(kept))
     )
 
 
@@ -179,7 +181,7 @@ def _predicted(question: Question, sample: Sample) -> Iterator[Predicted]:
         share = float(sample.fit.met[prior][:, k].mean())
         weights = np.where(defined, sample.weights, 0.0)
         if not weights.sum():
-            yield Predicted(name, target, float("nan"), float("nan"), share)
+            yield Predicted(name, target, None, None, share)
             continue
         drawn = random.choice(len(weights), 4000, p=weights / weights.sum())
         values = sample.fit.mean[drawn, k] + sample.fit.spread[drawn, k] * random.standard_normal(4000)
