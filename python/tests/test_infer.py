@@ -16,7 +16,7 @@ import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
 from ecnlab.inference import waves
-from ecnlab.inference.answer import LEVEL, answer, quantiles
+from ecnlab.inference.answer import LEVEL, answer, excluded, quantiles
 from ecnlab.inference.fit import effective, fit, log_normal_cdf, normalised, tempered
 from ecnlab.inference.prior import Prior, Proposal
 from ecnlab.inference.question import Choice, Target, Unknown, overrides, read_question
@@ -271,6 +271,17 @@ def test_numbers_that_exclude_each_other_are_named(model):
     asked = model("at_least = 300\ntolerance = 1")
     said = answer(asked, waves.sample(asked, None, settings=200, waves=2))
     assert said.excluded == [("twice",)]
+
+
+def test_rare_numbers_do_not_exclude_each_other_by_chance():
+    met = np.zeros((200, 3), dtype=bool)
+    met[:100, 0], met[100:, 1], met[:10, 2] = True, True, True
+    # By shares 50 settings would meet the first two, and 5 the second and third: with 7 sets, more than log(7 / 0.05) = 4.9 is enough.
+    assert excluded(("a", "b", "c"), met) == [("a", "b"), ("b", "c")]
+    met[9, 2] = False
+    assert excluded(("a", "b", "c"), met) == [("a", "b")]
+    met[:, 2] = False
+    assert excluded(("a", "b", "c"), met) == [("c",), ("a", "b")]
 
 
 def test_a_limit_cuts_the_region(model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,6 +29,9 @@ WIDE: Final = 0.8
 
 MOST_TOGETHER: Final = 3
 """Largest sets of numbers that are searched for exclusion."""
+
+CHANCE: Final = 0.05
+"""Probability that any set of unrelated numbers is found to exclude each other, because each of them is rarely met."""
 
 TRADE: Final = 0.5
 """Correlation from which on two unknowns are named as a pair that trade off."""
@@ -95,7 +99,7 @@ class Answer:
     met: Sequence[float]
     """Part of the prior settings that meet at least 0, 1, 2 ... of the numbers that are not held out."""
     excluded: Sequence[tuple[str, ...]]
-    """Smallest sets of numbers that no setting meets together."""
+    """Smallest sets of numbers that no setting meets together; not those of which this is expected of unrelated numbers."""
     trades: Sequence[tuple[str, str, float]]
     """Pairs of unknowns with their correlation."""
 
@@ -139,7 +143,7 @@ def answer(question: Question, sample: Sample) -> Answer:
         [_region(name, one, sample, verdict == "these") for name, one in question.file.unknown.items()],
         list(_predicted(question, sample)),
         [float((counts >= k).mean()) for k in range(len(fitted) + 1)],
-        _excluded(names, met[valid][:, fitted]) if verdict == "none" else [],
+        excluded(names, met[valid][:, fitted]) if verdict == "none" else [],
         list(_trades(question, sample)) if verdict == "these" else [],
     )
 
@@ -189,13 +193,19 @@ def _predicted(question: Question, sample: Sample) -> Iterator[Predicted]:
         yield Predicted(name, target, float(low), float(high), share)
 
 
-def _excluded(names: Sequence[str], met: Truths) -> list[tuple[str, ...]]:
-    """Return the smallest sets of up to `MOST_TOGETHER` numbers that no setting meets together."""
+def excluded(names: Sequence[str], met: Truths) -> list[tuple[str, ...]]:
+    """Return the smallest sets of up to `MOST_TOGETHER` numbers that no setting meets together.
+
+    Unrelated numbers are met together by a Poisson number of settings; with the product of their shares this is none for each set
+    with a probability below `CHANCE` over the number of sets (Bonferroni), or the set is left out.
+    """
+    sets = [some for size in range(1, MOST_TOGETHER + 1) for some in combinations(range(len(names)), size)]
+    enough, share = math.log(len(sets) / CHANCE), met.mean(axis=0)
     found: list[tuple[int, ...]] = []
-    for size in range(1, MOST_TOGETHER + 1):
-        for some in combinations(range(len(names)), size):
-            if not any(set(one) <= set(some) for one in found) and not met[:, some].all(axis=1).any():
-                found.append(some)
+    for some in sets:
+        rare = len(some) > 1 and len(met) * share[list(some)].prod() < enough
+        if not rare and not met[:, some].all(axis=1).any() and not any(set(one) <= set(some) for one in found):
+            found.append(some)
     return [tuple(names[k] for k in some) for some in found]
 
 
