@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -15,11 +16,13 @@ import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
 from ecnlab.inference import waves
-from ecnlab.inference.answer import LEVEL, answer, quantiles
+from ecnlab.inference.answer import LEVEL, answer, excluded, quantiles
 from ecnlab.inference.fit import effective, fit, log_normal_cdf, normalised, tempered
 from ecnlab.inference.prior import Prior, Proposal
 from ecnlab.inference.question import Choice, Target, Unknown, overrides, read_question
+from ecnlab.inference.result import Record
 from ecnlab.inference.running import Done
+from ecnlab.papers.inferred import Inferred
 
 EXPERIMENT = """format = 1
 scenario = "scenario.toml"
@@ -107,6 +110,26 @@ def test_a_setting_is_keys_with_units_products_and_choices():
         "tcp.t.sack": False,
         "queue.q.unit": "bytes",
     }
+
+
+def test_a_factor_multiplies_the_unknown_that_is_set_at_each_point(question):
+    text = QUESTION.replace('step = "1 packets"', 'step = "1 packets"\nwhere = { delay = "near" }')
+    question.write_text(
+        text
+        + """[unknown.far]
+path = "queue.q.limit"
+range = ["100 packets", "200 packets"]
+where = { delay = "far" }
+[unknown.burst]
+path = "queue.r.limit"
+range = [2.0, 4.0]
+times = ["buffer", "far"]
+"""
+    )
+    unknowns = read_question(question).file.unknown
+    for name, value, product in (("buffer", 10.0, "30 packets"), ("far", 150.0, "450 packets")):
+        here = {one: unknowns[one] for one in (name, "burst")}
+        assert overrides(here, {name: value, "burst": 3.0}, {})["queue.r.limit"] == product
 
 
 def test_values_are_multiples_of_the_step_within_the_range():
@@ -250,6 +273,17 @@ def test_numbers_that_exclude_each_other_are_named(model):
     assert said.excluded == [("twice",)]
 
 
+def test_rare_numbers_do_not_exclude_each_other_by_chance():
+    met = np.zeros((200, 3), dtype=bool)
+    met[:100, 0], met[100:, 1], met[:10, 2] = True, True, True
+    # By shares 50 settings would meet the first two, and 5 the second and third: with 7 sets, more than log(7 / 0.05) = 4.9 is enough.
+    assert excluded(("a", "b", "c"), met) == [("a", "b"), ("b", "c")]
+    met[9, 2] = False
+    assert excluded(("a", "b", "c"), met) == [("a", "b")]
+    met[:, 2] = False
+    assert excluded(("a", "b", "c"), met) == [("c",), ("a", "b")]
+
+
 def test_a_limit_cuts_the_region(model):
     asked = model("at_most = 58.0\ntolerance = 0.1")
     said = answer(asked, waves.sample(asked, None, settings=400, waves=4))
@@ -289,7 +323,8 @@ def test_the_folder_is_continued_and_gives_the_same_again(question, tmp_path, mo
     first = ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
     assert (tmp_path / "out" / "infer.html").read_text().count("<svg") >= 2
     answered = json.loads((tmp_path / "out" / "answer.json").read_text())
-    assert answered["verdict"] == first.answer.verdict and answered["predicted"][0]["target"]["printed"] == 2e6
+    assert (answered["settings"], answered["waves"], answered["seed"], answered["seeds"]) == (40, 2, 1, 2)
+    assert msgspec.convert(answered, Record).answer == first.answer
     stored = pl.read_parquet(tmp_path / "out" / "settings.parquet")
     assert stored.height == 40 and stored["weight"].sum() == pytest.approx(1.0)
     again = ecnlab.infer(question, settings=40, waves=2, threads=1)
@@ -300,6 +335,24 @@ def test_the_folder_is_continued_and_gives_the_same_again(question, tmp_path, mo
     (tmp_path / "out" / "wave-2.parquet").write_bytes(b"PAR1 damaged")
     with pytest.raises(TypeError, match="NoneType"):  # it is done again
         ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
+
+
+def test_a_readme_shows_a_stored_answer_and_names_a_missing_or_damaged_one(question, tmp_path):
+    with pytest.raises(
+        EcnlabError, match=r"inferred\.json is missing: copy `answer\.json` of `ecnlab infer .*infer\.toml`"
+    ):
+        Inferred.read(tmp_path)
+    found = ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
+    stored = (tmp_path / "out" / "answer.json").read_text()
+    (tmp_path / "inferred.json").write_text(stored)
+    shown = Inferred.read(tmp_path)
+    assert shown.sentence == found.answer.sentence and shown.share(0) == "100%"
+    assert shown.size.startswith("40 settings in 2 waves, 2 seeds each, with ecnlab ")
+    assert shown.unknowns.splitlines()[2].startswith("| buffer | 2 packets to 40 packets | ")
+    assert [line.split(" | ")[3] for line in shown.numbers.splitlines()[2:]] == ["fitted", "held out"]
+    (tmp_path / "inferred.json").write_text(stored.replace('"waves": 2', '"waves": "2"'))
+    with pytest.raises(EcnlabError, match="`waves` is wrong"):
+        Inferred.read(tmp_path)
 
 
 def test_a_change_of_the_question_does_its_runs_again(question, tmp_path, monkeypatch):
@@ -367,7 +420,12 @@ def test_settings_that_are_no_scenarios_are_left_out_and_refused_if_nearly_all_a
         (
             'range = ["500 B", "1400 B"]\nstep = "1 B"',
             'range = [1, 2]\ntimes = "buffer"',
-            "'times' needs an unknown with a range, the same 'where'",
+            "unknown.segment: 'times' needs one unknown at each point of this one's 'where': buffer",
+        ),
+        (
+            'range = ["500 B", "1400 B"]\nstep = "1 B"',
+            'range = [1, 2]\ntimes = ["segment"]',
+            "'times' needs an unknown with a range and without 'times': segment is none",
         ),
         (
             'range = ["500 B", "1400 B"]\nstep = "1 B"',

@@ -39,8 +39,8 @@ def infer(question: Path, out: Path | None, settings: int, waves: int, seed: int
     with console.progress(question.stem) as report:
         found = do_infer(question, folder, settings=settings, waves=waves, seed=seed, threads=workers, progress=report)
     for title, columns, rows in (
-        ("Settings", ("unknown", "before", "region", "identified"), rows_of_unknowns(found)),
-        ("Numbers", ("number", "printed", "predicted", "use", "agrees"), rows_of_numbers(found)),
+        ("Settings", ("unknown", "before", "region", "identified"), rows_of_unknowns(found.answer)),
+        ("Numbers", ("number", "printed", "predicted", "use", "agrees"), rows_of_numbers(found.answer)),
     ):
         console.write_frame(pl.DataFrame(rows, schema=list(columns), orient="row"), title, len(rows))
     console.say_filled(found.answer.sentence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -29,6 +30,9 @@ WIDE: Final = 0.8
 MOST_TOGETHER: Final = 3
 """Largest sets of numbers that are searched for exclusion."""
 
+CHANCE: Final = 0.05
+"""Probability that any set of unrelated numbers is found to exclude each other, because each of them is rarely met."""
+
 TRADE: Final = 0.5
 """Correlation from which on two unknowns are named as a pair that trade off."""
 
@@ -45,7 +49,7 @@ class Region:
     region: str
     """The region of `LEVEL` in words; "" if it is not stated."""
     identified: bool
-    places: tuple[float, float] | tuple[int, ...]
+    places: tuple[float, ...]
     """Of a range the coordinates of the ends of the region; of choices the numbers of those in it."""
 
 
@@ -55,9 +59,9 @@ class Predicted:
 
     name: str
     target: Target
-    low: float
-    high: float
-    """Ends of the interval of `PREDICTED`."""
+    low: float | None
+    high: float | None
+    """Ends of the interval of `PREDICTED`; None if no setting that fits defines the quantity."""
     share: float
     """Part of the prior settings that meet it."""
 
@@ -65,6 +69,8 @@ class Predicted:
     def agrees(self) -> bool:
         """Whether the printed number is in the interval, up to its rounding, or the interval reaches the printed limit."""
         one = self.target
+        if self.low is None or self.high is None:
+            return False
         if one.printed is not None:
             half = one.rounding / 2.0 + 2.0 * one.margin
             return self.low - half <= one.printed <= self.high + half
@@ -93,7 +99,7 @@ class Answer:
     met: Sequence[float]
     """Part of the prior settings that meet at least 0, 1, 2 ... of the numbers that are not held out."""
     excluded: Sequence[tuple[str, ...]]
-    """Smallest sets of numbers that no setting meets together."""
+    """Smallest sets of numbers that no setting meets together; not those of which this is expected of unrelated numbers."""
     trades: Sequence[tuple[str, str, float]]
     """Pairs of unknowns with their correlation."""
 
@@ -137,7 +143,7 @@ def answer(question: Question, sample: Sample) -> Answer:
         [_region(name, one, sample, verdict == "these") for name, one in question.file.unknown.items()],
         list(_predicted(question, sample)),
         [float((counts >= k).mean()) for k in range(len(fitted) + 1)],
-        _excluded(names, met[valid][:, fitted]) if verdict == "none" else [],
+        excluded(names, met[valid][:, fitted]) if verdict == "none" else [],
         list(_trades(question, sample)) if verdict == "these" else [],
     )
 
@@ -165,7 +171,7 @@ def _region(name: str, unknown: Unknown, sample: Sample, stated: bool) -> Region
     words = " or ".join(f"{sample.prior.label(name, k)} ({100 * after[k]:.0f} %)" for k in kept)
     whole = " or ".join(f"{sample.prior.label(name, k)} ({100 * before[k]:.0f} %)" for k in range(before.size))
     return Region(
-        name, whole, words if stated else "", stated and kept.size < before.size, tuple(int(k) for k in sorted(kept))
+        name, whole, words if stated else "", stated and kept.size < before.size, tuple(float(k) for k in sorted(kept))
     )
 
 
@@ -179,7 +185,7 @@ def _predicted(question: Question, sample: Sample) -> Iterator[Predicted]:
         share = float(sample.fit.met[prior][:, k].mean())
         weights = np.where(defined, sample.weights, 0.0)
         if not weights.sum():
-            yield Predicted(name, target, float("nan"), float("nan"), share)
+            yield Predicted(name, target, None, None, share)
             continue
         drawn = random.choice(len(weights), 4000, p=weights / weights.sum())
         values = sample.fit.mean[drawn, k] + sample.fit.spread[drawn, k] * random.standard_normal(4000)
@@ -187,13 +193,19 @@ def _predicted(question: Question, sample: Sample) -> Iterator[Predicted]:
         yield Predicted(name, target, float(low), float(high), share)
 
 
-def _excluded(names: Sequence[str], met: Truths) -> list[tuple[str, ...]]:
-    """Return the smallest sets of up to `MOST_TOGETHER` numbers that no setting meets together."""
+def excluded(names: Sequence[str], met: Truths) -> list[tuple[str, ...]]:
+    """Return the smallest sets of up to `MOST_TOGETHER` numbers that no setting meets together.
+
+    Unrelated numbers are met together by a Poisson number of settings; with the product of their shares this is none for each set
+    with a probability below `CHANCE` over the number of sets (Bonferroni), or the set is left out.
+    """
+    sets = [some for size in range(1, MOST_TOGETHER + 1) for some in combinations(range(len(names)), size)]
+    enough, share = math.log(len(sets) / CHANCE), met.mean(axis=0)
     found: list[tuple[int, ...]] = []
-    for size in range(1, MOST_TOGETHER + 1):
-        for some in combinations(range(len(names)), size):
-            if not any(set(one) <= set(some) for one in found) and not met[:, some].all(axis=1).any():
-                found.append(some)
+    for some in sets:
+        rare = len(some) > 1 and len(met) * share[list(some)].prod() < enough
+        if not rare and not met[:, some].all(axis=1).any() and not any(set(one) <= set(some) for one in found):
+            found.append(some)
     return [tuple(names[k] for k in some) for some in found]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.provenance import maker
 from ecnlab.folder.outputs import PAGE, TABLE, write_named
 from ecnlab.folder.tables import table_bytes
 from ecnlab.inference.question import Question, read_question
@@ -44,7 +45,7 @@ def infer(
     """
     from ecnlab.inference.answer import answer  # load NumPy
     from ecnlab.inference.page import page
-    from ecnlab.inference.result import Inference
+    from ecnlab.inference.result import Inference, Record
     from ecnlab.inference.waves import sample
     from ecnlab.report import render
 
@@ -60,8 +61,7 @@ def infer(
     inference = Inference(asked, answer(asked, found), found)
     if folder is not None:
         write_named(folder / "settings.parquet", table_bytes(inference.settings), TABLE, own=folder)
-        write_named(
-            folder / "answer.json", msgspec.json.format(msgspec.json.encode(inference.answer)), (".json",), own=folder
-        )
+        record = Record(maker(), asked.file.title, asked.file.seeds, settings, waves, seed, inference.answer)
+        write_named(folder / "answer.json", msgspec.json.format(msgspec.json.encode(record)), (".json",), own=folder)
         write_named(folder / "infer.html", render(page(inference)).encode(), PAGE, own=folder)
     return inference

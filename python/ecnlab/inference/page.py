@@ -59,7 +59,9 @@ def _sections(inference: Inference) -> Iterator[Section]:
     head = ("unknown", "before", f"{100 * LEVEL:.0f} % region", "identified", "source")
     rows = [
         [*map(Cell, row[:3]), Cell(row[3], tone=_tone(row[3])), Cell(unknown.source)]
-        for row, unknown in zip(rows_of_unknowns(inference), inference.question.file.unknown.values(), strict=True)
+        for row, unknown in zip(
+            rows_of_unknowns(inference.answer), inference.question.file.unknown.values(), strict=True
+        )
     ]
     blocks: list[Table | Group] = [Table("What the numbers show about each unknown", head, rows)]
     if answer.verdict == "these":
@@ -101,7 +103,7 @@ def _numbers(inference: Inference) -> Table:
             Cell(one.target.source),
         ]
         for (name, printed, predicted, use, agrees), one in zip(
-            rows_of_numbers(inference), inference.answer.predicted, strict=True
+            rows_of_numbers(inference.answer), inference.answer.predicted, strict=True
         )
     ]
     return Table("Numbers", head, rows)

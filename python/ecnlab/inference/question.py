@@ -51,8 +51,8 @@ class Unknown(Part, frozen=True, kw_only=True):
     """Each factor is as likely as each other one, in place of each difference."""
     step: Quantity = 0
     """Values are multiples of it."""
-    times: str = ""
-    """Name of another unknown with a range: the key gets this value times that one's."""
+    times: str | list[str] = ""
+    """Name of another unknown with a range: the key gets this value times that one's. Of several each is set at other points."""
     values: list[Any] = []
     points: list[Choice] = []
     where: Where = {}
@@ -68,6 +68,11 @@ class Unknown(Part, frozen=True, kw_only=True):
             raise ValueError("an unknown needs 'path' or 'paths', which one with 'points' does not have")
         if self.times and not self.range:
             raise ValueError("'times' needs 'range'")
+
+    @property
+    def factors(self) -> list[str]:
+        """The names in ``times``."""
+        return [self.times] if isinstance(self.times, str) else self.times
 
 
 class Target(Part, frozen=True, kw_only=True):
@@ -199,16 +204,26 @@ def _errors(question: Question) -> Iterator[tuple[str, object]]:
         place = f"unknown.{name}"
         yield from ((place, error) for error in _place_errors(question, unknown.where))
         if unknown.times:
-            other = question.file.unknown.get(unknown.times)
-            if other is None:
-                yield place, no_such("unknown", unknown.times, question.file.unknown)
-            elif other.range is None or other.times or other.where != unknown.where:
-                yield (
-                    place,
-                    f"'times' needs an unknown with a range, the same 'where' and without 'times': {unknown.times} is none",
-                )
+            yield from ((place, error) for error in _times_errors(question, unknown))
         if unknown.range is not None:
             yield from ((place, error) for error in _range_errors(unknown))
+
+
+def _times_errors(question: Question, unknown: Unknown) -> Iterator[object]:
+    """Yield what is wrong with the unknowns that ``unknown`` multiplies: one of them must be set at each of its points."""
+    points: list[tuple[str, ...]] = []
+    for name in unknown.factors:
+        other = question.file.unknown.get(name)
+        if other is None:
+            yield no_such("unknown", name, question.file.unknown)
+            return
+        if other.range is None or other.times:
+            yield f"'times' needs an unknown with a range and without 'times': {name} is none"
+        if any(True for _ in _place_errors(question, other.where)):
+            return
+        points += question.points(other.where)
+    if sorted(points) != sorted(question.points(unknown.where)):
+        yield f"'times' needs one unknown at each point of this one's 'where': {', '.join(unknown.factors)}"
 
 
 def _place_errors(question: Question, where: Where) -> Iterator[object]:
@@ -267,9 +282,10 @@ def _value(unknowns: Mapping[str, Unknown], name: str, values: Mapping[str, floa
     whole = all(type(end) is int for end in unknown.range) and not unknown.times
     value, unit = values[name], number(unknown.range[0])[1]
     if unknown.times:
-        other = unknowns[unknown.times]
+        (factor,) = (one for one in unknown.factors if one in values)
+        other = unknowns[factor]
         assert other.range
-        value, unit = value * values[unknown.times], number(other.range[0])[1]
+        value, unit = value * values[factor], number(other.range[0])[1]
     if whole:
         return round(value)
     return f"{value:.9g} {unit}" if unit else float(f"{value:.9g}")

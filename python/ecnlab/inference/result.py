@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ecnlab.base.lazy_imports import pl
@@ -40,22 +40,38 @@ class Inference:
         return pl.DataFrame(columns)
 
 
-def rows_of_unknowns(inference: Inference) -> Sequence[tuple[str, str, str, str]]:
+@dataclass(frozen=True, slots=True)
+class Record:
+    """``answer.json``: an answer and how it was made."""
+
+    ecnlab: Mapping[str, str | None]
+    """Version, build and commit."""
+    title: str
+    seeds: int
+    """Runs of each setting at each point."""
+    settings: int
+    """Number of settings asked for, in ``waves`` from ``seed``; the answer has the number of valid ones."""
+    waves: int
+    seed: int
+    answer: Answer
+
+
+def rows_of_unknowns(answer: Answer) -> Sequence[tuple[str, str, str, str]]:
     """Return for each unknown its name, prior, region and whether it is identified, in words."""
     return [
-        (one.name, one.prior, one.region or "not stated", "yes" if one.identified else "no")
-        for one in inference.answer.regions
+        (one.name, one.prior, one.region or "not stated", "yes" if one.identified else "no") for one in answer.regions
     ]
 
 
-def rows_of_numbers(inference: Inference) -> Sequence[tuple[str, str, str, str, str]]:
+def rows_of_numbers(answer: Answer) -> Sequence[tuple[str, str, str, str, str]]:
     """Return for each number its name, the printed value, the predicted interval, its use and the agreement, in words."""
     found = []
-    for one in inference.answer.predicted:
+    for one in answer.predicted:
         target = one.target
         printed = f"{target.printed:g}" if target.printed is not None else ""
         printed = printed or (f"≤ {target.at_most:g}" if target.at_most is not None else f"≥ {target.at_least:g}")
         use = "held out" if target.held_out else "fitted"
         agrees = "yes" if one.agrees else "no"
-        found.append((one.name, printed, f"{one.low:.3g} to {one.high:.3g}", use, agrees))
+        predicted = "undefined" if one.low is None else f"{one.low:.3g} to {one.high:.3g}"
+        found.append((one.name, printed, predicted, use, agrees))
     return found

@@ -30,6 +30,7 @@ from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows
 from ecnlab.papers.analysis import Analysis, Stored, read_results, shapes
+from ecnlab.papers.inferred import Inferred
 from ecnlab.papers.judge import both_sizes, verdicts
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
@@ -73,7 +74,8 @@ def render(folder: Path, evidence: Evidence) -> str:
     """
     path = folder / TEMPLATE
     feature = partial(feature_text, folder.parent)
-    title, _, rest = fill(read_text(path), evidence, path, names={"unbuilt": feature}).partition("\n")
+    names = {"unbuilt": feature, "inferred": partial(Inferred.read, folder)}
+    title, _, rest = fill(read_text(path), evidence, path, names=names).partition("\n")
     quoted = evidence.about.get("ecnlab")
     source = (
         f"\n*Numbers quoted from full runs with ecnlab {quoted['version']}, commit {quoted['commit']}.*\n"
