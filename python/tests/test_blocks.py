@@ -86,15 +86,15 @@ ABORT = """
 """
 
 
-@pytest.mark.parametrize(("how", "said"), [("os.abort()", "SIGABRT"), ("raise RunError('books')", "books")])
-def test_a_run_that_fails_in_a_block_loses_no_other(experiment, single, tmp_path, monkeypatch, how, said):
+@pytest.mark.parametrize(("how", "message"), [("os.abort()", "SIGABRT"), ("raise RunError('books')", "books")])
+def test_a_run_that_fails_in_a_block_loses_no_other(experiment, single, tmp_path, monkeypatch, how, message):
     block_size(monkeypatch, 60)
     dead = ecnlab.load(single.parent).runs["id"][REPLICATES // 2]
     dying = textwrap.dedent(ABORT.format(dead=dead, how=how))
     with monkeypatch.context() as patch:
         patch.setattr(workers, "_idle", [])
         patch.setattr(workers, "_START", workers._START.replace("main()", f"exec({dying!r}); main()"))
-        with pytest.raises(ecnlab.RunError, match=f"run {dead} .*seed .*{said}") as error:
+        with pytest.raises(ecnlab.RunError, match=f"run {dead} .*seed .*{message}") as error:
             sweep(experiment, tmp_path / "out")
     assert str(error.value).count("repeats only this run") == 1
     calls: list[int] = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PART: Final = re.compile(rf"[0-9a-f]{{16}}(-\d+)?\.[0-9a-f]{{{2 * digests.SIZE}}}\.arrows")
 OLD_PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
-"""A part of version 0.2.0 or earlier: no longer read, but removed."""
+"""A part of version 0.2.0 or earlier: not read, but removed."""
 
 LARGE: Final = re.compile(r"[0-9a-f]{16}\.\w+\.[0-9a-f]+\.rows")
 OURS: Final = re.compile(rf"{PART.pattern}|{OLD_PART.pattern}|{LARGE.pattern}|\..*\.partial|{re.escape(MADE)}")

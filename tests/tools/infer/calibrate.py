@@ -113,14 +113,14 @@ def _part(question: Question, papers: int, settings: int, runs: int) -> str:
     widths: dict[str, list[float]] = {name: [] for name in question.file.unknown}
     for number, (paper, truth) in enumerate(_papers(question, papers, runs)):
         found = sample(paper, None, settings=settings, waves=4, seed=number + 1, cache=False)
-        said = answer(paper, found)
-        counts["none"] += said.verdict == "none"
-        if said.verdict == "these":
+        given = answer(paper, found)
+        counts["none"] += given.verdict == "none"
+        if given.verdict == "these":
             counts["stated"] += 1
-            for region in said.regions:
+            for region in given.regions:
                 held[region.name] += _has(paper, region.name, region.places, truth[region.name])
                 widths[region.name].append(_width(region.places, question, region.name))
-            counts["held out"] += all(one.agrees for one in said.predicted if one.target.held_out)
+            counts["held out"] += all(one.agrees for one in given.predicted if one.target.held_out)
         print(f"\r{number + 1} of {papers} papers", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     stated = counts["stated"]
