@@ -337,6 +337,11 @@ def test_the_folder_is_continued_and_gives_the_same_again(question, tmp_path, mo
         ecnlab.infer(question, tmp_path / "out", settings=40, waves=2)
 
 
+def test_an_unknown_may_have_the_name_of_a_column(question):
+    question.write_text(QUESTION.replace("unknown.segment", "unknown.weight"))
+    assert {"unknown weight, B", "weight"} <= set(ecnlab.infer(question, settings=20, waves=1).settings.columns)
+
+
 def test_a_readme_shows_a_stored_answer_and_names_a_missing_or_damaged_one(question, tmp_path):
     with pytest.raises(
         EcnlabError, match=r"inferred\.json is missing: copy `answer\.json` of `ecnlab infer .*infer\.toml`"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.inference.answer import Answer
 from ecnlab.inference.question import Question, number
 from ecnlab.inference.waves import Sample
+
+OWN: Final = ("met", "weight", "invalid")
+"""Columns of the table of settings beside unknowns and means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ class Inference:
     def settings(self) -> pl.DataFrame:
         """A row for each setting: ``wave``, its values, the mean of each target, ``met``, ``weight`` and ``invalid``.
 
-        ``met`` counts the numbers, not held out, that the setting meets; ``weight`` is its posterior probability.
+        ``met`` counts the numbers, not held out, that the setting meets; ``weight`` is its posterior probability. An unknown with
+        the name of one of these columns is called ``unknown NAME``.
         """
         one, file = self.sample, self.question.file
         columns: list[pl.Series] = []
@@ -31,7 +36,8 @@ class Inference:
             places = one.done.settings[:, k]
             values = [one.prior.value(name, x) if unknown.range else one.prior.label(name, x) for x in places]
             unit = number(unknown.range[0])[1] if unknown.range and not unknown.times else ""
-            columns.append(pl.Series(f"{name}, {unit}" if unit else name, values))
+            label = f"unknown {name}" if name in OWN else name
+            columns.append(pl.Series(f"{label}, {unit}" if unit else label, values))
         columns += [pl.Series(f"mean of {name}", one.fit.mean[:, k]) for k, name in enumerate(file.target)]
         fitted = [k for k, target in enumerate(file.target.values()) if not target.held_out]
         columns.append(pl.Series("met", one.fit.met[:, fitted].sum(axis=1), dtype=pl.UInt32))

@@ -45,6 +45,11 @@ class Inferred:
         return f"{one.answer.settings} settings in {one.waves} waves, {one.seeds} seeds each, with ecnlab {one.ecnlab['version']}"
 
     @property
+    def effective(self) -> str:
+        """The effective number of settings behind the predictions."""
+        return f"{self.record.answer.effective:.0f}"
+
+    @property
     def unknowns(self) -> str:
         """A table of the unknown settings."""
         head = ("unknown", "prior", "region", "identified")
