@@ -251,26 +251,26 @@ def model(question, monkeypatch):
 def test_the_region_is_that_of_the_known_posterior(model):
     asked = model("printed = 61.0\nmargin = 3.0")
     found = waves.sample(asked, None, settings=400, waves=4)
-    said = answer(asked, found)
+    answered = answer(asked, found)
     # x has the precisions 1/2^2 and 1/1.5^2 around 30 and 30.5: the mean 30.32, the standard deviation 1.2.
-    low, high = (100.0 * place for place in said.regions[0].places)
-    assert said.verdict == "these" and said.effective > 100
+    low, high = (100.0 * place for place in answered.regions[0].places)
+    assert answered.verdict == "these" and answered.effective > 100
     assert (low, high) == pytest.approx((30.32 - 1.645 * 1.2, 30.32 + 1.645 * 1.2), abs=0.35)
-    assert [one.identified for one in said.regions] == [True, False]
-    held_out = said.predicted[2]
+    assert [one.identified for one in answered.regions] == [True, False]
+    held_out = answered.predicted[2]
     assert held_out.agrees and (held_out.low + held_out.high) / 2 == pytest.approx(61.64, abs=0.5)
-    assert said.met[0] == 1.0 and said.met[2] == pytest.approx(0.09, abs=0.03), "x from 25 to 35.5 meets both"
-    assert "not identifiable: y" in said.sentence
+    assert answered.met[0] == 1.0 and answered.met[2] == pytest.approx(0.09, abs=0.03), "x from 25 to 35.5 meets both"
+    assert "not identifiable: y" in answered.sentence
 
 
 def test_numbers_that_exclude_each_other_are_named(model):
     asked = model("printed = 90.0\nmargin = 3.0")
-    said = answer(asked, waves.sample(asked, None, settings=200, waves=2))
-    assert said.verdict == "none" and said.excluded == [("sum", "twice")]
-    assert "no setting meets sum with twice" in said.sentence
+    answered = answer(asked, waves.sample(asked, None, settings=200, waves=2))
+    assert answered.verdict == "none" and answered.excluded == [("sum", "twice")]
+    assert "no setting meets sum with twice" in answered.sentence
     asked = model("at_least = 300\ntolerance = 1")
-    said = answer(asked, waves.sample(asked, None, settings=200, waves=2))
-    assert said.excluded == [("twice",)]
+    answered = answer(asked, waves.sample(asked, None, settings=200, waves=2))
+    assert answered.excluded == [("twice",)]
 
 
 def test_rare_numbers_do_not_exclude_each_other_by_chance():
@@ -286,8 +286,8 @@ def test_rare_numbers_do_not_exclude_each_other_by_chance():
 
 def test_a_limit_cuts_the_region(model):
     asked = model("at_most = 58.0\ntolerance = 0.1")
-    said = answer(asked, waves.sample(asked, None, settings=400, waves=4))
-    assert 100.0 * said.regions[0].places[1] == pytest.approx(29.0, abs=0.3)
+    answered = answer(asked, waves.sample(asked, None, settings=400, waves=4))
+    assert 100.0 * answered.regions[0].places[1] == pytest.approx(29.0, abs=0.3)
 
 
 # ------------------------------------------------------------------ runs
