@@ -209,7 +209,7 @@ COMPILE := build/lock/bin/uv pip compile --quiet --upgrade --universal --python-
 
 lock: ## choose new versions of the Python packages and write requirements*.txt and docs/requirements.txt
 	rm -rf build/lock && "$(PYTHON)" -m venv build/lock && build/lock/bin/python -m pip install --quiet uv
-	$(COMPILE) --group dev --extra plots pyproject.toml --output-file requirements-dev.txt
+	$(COMPILE) --group tools --extra plots pyproject.toml --output-file requirements-dev.txt
 	$(COMPILE) --constraints requirements-dev.txt --group build --extra plots pyproject.toml --output-file requirements.txt
 	$(COMPILE) --group wheel --output-file requirements-wheel.txt
 	$(COMPILE) --constraints requirements-dev.txt --extra plots pyproject.toml docs/requirements.in --output-file docs/requirements.txt
