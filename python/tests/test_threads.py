@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -153,3 +154,27 @@ def test_an_interrupt_at_any_point_of_the_wait_ends_the_threads_and_the_wait(
         assert interrupted(interrupt, wait) == "KeyboardInterrupt"
         lines.add(interrupt.line.rpartition(os.sep)[2])
     assert len(lines) > 5
+
+
+@pytest.mark.parametrize("started", [True, False])
+def test_an_interrupt_before_a_thread_is_counted_waits_for_it(monkeypatch: pytest.MonkeyPatch, started: bool) -> None:
+    ended, over = list[int](), threading.Event()
+
+    def start(work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        if started:
+            start_new_thread(work, arguments)
+        raise KeyboardInterrupt
+
+    def work() -> Iterator[None]:
+        over.wait(ENDS)
+        time.sleep(0.2)
+        ended.append(1)
+        yield
+
+    monkeypatch.setattr(threads, "start_new_thread", start)
+    monkeypatch.setattr(threads, "LOOK_SECONDS", 0.01)
+    with pytest.raises(KeyboardInterrupt), Threads[None](over.set) as one:
+        one.begin(work())
+    assert ended == [1] * started
+    if not started:
+        threads._producing.pop()

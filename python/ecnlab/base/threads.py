@@ -21,6 +21,9 @@ Polars installs a signal handler that restarts system calls, so that an unlimite
 before its end.
 """
 
+LOOKS_FOR_START: Final = 5
+"""How often a thread is looked for that an interrupt may have kept from being started."""
+
 
 _producing: list[None] = []
 """An entry for each thread of `Threads` that has not ended: `threading.active_count` does not know them."""
@@ -42,7 +45,7 @@ class Threads(Generic[T]):
 
     def __init__(self, stop: Callable[[], object]) -> None:
         self._stop = stop
-        self._begun, self._ended = 0, list[None]()
+        self._wanted, self._begun, self._alive, self._ended = 0, 0, list[None](), list[None]()
         self._answers: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
 
     def __enter__(self) -> Threads[T]:
@@ -51,12 +54,17 @@ class Threads(Generic[T]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if kind is not None:
             self._stop()
+            # An interrupt between the start of a thread and its count: it reports itself within moments, if it was started.
+            for _ in range(LOOKS_FOR_START):
+                if self._known() < self._wanted:
+                    self._next()
         while self._running():
             self._next()
 
     def begin(self, values: Iterable[T]) -> None:
         """Produce ``values``, usually a generator's, in a thread of their own, which does not outlive the process."""
         _producing.append(None)
+        self._wanted += 1
         start_new_thread(self._produce, (values,))
         self._begun += 1
 
@@ -77,7 +85,11 @@ class Threads(Generic[T]):
         return not self._running()
 
     def _running(self) -> bool:
-        return len(self._ended) < self._begun
+        return len(self._ended) < self._known()
+
+    def _known(self) -> int:
+        """Return the number of threads that were started, as far as this thread or they themselves have counted them."""
+        return max(self._begun, len(self._alive))
 
     def _next(self) -> tuple[T] | BaseException | None:
         """Return the next value or exception; None if there is none for a moment, or a thread has ended."""
@@ -86,6 +98,7 @@ class Threads(Generic[T]):
         return None
 
     def _produce(self, values: Iterable[T]) -> None:
+        self._alive.append(None)
         try:
             for value in values:
                 self._answers.put((value,))
