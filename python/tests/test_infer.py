@@ -16,7 +16,7 @@ import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
 from ecnlab.inference import waves
-from ecnlab.inference.answer import LEVEL, answer, excluded, quantiles
+from ecnlab.inference.answer import answer, excluded, quantiles
 from ecnlab.inference.fit import effective, fit, log_normal_cdf, normalised, tempered
 from ecnlab.inference.prior import Prior, Proposal
 from ecnlab.inference.question import Choice, Target, Unknown, overrides, read_question
@@ -453,10 +453,6 @@ def test_a_wrong_question_is_an_error_with_its_place(question, old, new, message
 def test_too_few_settings_are_refused(question):
     with pytest.raises(EcnlabError, match="give at least 20 settings for each"):
         ecnlab.infer(question, settings=39, waves=2)
-
-
-def test_the_level_is_that_of_the_page():
-    assert LEVEL == 0.9
 
 
 def test_check_reads_questions(question):

@@ -19,7 +19,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.tables import table_bytes
-from ecnlab.inference.fit import Fit, effective, fit, normalised, tempered
+from ecnlab.inference.fit import Fit, fit, normalised, tempered
 from ecnlab.inference.prior import Array, Prior, Proposal, Truths
 from ecnlab.inference.question import Question
 from ecnlab.inference.running import Done, do
@@ -88,10 +88,10 @@ def sample(
         seeds = range(first, first + size * n)
         path = folder / f"wave-{wave + 1}.parquet" if folder else None
         moved = _from(report, before, runs)
-        done = _stored(path, question, chosen) or do(
-            question, chosen, seeds, threads=threads, cache=cache, progress=moved
-        )
-        _store(path, question, done)
+        done = _stored(path, question, chosen)
+        if done is None:
+            done = do(question, chosen, seeds, threads=threads, cache=cache, progress=moved)
+            _store(path, question, done)
         found = done if found is None else found + done
         _refuse_invalid(question, found)
     assert found is not None
@@ -131,9 +131,7 @@ def _next(
 ) -> Proposal:
     """Return the proposal of the next wave: near the settings that fit."""
     _, log = _log_weights(question, done, sizes, proposals)
-    weights = tempered(log, max(LEAST * len(log), min(20.0, 0.5 * len(log))))
-    assert effective(weights) > 0.0
-    return Proposal.near(prior, done.settings, weights)
+    return Proposal.near(prior, done.settings, tempered(log, max(LEAST * len(log), min(20.0, 0.5 * len(log)))))
 
 
 # ------------------------------------------------------------------ storage
