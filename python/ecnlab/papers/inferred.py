@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 import msgspec
 
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.markdown import table
 from ecnlab.folder.sealed_json import read_plain_json
 from ecnlab.folder.shapes import insist
 from ecnlab.inference.result import Record, rows_of_numbers, rows_of_unknowns
@@ -71,9 +71,3 @@ class Inferred:
     def share(self, least: int) -> str:
         """The part of the prior settings that meet at least so many of the numbers that are not held out."""
         return f"{100 * self.record.answer.met[least]:.3g}%"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -12,6 +12,7 @@ from ecnlab._core import Cancel, Scenario
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lawcode import guarded
 from ecnlab.base.lazy_imports import pl
+from ecnlab.base.markdown import table as table_of
 from ecnlab.base.systems import require_linux
 from ecnlab.base.threads import Threads, returned
 from ecnlab.scenario.files import read_scenario
@@ -139,5 +140,4 @@ def _codepoints(seen: dict[str, int]) -> str:
 
 def markdown(frame: pl.DataFrame) -> str:
     """Return ``frame`` as a Markdown table."""
-    lines = [frame.columns, ["---"] * frame.width, *frame.iter_rows()]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return table_of(frame.columns, frame.iter_rows()) + "\n"
