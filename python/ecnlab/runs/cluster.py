@@ -23,8 +23,9 @@ from ecnlab.base.extras import install
 from ecnlab.base.threads import LOOK_SECONDS, in_another_thread, interruptible
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs import cluster_task
+from ecnlab.runs.block import Outcome, task_of
 from ecnlab.runs.captures import Taps
-from ecnlab.runs.sweep_doing import Outcome, Todo, cores, task_of, workers_that_fit
+from ecnlab.runs.sweep_doing import Todo, cores, workers_that_fit
 
 if TYPE_CHECKING:
     from ecnlab.runs.cluster_answer import Answer
