@@ -140,15 +140,39 @@ def test_the_cache_has_any_runs_of_a_block(experiment, tmp_path, monkeypatch, nu
 def test_blocks_grow_with_short_runs_and_leave_runs_for_other_workers(experiment):
     question = ecnlab.scenario.read_experiment(experiment).with_replicates(100)
     runs = [question.run(index) for index in range(100)]
-    queue = Queue(iter(runs), 100, 2, lambda _run: False)
-    first = queue.take()
+    queue = Queue(iter(runs), 100, lambda _run: False)
+    first = queue.take(2)
     assert len(first) == 1  # of unknown time
     queue.note(first, Ended(seconds=block.SECONDS / 10))
-    second = queue.take()
+    second = queue.take(2)
     assert len(second) == 10
     queue.note(second, Ended(failed={second[3].id: ecnlab.RunError("")}, undone={run.id for run in second[4:]}))
-    assert queue.take()[:6] == second[4:]
-    sizes = [len(taken) for taken in iter(queue.take, [])]
+    assert queue.take(2)[:6] == second[4:]
+    sizes = [len(taken) for taken in iter(lambda: queue.take(2), [])]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] == 1 and sum(sizes) == 100 - 1 - 4 - 10
     queue.end()
-    assert Queue(iter(runs), 100, 1, lambda _run: True).take() == runs[:1]
+    assert Queue(iter(runs), 100, lambda _run: True).take(1) == runs[:1]
+
+
+def test_a_block_of_long_runs_gives_those_back_that_it_has_not_begun(experiment, single, tmp_path, monkeypatch):
+    block_size(monkeypatch, 60)
+    monkeypatch.setattr(block, "LATE", 0)
+    found = sweep(experiment, tmp_path / "out")
+    assert_same_bytes(single, found.folder / "tables")
+    question = ecnlab.scenario.read_experiment(experiment).with_replicates(100)
+    queue = Queue(map(question.run, range(100)), 100, lambda _run: False)
+    queue.note(queue.take(1), Ended(seconds=block.SECONDS / 10))
+    taken = queue.take(1)
+    ended = queue.note(taken, Ended(undone={run.id for run in taken[1:]}, seconds=block.SECONDS))
+    assert ended == [(taken[0], None)]
+    assert queue.take(1) == [taken[1]]  # the time of the run that was done
+
+
+def test_runs_of_a_block_of_which_none_is_done_are_taken_alone(experiment):
+    question = ecnlab.scenario.read_experiment(experiment).with_replicates(100)
+    queue = Queue(map(question.run, range(100)), 100, lambda _run: False)
+    queue.note(queue.take(1), Ended(seconds=block.SECONDS / 10))
+    lost = queue.take(1)
+    assert queue.note(lost, Ended(undone={run.id for run in lost})) == []
+    assert [queue.take(1) for _ in lost] == [[run] for run in lost]
+    assert len(queue.take(1)) > 1

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
+import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, mostly_slow
 from dask_processes import SECONDS, Processes, until
 from small_paper import in_place_of_the_papers
+from test_blocks import ABORT, block_size, stop
 
 import ecnlab
 from ecnlab import papers, scoring
 from ecnlab.base.errors import LawError
 from ecnlab.cli.score import score as score_command
 from ecnlab.folder.names import MANIFEST
+from ecnlab.runs.block import Ended, Queue
 from ecnlab.runs.cluster import ClusterPool, connected
 from ecnlab.scoring.sheet import Kind, Sheet
 
@@ -30,10 +35,11 @@ from ecnlab.runs import cluster_worker
 if not hasattr(cluster_worker, "real"):  # Dask executes this text twice
     cluster_worker.real = cluster_worker._watched
 def killed(one, scenario, task, wanted):
+    ids = [run for run, seed in task["runs"]]
     if {when}:
         one._running().stdin.write("")  # the process of the run has begun
         os.kill(os.getpid(), signal.SIGKILL)
-    cluster_worker.real(one, scenario, task, wanted)
+    return cluster_worker.real(one, scenario, task, wanted)
 cluster_worker._watched = killed
 """
 """Preloaded by a worker that is killed in the middle of a run, ``when`` a condition holds."""
@@ -45,6 +51,13 @@ def failing(*_):
 cluster_worker._watched = failing
 """
 """Preloaded by a worker that fails in a way that nobody has foreseen."""
+
+FAILING_RUN = """
+from ecnlab.runs import workers
+if "exec" not in workers._START:  # Dask executes this text twice
+    workers._START = workers._START.replace("main()", f"exec({text!r}); main()")
+"""
+"""Preloaded by a worker whose processes execute ``text`` first."""
 
 ANOTHER = """
 from ecnlab.base import provenance
@@ -110,6 +123,51 @@ def test_tables_and_captures_are_those_of_a_local_sweep(experiment, shared, tmp_
     assert len(here.captures) == 4
     for run, files in here.captures.items():
         assert [file.read_bytes() for file in files] == [file.read_bytes() for file in there.captures[run]]
+
+
+def test_a_task_is_a_block_of_runs(experiment, shared, tmp_path, monkeypatch):
+    block_size(monkeypatch, 30)
+    here = ecnlab.sweep(experiment, tmp_path / "here", replicates=40, cache=False)
+    calls: list[int] = []
+    asked = {"replicates": 40, "cache": False, "progress": lambda done, _: calls.append(done)}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(importlib.import_module("ecnlab.runs.sweep"), "merge", stop)
+        ecnlab.sweep(experiment, tmp_path / "there", cluster=shared.address, **asked)
+    assert calls == list(range(161))
+    assert len(list((tmp_path / "there" / "parts").glob("[!.]*.arrows"))) < 80
+    there = ecnlab.sweep(experiment, tmp_path / "there", **asked)
+    assert calls[161:] == [160]
+    assert_same_bytes(here.folder / "tables", there.folder / "tables")
+
+
+def test_few_blocks_are_sent_until_one_has_ended_and_then_many_runs(monkeypatch):
+    client = SimpleNamespace(nthreads=lambda: {"one": 1, "two": 2})
+    pool = ClusterPool(None, None, None, SimpleNamespace(most=None, local=False, client=client))
+    queue = Queue(iter(()), 0, lambda _run: False)
+    assert pool._has_room([1] * 5, queue) and not pool._has_room([1] * 6, queue)
+    with monkeypatch.context() as patch:
+        patch.setattr("ecnlab.runs.cluster.LEARN_SECONDS", 0)  # runs are long
+        assert pool._has_room([1] * 99, queue) and not pool._has_room([1] * 100, queue)
+    queue.note([SimpleNamespace(id="a", hash="b")], Ended(seconds=1))
+    assert pool._has_room([1] * 99, queue) and not pool._has_room([1] * 100, queue)
+    assert pool._has_room([60] * 5, queue) and not pool._has_room([60] * 6, queue)
+
+
+@pytest.mark.parametrize(("how", "message"), [("os.abort()", "SIGABRT"), ("raise RunError('books')", "books")])
+def test_a_run_that_fails_in_a_block_loses_no_other(experiment, alone, tmp_path, monkeypatch, how, message):
+    block_size(monkeypatch, 30)
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=20, cache=False)
+    dead = whole.runs["id"][50]
+    preload = f"text = {textwrap.dedent(ABORT.format(dead=dead, how=how))!r}\n{FAILING_RUN}"
+    with alone.worker(message, preload), pytest.raises(ecnlab.RunError, match=f"run {dead} .*{message}") as error:
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=20, cache=False, cluster=alone.address)
+    assert str(error.value).count("repeats only this run") == 1
+    calls: list[int] = []
+    mended = ecnlab.sweep(
+        experiment, tmp_path / "out", replicates=20, cache=False, progress=lambda done, _: calls.append(done)
+    )
+    assert calls == [79, 80]
+    assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
 
 
 def test_finished_runs_are_not_repeated_whichever_way_they_were_made(experiment, shared, tmp_path):
@@ -242,6 +300,23 @@ def test_a_run_whose_worker_is_killed_is_done_by_another(experiment, tmp_path):
     assert_same_bytes(whole.folder / "tables", sweep.folder / "tables")
 
 
+def test_results_that_are_lost_with_their_worker_are_made_again(experiment, tmp_path, monkeypatch):
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1)
+    with Processes(tmp_path) as processes, connected(processes.address) as cluster:
+        first, real = processes.start_worker("first"), ClusterPool._ended
+
+        def ended(pool, block, future):
+            if first.poll() is None:
+                first.kill()
+                until(lambda: future.status == "lost")
+                processes.start_worker("second")
+            return real(pool, block, future)
+
+        monkeypatch.setattr(ClusterPool, "_ended", ended)
+        sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, cluster=cluster)
+    assert_same_bytes(whole.folder / "tables", sweep.folder / "tables")
+
+
 @pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experiment, tmp_path):
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1)
@@ -249,7 +324,7 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
     once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
     with Processes(tmp_path, once) as processes:
         for name in ("one", "two"):
-            processes.start_worker(name, KILLED.format(when=f"task['id'] == {dead!r}"))
+            processes.start_worker(name, KILLED.format(when=f"{dead!r} in ids"))
         calls: list[int] = []
         with pytest.raises(ecnlab.RunError, match=f"run {dead} .* its worker died, the last time tcp://127") as error:
             ecnlab.sweep(
@@ -264,6 +339,29 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
     assert calls == [0, 1, 2, 3, 4]
     assert len(list((tmp_path / "out" / "parts").glob("[!.]*.arrows"))) == 3
     mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
+    assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
+
+
+def test_a_run_that_kills_the_workers_of_its_block_loses_no_other(experiment, tmp_path, monkeypatch):
+    block_size(monkeypatch, 30)
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=20, cache=False)
+    dead = whole.runs["id"][50]
+    once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
+    with Processes(tmp_path, once) as processes:
+        for name in ("one", "two", "three"):  # one dies of the block, another one of the run alone
+            processes.start_worker(name, KILLED.format(when=f"{dead!r} in ids"))
+        calls: list[int] = []
+
+        def progress(done: int, _total: int) -> None:
+            calls.append(done)
+
+        with pytest.raises(ecnlab.RunError, match=f"run {dead} .* its worker died") as error:
+            ecnlab.sweep(
+                experiment, tmp_path / "out", replicates=20, cache=False, cluster=processes.address, progress=progress
+            )
+    assert str(error.value).count("repeats only this run") == 1
+    assert calls == list(range(81))
+    mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=20)
     assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
 
 

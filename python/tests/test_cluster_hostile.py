@@ -16,11 +16,12 @@ import pytest
 from conftest import ecnlab_command, first_fast
 from dask_processes import Processes, until
 from proc import children, open_files
+from test_blocks import block_size
 
 import ecnlab
 from ecnlab.base.errors import RunError
 from ecnlab.folder import digests
-from ecnlab.folder.part_files import receive_part
+from ecnlab.folder.part_files import checked_parts
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'distributed>=2026.8')")
 
@@ -173,7 +174,7 @@ def test_a_message_that_refers_to_no_frame_is_refused(at):
                 "name = min(answer['captures']); answer['captures'][name] += b'x'",
                 "whose content does not match its digest",
             ),
-            ("answer.update(error='RunError', message='\\x1b]0;title\\x07')", "\\x1b]0;title\\x07"),
+            ("answer['error'] = {'error': 'RunError', 'message': '\\x1b]0;title\\x07'}", "\\x1b]0;title\\x07"),
             ("answer['parts']['../../../../ESCAPED'] = b''", "'../../../../ESCAPED', which is no part of this run"),
             ("answer['captures']['/tmp/ESCAPED'] = b''", "returned the capture '/tmp/ESCAPED'"),
             ("answer['captures'].clear()", "did not return the capture"),
@@ -192,40 +193,94 @@ def test_files_that_were_not_asked_for_are_refused(experiment, processes, tmp_pa
 
 
 RUN = "0123456789abcdef"
+OTHER = "fedcba9876543210"
 
 
-def part(**columns: object) -> tuple[str, bytes]:
-    """Name and content of a part with ``columns``, in addition to those that all have."""
+def part(*runs: str, stem: str = "", **columns: object) -> tuple[str, bytes]:
+    """Name and content of a part of ``runs`` with ``columns``, in addition to those that all have."""
     data = io.BytesIO()
-    frame = pl.DataFrame({"id": [RUN], "captures": pl.Series([["0 a"]], dtype=pl.List(pl.String)), **columns})
-    frame.write_ipc_stream(data)
-    return f"{RUN}.{digests.of_bytes(data.getvalue())}.arrows", data.getvalue()
+    ids = list(runs or [RUN])
+    captures = pl.Series([["0 a"] if len(ids) == 1 else []] * len(ids), dtype=pl.List(pl.String))
+    pl.DataFrame({"id": ids, "captures": captures, **columns}).write_ipc_stream(data)
+    stem = stem or (ids[0] if len(ids) == 1 else f"{ids[0]}-{len(ids)}")
+    return f"{stem}.{digests.of_bytes(data.getvalue())}.arrows", data.getvalue()
 
 
-def test_only_the_files_of_the_run_are_stored_with_the_content_of_their_names(tmp_path):
+def test_only_files_of_the_runs_are_accepted_with_the_content_of_their_names():
     name, data = part()
     row = b"a row"
-    large = f"{RUN}.packets.{digests.of_bytes(row)}.rows"
-    garbage = f"{RUN}.{digests.of_bytes(row)}.arrows"
+    digest = digests.of_bytes(row)
+    large = f"{RUN}.packets.{digest}.rows"
     refused = [
         ({name: b"a now"}, "content does not match its digest"),
         ({name: data, large: b"a now"}, "content does not match its digest"),
-        ({f"fedcba9876543210{name[16:]}": data}, "no part of this run"),
+        ({f"{OTHER}{name[16:]}": data}, "other runs than its name"),
         ({f"{RUN}.x/../../{name}": data}, "no part of this run"),
-        ({large: row}, "no result"),
-        ({name: data, f"{RUN}.secret.{digests.of_bytes(row)}.rows": row}, "no part of this run"),
-        ({garbage: row}, "is no table"),
-        (dict([part(id=["fedcba9876543210"])]), "no part of"),
+        ({large: row}, "no part of this run"),
+        ({name: data, f"{RUN}.secret.{digest}.rows": row}, "no part of this run"),
+        ({name: data, f"{OTHER}.packets.{digest}.rows": row}, "no part of this run"),
+        (dict([part(RUN, OTHER), (large, row)]), "no part of this run"),
+        ({f"{RUN}.{digest}.arrows": row}, "is no table"),
+        (dict([part("0" * 16)]), "no part of this run"),
+        (dict([part(RUN, "0" * 16)]), "no part of this run"),
+        (dict([part(RUN, RUN)]), "no part of this run"),
+        (dict([part(RUN), part(OTHER, RUN)]), "no part of this run"),
+        (dict([part(RUN), part(RUN, links=[[{"a": 1}]])]), "no part of this run"),
+        (dict([part(OTHER, stem=RUN)]), "other runs than its name"),
+        (dict([part(RUN, OTHER, stem=RUN)]), "other runs than its name"),
+        (dict([part(RUN, OTHER, stem=f"{RUN}-02")]), "other runs than its name"),
+        (dict([part(RUN, stem=f"{RUN}-1")]), "other runs than its name"),
+        (dict([part(*map("{:016x}".format, range(61)))]), "no part of this run"),
         (dict([part(captures=[1])]), "whose column 'captures' is none of this run"),
         (dict([part(secret=[[{"a": 1}]])]), "whose column 'secret' is none of this run"),
         (dict([part(links=[1])]), "whose column 'links' is none of this run"),
     ]
     for files, said in refused:
         with pytest.raises(RunError, match=said):
-            receive_part(tmp_path, RUN, files, ["packets", "links"])
+            checked_parts(files, [RUN, OTHER], ["packets", "links"])
+    accepted = {name: data, large: row, **dict([part(OTHER)])}
+    assert checked_parts(accepted, [RUN, OTHER], ["packets"]) == {RUN: {"a": "0"}, OTHER: {"a": "0"}}
+    assert checked_parts(dict([part(RUN, OTHER)]), [RUN, OTHER], []) == {RUN: {}, OTHER: {}}
+
+
+def test_an_answer_has_results_or_errors_of_the_runs_that_were_requested(tmp_path):
+    def store(**fields: object) -> set[str]:
+        answer = cluster_answer.read(msgpack.packb({"worker": "w", **fields}))
+        return cluster_answer.store(answer, tmp_path, [RUN, OTHER], [], {})
+
+    error = {"error": "RunError", "message": "books"}
+    refused = [
+        ({}, "no result"),
+        ({"errors": {"0" * 16: error}}, "'0000000000000000', which was not requested"),
+        ({"errors": {RUN: error}, "parts": dict([part(RUN, OTHER)])}, "no part of this run"),
+        ({"parts": dict([part(RUN)])}, "content does not match"),  # it has a capture
+        *(({"seconds": seconds}, "no answer of ecnlab") for seconds in (-1.0, float("nan"), float("inf"), "1")),
+    ]
+    for fields, said in refused:
+        with pytest.raises(RunError, match=said):
+            store(**fields)
         assert not list(tmp_path.iterdir())
-    receive_part(tmp_path, RUN, {name: data, large: row}, ["packets", "links"])
-    assert {path.name for path in tmp_path.iterdir()} == {name, large}
+    assert store(errors={RUN: error}) == set()
+    name, data = part(RUN, OTHER)
+    assert store(parts={name: data}) == {RUN, OTHER}
+    assert tmp_path.joinpath(name).read_bytes() == data
+
+
+def test_runs_of_a_block_whose_answer_is_refused_are_done_alone(experiment, processes, tmp_path, monkeypatch):
+    block_size(monkeypatch, 30)
+    preload = FILES.format(change="len(asked['runs']) > 1 and answer['parts'].popitem() and answer.update(surplus=1)")
+    with connected(processes.address) as cluster, processes.worker(f"hostile-{next(NUMBERS)}", preload) as worker:
+        until(lambda: cluster.workers == 1, worker)
+        calls: list[int] = []
+        sweep = ecnlab.sweep(
+            experiment,
+            tmp_path / "out",
+            replicates=5,
+            cache=False,
+            cluster=cluster,
+            progress=lambda done, _: calls.append(done),
+        )
+    assert sweep.runs.height == 20 and calls == list(range(21))
 
 
 def test_an_answer_is_shown_without_control_characters():

@@ -80,8 +80,12 @@ def _store(folder: Path, part: pl.DataFrame) -> None:
 
 
 def _store_data(folder: Path, first: str, number: int, data: bytes) -> None:
-    several = f"-{number}" if number > 1 else ""
-    write_bytes(folder / f"{first}{several}.{digests.of_bytes(data)}.arrows", data, durable=False)
+    write_bytes(folder / f"{_stem(first, number)}{digests.of_bytes(data)}.arrows", data, durable=False)
+
+
+def _stem(first: str, number: int) -> str:
+    """The name of a part with ``number`` runs, up to its digest."""
+    return f"{first}-{number}." if number > 1 else f"{first}."
 
 
 def store_rows(folder: Path, data: bytes, runs: Collection[str]) -> None:
@@ -108,31 +112,39 @@ def small_parts(folder: Path, wanted: Callable[[str], bool], most: int) -> Itera
                 yield name, _ids_in(name, data), data
 
 
-def receive_part(folder: Path, run: str, files: Mapping[str, bytes], tables: Collection[str]) -> None:
-    """Store the finished ``run`` in ``folder``: ``files`` are those that `write_part` wrote on another machine.
-
-    ``tables`` are those that were requested. Raises RunError if ``files`` are not those of ``run``, or damaged; OSError.
-    """
-    captures_of(run, files, tables)
+def store_parts(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Store ``files``, which are `checked_parts`, in ``folder``. Raises OSError."""
     for name, data in sorted(files.items(), key=lambda file: PART.fullmatch(file[0]) is not None):
         write_bytes(folder / name, data, durable=False)
 
 
-def captures_of(run: str, files: Mapping[str, bytes], tables: Collection[str]) -> dict[str, str]:
-    """Return the digests of the captures that a part in ``files`` states, by name, after all checks of `receive_part`."""
+def checked_parts(
+    files: Mapping[str, bytes], runs: Collection[str], tables: Collection[str]
+) -> dict[str, dict[str, str]]:
+    """Return the digests of captures, by name, of each run in ``files``: parts, and tables apart, from another machine.
+
+    Raises RunError if they are damaged, or have other runs than some of ``runs``, each once, or other ``tables``.
+    """
+    found: dict[str, dict[str, str]] = {}
     for name, data in files.items():
-        large = LARGE.fullmatch(name) and name.split(".")[1] in tables
-        if first_id(name) != run or not (PART.fullmatch(name) or large):
+        if not (PART.fullmatch(name) or LARGE.fullmatch(name)):
             raise RunError(f"its worker returned the file {name!r}, which is no part of this run: a defect of ecnlab")
         if not is_whole(name, data):
             raise RunError(f"its worker returned the file {name}, whose content does not match its digest")
-    names = [name for name in files if PART.fullmatch(name)]
-    if len(names) != 1:
-        raise RunError(f"its worker returned {'several results' if names else 'no result'}: a defect of ecnlab")
-    return _stated_captures(run, names[0], files[names[0]], tables)
+        if PART.fullmatch(name):
+            part = _checked_part(name, data, tables)
+            if not part.keys() <= set(runs) - found.keys():
+                raise RunError(f"its worker returned the file {name}, which is no part of this run")
+            found |= part
+    single = {first_id(name) for name in files if PART.fullmatch(name) and is_single(name)}
+    for name in files:
+        if LARGE.fullmatch(name) and not (first_id(name) in single and name.split(".")[1] in tables):
+            raise RunError(f"its worker returned the file {name}, which is no part of this run")
+    return found
 
 
-def _stated_captures(run: str, name: str, data: bytes, tables: Collection[str]) -> dict[str, str]:
+def _checked_part(name: str, data: bytes, tables: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return the digests of the captures of each run in ``data``, whose ids are those of the file's ``name``."""
     try:
         part = pl.read_ipc_stream(data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -142,10 +154,12 @@ def _stated_captures(run: str, name: str, data: bytes, tables: Collection[str]) 
         right = kind == expected[column] if column in expected else column in tables and _is_table(kind)
         if not right:
             raise RunError(f"its worker returned the file {name}, whose column {column!r} is none of this run")
-    whole = part.height == 1 and expected.keys() <= set(part.columns) and part["captures"].null_count() == 0
-    if not whole or part["id"][0] != run:
+    whole = 0 < part.height <= MAX_RUNS and expected.keys() <= set(part.columns)
+    if not whole or part["captures"].null_count() or part["id"].null_count() or part["id"].n_unique() < part.height:
         raise RunError(f"its worker returned the file {name}, which is no part of this run")
-    return _captures(part["captures"][0].drop_nulls())
+    if not name.startswith(_stem(part["id"][0], part.height)):
+        raise RunError(f"its worker returned the file {name}, which has other runs than its name")
+    return {run: _captures(lines) for run, lines in part.select("id", pl.col("captures").list.drop_nulls()).iter_rows()}
 
 
 def _is_table(kind: pl.DataType) -> bool:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ecnlab._core import ExperimentRun, LawError, RunError, Scenario
 from ecnlab.base import lawcode
@@ -20,12 +20,17 @@ from ecnlab.base.types import Column
 from ecnlab.engines.frames import frames, stacked_frames
 from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import Answerer
-from ecnlab.folder import digests
+from ecnlab.folder import digests, size_limits
+from ecnlab.folder.finished_runs import Parts
 from ecnlab.folder.part_files import MAX_RUNS, write_part, write_run
 from ecnlab.folder.streamed_tables import Growing
+from ecnlab.runs import scenario_files
 
 SECONDS: Final = 0.2
 """Time of a block, in which a worker reports nothing."""
+
+LATE: Final = 5
+"""After this many `SECONDS` a block begins no further run: its runs take longer than those before them."""
 
 SHARE: Final = 2
 """Number of blocks of each worker for which runs must be left when a block is taken."""
@@ -41,19 +46,42 @@ class Ended:
     failed: dict[str, RunError] = field(default_factory=dict)
     """The errors of runs that gave no result, by id."""
     undone: set[str] = field(default_factory=set)
-    """Ids of the runs that were not done, or not stored, because the process died in another one."""
+    """Ids of the runs that were not done, or not stored: the process died in another one, or the block took too long."""
     seconds: float = 0.0
-    """Time that the process took."""
+    """Time that the process took for the others; 0 if it died."""
+
+
+Outcome: TypeAlias = tuple[ExperimentRun, RunError | None]
+"""A run that has ended, and the error if it gave no result."""
+
+
+def task_of(runs: Iterable[ExperimentRun], parts: Parts) -> dict[str, Any]:
+    """Return the request to `do` for ``runs``, without its folders."""
+    return {
+        "runs": [(run.id, run.seed) for run in runs],
+        "tables": parts.tables,
+        "most": size_limits.limit(),
+        "seconds": LATE * SECONDS,
+    }
+
+
+def is_alone(scenario: Scenario) -> bool:
+    """Return whether runs of ``scenario`` are never in a block with others: they have captures or user-defined laws."""
+    return bool(scenario.captures or scenario_files.laws(scenario))
 
 
 def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any], begins: Callable[[], object]) -> Ended:
     """Do the ``runs`` of ``task``, as (id, seed), and store them as parts; ``begins`` is called before each run.
 
+    None begins after the ``seconds`` of ``task``, but the first.
     Raises Cancelled, OSError, EcnlabError if the others are not done either; those that have ended are stored.
     """
     began, ended, finished = perf_counter(), Ended(), _Finished(Path(task["folder"]))
     try:
-        for run, seed in task["runs"]:
+        for place, (run, seed) in enumerate(task["runs"]):
+            if place and perf_counter() - began > task["seconds"]:
+                ended.undone = {left for left, _ in task["runs"][place:]}
+                break
             begins()
             try:
                 _do_one(answerer, scenario, task, run, seed, finished)
@@ -143,23 +171,27 @@ def _height(columns: Mapping[str, Column]) -> int:
 class Queue:
     """Runs that several threads take in blocks, in their order."""
 
-    def __init__(
-        self, runs: Iterator[ExperimentRun], number: int, workers: int, single: Callable[[ExperimentRun], bool]
-    ):
+    def __init__(self, runs: Iterator[ExperimentRun], number: int, single: Callable[[ExperimentRun], bool]):
         """``number`` is that of ``runs``; runs for which ``single`` is true are not put into blocks."""
-        self._runs, self._left, self._workers, self._single = runs, number, workers, single
+        self._runs, self._left, self._single = runs, number, single
         self._back: deque[ExperimentRun] = deque()
+        self._alone = set[str]()
         self._seconds: dict[str, float] = {}
         self._lock = Lock()
 
-    def take(self) -> list[ExperimentRun]:
-        """Return the next block; empty if there are no more runs."""
+    @property
+    def timed(self) -> bool:
+        """A block has ended, so that the time of the next ones can be estimated."""
+        return bool(self._seconds)
+
+    def take(self, workers: int) -> list[ExperimentRun]:
+        """Return the next block for one of ``workers``; empty if there are no more runs."""
         with self._lock:
             if not (first := self._next()):
                 return []
-            block, most = [first], self._size(first)
+            block, most = [first], self._size(first, workers)
             while len(block) < most and (run := self._next()):
-                if run.hash != first.hash:
+                if run.hash != first.hash or run.id in self._alone:
                     self._back.appendleft(run)
                     break
                 block.append(run)
@@ -169,14 +201,20 @@ class Queue:
     def _next(self) -> ExperimentRun | None:
         return self._back.popleft() if self._back else next(self._runs, None)
 
-    def note(self, block: Sequence[ExperimentRun], ended: Ended) -> None:
-        """Learn the time of ``block``, and take its undone runs back."""
+    def note(self, block: Sequence[ExperimentRun], ended: Ended) -> list[Outcome]:
+        """Learn the time of ``block``, and take its undone runs back; return the others.
+
+        If none is done, each is taken alone from then on: one of them may have prevented the others.
+        """
         undone = [run for run in block if run.id in ended.undone]
         with self._lock:
-            if not undone:
-                self._seconds[block[0].hash] = ended.seconds / len(block)
+            if ended.seconds:
+                self._seconds[block[0].hash] = ended.seconds / (len(block) - len(undone))
+            if len(undone) == len(block):
+                self._alone |= ended.undone
             self._back.extendleft(reversed(undone))
             self._left += len(undone)
+        return [(run, ended.failed.get(run.id)) for run in block if run.id not in ended.undone]
 
     def end(self) -> None:
         """Leave the remaining runs undone."""
@@ -184,9 +222,9 @@ class Queue:
             self._runs = iter(())
             self._back.clear()
 
-    def _size(self, run: ExperimentRun) -> int:
+    def _size(self, run: ExperimentRun, workers: int) -> int:
         """Return how many runs a block that begins with ``run`` has."""
         # Another scenario of the experiment probably takes no longer than the slowest one so far.
         seconds = self._seconds.get(run.hash) or max(self._seconds.values(), default=SECONDS)
-        most = min(MAX_RUNS, self._left // (SHARE * self._workers), int(SECONDS / max(seconds, 1e-6)))
-        return 1 if most < 2 or self._single(run) else most
+        most = min(MAX_RUNS, self._left // (SHARE * workers), int(SECONDS / max(seconds, 1e-6)))
+        return 1 if most < 2 or run.id in self._alone or self._single(run) else most

@@ -1,18 +1,18 @@
 """The runs of a sweep on the workers of a Dask cluster (``docs/cluster.md``).
 
-The client, which is this process, is the only one that writes into the sweep's folder. It sends each run to the scheduler
-as a task, stores the answer as a local run is stored, and releases the task, so that the scheduler holds no results.
+The client, which is this process, is the only one that writes into the sweep's folder. It sends each block of runs (`block`)
+to the scheduler as a task, stores the answer as a local block is stored, and releases the task, so that the scheduler holds
+no results.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -23,11 +23,12 @@ from ecnlab.base.extras import install
 from ecnlab.base.threads import LOOK_SECONDS, in_another_thread, interruptible
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs import cluster_task
+from ecnlab.runs.block import Ended, Outcome, Queue, is_alone, task_of
 from ecnlab.runs.captures import Taps
-from ecnlab.runs.sweep_doing import Outcome, Todo, cores, task_of, workers_that_fit
+from ecnlab.runs.sweep_doing import Todo, cores, workers_that_fit
 
 if TYPE_CHECKING:
-    from ecnlab.runs.cluster_answer import Answer
+    from ecnlab.runs.cluster_answer import Answer, Failure
 
 Client: TypeAlias = Any
 """`distributed.Client`; most of its methods have no types."""
@@ -46,6 +47,9 @@ CONNECT_SECONDS: Final = 10
 
 MIN_AHEAD: Final = 100
 """Minimum number of runs that wait at the scheduler or are in progress: an adaptive cluster grows by them."""
+
+LEARN_SECONDS: Final = 5.0
+"""Time in which the scheduler has fewer runs until a block has ended, whose time states how many runs a block has."""
 
 COUNT_SECONDS: Final = 1.0
 """Interval at which the threads of the workers are counted."""
@@ -163,39 +167,47 @@ class ClusterPool:
         self._most = cluster.most
         if cluster.local:
             self._most = min(cluster.most or cores(), workers_that_fit(todo.scenarios()))
-        self._threads, self._counted = 0, float("-inf")
+        self._threads, self._counted, self._began = 0, float("-inf"), monotonic()
 
-    def outcomes(self, runs: Iterator[ExperimentRun], _number: int) -> Generator[Outcome, None, None]:
-        """Do ``runs``; yield each as it ends."""
+    def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
+        """Do ``runs``, of which there are ``number``; yield each as it ends."""
+        queue = Queue(runs, number, lambda run: is_alone(self._tapping.tapped(run)))
         ended: SimpleQueue[Future] = SimpleQueue()
-        waiting: dict[str, tuple[ExperimentRun, Future]] = {}
+        waiting: dict[str, tuple[list[ExperimentRun], Future]] = {}
         try:
             while True:
-                for run in islice(runs, max(0, self._ahead() - len(waiting))):
-                    future = self._submit(run)
-                    waiting[future.key] = run, future
+                while self._has_room([len(block) for block, _ in waiting.values()], queue):
+                    if not (block := queue.take(self._workers())):
+                        break
+                    future = self._submit(block)
+                    waiting[future.key] = block, future
                     future.add_done_callback(ended.put)
                 if not waiting:
                     return
                 if future := self._next(ended):
-                    run, future = waiting.pop(future.key)
-                    yield run, self._outcome(run, future)
+                    block, future = waiting.pop(future.key)
+                    yield from queue.note(block, self._ended(block, future))
         finally:
             for _, future in waiting.values():
                 future.release()
 
-    def _ahead(self) -> int:
-        """Return how many runs may be at the scheduler."""
+    def _has_room(self, sizes: Sequence[int], queue: Queue) -> bool:
+        """Return whether another block may be at the scheduler, besides those of these ``sizes``."""
         if self._most is not None:
-            return self._most
-        if monotonic() - self._counted > COUNT_SECONDS:
+            return len(sizes) < self._most
+        learns = not queue.timed and monotonic() - self._began < LEARN_SECONDS
+        return len(sizes) < 2 * self._workers() or (sum(sizes) < MIN_AHEAD and not learns)
+
+    def _workers(self) -> int:
+        """Return how many blocks the cluster does at a time; at least one."""
+        if self._most is None and monotonic() - self._counted > COUNT_SECONDS:
             with self._connection():
                 self._threads = sum(interruptible(self._cluster.client.nthreads).values())
             self._counted = monotonic()
-        return max(MIN_AHEAD, 2 * self._threads)
+        return self._most or max(1, self._threads)
 
-    def _submit(self, run: ExperimentRun) -> Future:
-        request = cluster_task.request(self._tapping.tapped(run), task_of([run], self._parts))
+    def _submit(self, block: Sequence[ExperimentRun]) -> Future:
+        request = cluster_task.request(self._tapping.tapped(block[0]), task_of(block, self._parts))
         with self._connection():
             return self._cluster.client.submit(cluster_task.answer, request, pure=False)
 
@@ -208,38 +220,46 @@ class ClusterPool:
                 raise self._lost() from None
             return None
 
-    def _outcome(self, run: ExperimentRun, future: Future) -> RunError | None:
-        """Store the answer of ``run``. Return the error that it ended with, if that is its own."""
+    def _ended(self, block: Sequence[ExperimentRun], future: Future) -> Ended:
+        """Store the answer to ``block``. Of several runs none is done if it is an error, or not what was requested."""
         from ecnlab.runs import cluster_answer, cluster_comm
 
-        if future.status in ("cancelled", "lost"):
-            raise self._lost()
+        undone = Ended(undone={run.id for run in block})
         try:
+            if future.status == "cancelled":
+                raise self._lost()
+            if future.status == "lost":  # with its worker, which had done the block
+                return undone
             with self._connection():
                 data: object = interruptible(future.result)
             answer = cluster_answer.read(data)
-            if answer.failed:
-                return RunError(f"its worker failed with {answer.failed}")
             if answer.refused:
                 raise cluster_task.refusal(answer.worker, answer.refused)
+            if answer.failed:
+                raise RunError(f"its worker failed with {answer.failed}")
             if answer.error:
-                return _own_error(answer)
-            self._store(run, answer)
-        except cluster_comm.TaskFailed as error:
-            return RunError(str(error))
-        except RunError as error:
-            return error
+                raise _error(answer.error, answer.worker)
+            return self._stored(block, answer)
+        except (RunError, cluster_comm.TaskFailed) as error:
+            if len(block) > 1:
+                return undone
+            return Ended({block[0].id: error if isinstance(error, RunError) else RunError(str(error))})
         finally:
             future.release()
-        return None
 
-    def _store(self, run: ExperimentRun, answer: Answer) -> None:
+    def _stored(self, block: Sequence[ExperimentRun], answer: Answer) -> Ended:
+        """Store the results in ``answer``. A run with neither result nor error is not done."""
         from ecnlab.runs import cluster_answer
 
-        tapped = self._tapping.tapped(run)
-        with self._tapping.written(run.id, tapped) as folder:
+        ids = [run.id for run in block]
+        tapped = self._tapping.tapped(block[0])
+        with self._tapping.written(ids[0], tapped) as folder:
             captures = {name: folder / name for name in tapped.captures} if folder else {}
-            cluster_answer.store(answer, self._parts.folder, run.id, self._parts.tables, captures)
+            done = cluster_answer.store(answer, self._parts.folder, ids, self._parts.tables, captures)
+            failed = {run: _run_error(error, answer.worker) for run, error in answer.errors.items()}
+            if folder and failed:
+                raise failed[ids[0]]
+        return Ended(failed, set(ids) - done - failed.keys(), answer.seconds)
 
     @contextmanager
     def _connection(self) -> Iterator[None]:
@@ -259,15 +279,19 @@ class ClusterPool:
         )
 
 
-def _own_error(answer: Answer) -> RunError:
-    """Return the error of an answer, if it is that of its run; raise it if the sweep cannot continue."""
-    message, worker = answer.message, answer.worker
-    if answer.error == "LawError":
-        failed = LawError(message)
-        failed.traceback = answer.traceback
-        return failed
-    if answer.error == "RunError":
-        return RunError(f"{message} (worker {worker})")
-    if answer.error == "OSError":
-        raise OSError(answer.errno, message, f"worker {worker}")
-    raise EcnlabError(f"worker {worker}: {message}")
+def _error(failure: Failure, worker: str) -> Exception:
+    """Return the exception of ``failure``, which kept ``worker`` from doing any run of a block."""
+    if failure.error in ("LawError", "RunError"):
+        return _run_error(failure, worker)
+    if failure.error == "OSError":
+        return OSError(failure.errno, failure.message, f"worker {worker}")
+    return EcnlabError(f"worker {worker}: {failure.message}")
+
+
+def _run_error(failure: Failure, worker: str) -> RunError:
+    """Return the exception of a run that ended on ``worker`` with ``failure``."""
+    if failure.error != "LawError":
+        return RunError(f"{failure.message} (worker {worker})")
+    failed = LawError(failure.message)
+    failed.traceback = failure.traceback
+    return failed

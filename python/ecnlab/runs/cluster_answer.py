@@ -7,21 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from ecnlab.base.errors import RunError
 from ecnlab.base.safe_text import visible
 from ecnlab.folder import digests
-from ecnlab.folder.part_files import captures_of, receive_part
+from ecnlab.folder.part_files import checked_parts, store_parts
 
 MAX_TEXT: Final = 20_000
 """Maximum length of a message or traceback, in characters; the rest is cut off."""
 
+MAX_SECONDS: Final = 1e9
+"""Maximum time of a block."""
+
+
+class Failure(msgspec.Struct, forbid_unknown_fields=True):
+    """An error that a run, or a block of runs, ended with."""
+
+    error: str
+    """Its class."""
+    message: str
+    traceback: str = ""
+    errno: int | None = None
+    """Number of an OSError."""
+
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """What a worker returns for a run: ``refused``, ``failed``, ``error`` or its files."""
+    """What a worker returns for a block of runs: ``refused``, ``failed``, ``error``, or the errors and files of its runs."""
 
     worker: str
     """Address and host of the worker, as it states them."""
@@ -29,16 +43,16 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
     """What a worker has that lacks the client's ecnlab."""
     failed: str = ""
     """An unforeseen exception of the worker, with its class."""
-    error: str | None = None
-    """Class of the error that the run ended with."""
-    message: str = ""
-    traceback: str = ""
-    errno: int | None = None
-    """Number of an OSError."""
+    error: Failure | None = None
+    """The error that no run was done for."""
+    errors: dict[str, Failure] = {}
+    """Errors of runs that gave no result, by id."""
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=MAX_SECONDS)] = 0.0
+    """Time of the block, as `block.Ended` has it."""
     parts: dict[str, bytes] = {}
-    """Files of the part by name, as `part_files.write_run` writes them."""
+    """Files of the parts by name, as `part_files` writes them."""
     captures: dict[str, bytes] = {}
-    """Capture files by name."""
+    """Capture files of the run by name."""
 
 
 def read(data: object) -> Answer:
@@ -53,26 +67,41 @@ def read(data: object) -> Answer:
         raise RunError(
             f"its worker returned no answer of ecnlab ({error}): install the same wheel on the workers"
         ) from error
-    for name in ("worker", "refused", "failed", "message", "traceback"):
-        setattr(found, name, visible(getattr(found, name)[:MAX_TEXT]))
+    _show(found, "worker", "refused", "failed")
+    for failure in (*found.errors.values(), *([found.error] if found.error else [])):
+        _show(failure, "error", "message", "traceback")
     return found
 
 
-def store(answer: Answer, folder: Path, run: str, tables: Collection[str], captures: Mapping[str, Path]) -> None:
-    """Store the files of ``answer`` for ``run``: its part in ``folder``, and its ``captures``, each at its path.
+def _show(found: msgspec.Struct, *texts: str) -> None:
+    """Cut off the ``texts`` of ``found``, and make their control characters visible."""
+    for name in texts:
+        setattr(found, name, visible(getattr(found, name)[:MAX_TEXT]))
 
-    ``tables`` are the tables that the client requested. Raises RunError, before anything is stored, if the files are not
-    those that the client requested, or not those that the part states; OSError.
+
+def store(
+    answer: Answer, folder: Path, runs: Collection[str], tables: Collection[str], captures: Mapping[str, Path]
+) -> set[str]:
+    """Store the files of ``answer`` for ``runs``: parts in ``folder``, ``captures`` each at its path; return the runs that have a part.
+
+    ``tables`` are the tables that the client requested. Raises RunError, before anything is stored, if files or errors are not
+    those of runs that the client requested, if there are none, or if the files are not those that the parts state; OSError.
     """
-    if answer.captures.keys() != captures.keys():
-        strange = sorted(answer.captures.keys() ^ captures.keys())[0]
-        what = "returned the capture" if strange in answer.captures else "did not return the capture"
-        requested = ", ".join(captures) or "none"
-        raise RunError(f"its worker {what} {strange!r}; the captures of this run are: {requested}")
-    stated = captures_of(run, answer.parts, tables)
+    stated = checked_parts(answer.parts, set(runs) - answer.errors.keys(), tables)
+    if strange := answer.errors.keys() - set(runs):
+        raise RunError(f"its worker returned an error of {min(strange)!r}, which was not requested: a defect of ecnlab")
+    if not stated and not answer.errors:
+        raise RunError("its worker returned no result: a defect of ecnlab")
+    expected = captures.keys() if stated else set[str]()
+    if strange := answer.captures.keys() ^ expected:
+        name = min(strange)
+        what = "returned the capture" if name in answer.captures else "did not return the capture"
+        raise RunError(f"its worker {what} {name!r}; the captures of this run are: {', '.join(expected) or 'none'}")
+    made = {name: digests.of_bytes(data) for name, data in answer.captures.items()}
+    for found in stated.values():
+        if wrong := dict(found.items() ^ made.items()):
+            raise RunError(f"its worker returned the capture {min(wrong)!r}, whose content does not match its digest")
     for name, data in answer.captures.items():
-        if stated.get(name) != digests.of_bytes(data):
-            raise RunError(f"its worker returned the capture {name}, whose content does not match its digest")
-    for name, path in captures.items():
-        path.write_bytes(answer.captures[name])
-    receive_part(folder, run, answer.parts, tables)
+        captures[name].write_bytes(data)
+    store_parts(folder, answer.parts)
+    return set(stated)

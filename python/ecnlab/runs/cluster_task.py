@@ -1,6 +1,6 @@
-"""The request that a client sends to a Dask worker for one run, and the function that answers it there.
+"""The request that a client sends to a Dask worker for a block of runs, and the function that answers it there.
 
-A request has all that a run needs: the scenario's text, the files of its laws and traces by content with their SHA-256, and
+A request has all that its runs need: the scenario's text, the files of its laws and traces by content with their SHA-256, and
 the version and binary that the worker must have.
 """
 
@@ -20,7 +20,7 @@ from ecnlab.runs import scenario_files
 
 
 def request(scenario: Scenario, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request for the run of ``scenario`` that ``task`` describes (see `sweep_doing.task_of`).
+    """Return the request for the runs of ``scenario`` that ``task`` has (see `block.task_of`).
 
     Raises EcnlabError if a file has changed since the scenario was read, or has an absolute path; OSError.
     """
@@ -53,7 +53,7 @@ def _files(scenario: Scenario) -> dict[str, tuple[str, bytes]]:
 
 
 def answer(requested: dict[str, Any]) -> bytes:
-    """Do the run on a Dask worker, if it has the same ecnlab; return a packed `cluster_answer.Answer`.
+    """Do the runs on a Dask worker, if it has the same ecnlab; return a packed `cluster_answer.Answer`.
 
     Where the version or the binary differs, or there is no ecnlab, it has ``refused``. It raises nothing, because the client
     decodes no exceptions. This function is sent by value: it uses nothing that the worker may lack.

@@ -1,4 +1,4 @@
-"""A run of a sweep on a Dask worker: done by a process of its own, in a scratch folder, and returned as bytes."""
+"""A block of runs on a Dask worker: done by a process of its own, in a scratch folder, and returned as bytes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any, Final
 
 from ecnlab._core import Cancelled, LawError, RunError, Scenario, SpecError
 from ecnlab.base.errors import EcnlabError
+from ecnlab.runs.block import Ended
 from ecnlab.runs.cluster_task import depth
 from ecnlab.runs.workers import Worker, worker
 
 LOOK_SECONDS: Final = 0.5
-"""Interval at which a worker looks whether its run is still wanted."""
+"""Interval at which a worker looks whether its block is still wanted."""
 
 
 def do(requested: Mapping[str, Any]) -> dict[str, Any]:
-    """Do the run of the request ``requested``: its files as bytes, ``parts`` and ``captures``, or ``error`` with ``message``.
+    """Do the runs of the request ``requested``: a `cluster_answer.Answer`, as a dictionary without its ``worker``.
 
     The client's path of the scenario's folder replaces that of the scratch folder in messages.
     """
@@ -27,12 +28,17 @@ def do(requested: Mapping[str, Any]) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(prefix="ecnlab-", dir=get_worker().local_directory) as scratch:
         path = _lay_out(Path(scratch), requested)
-        try:
-            return _done(path, Path(scratch), requested, _wanted())
-        except (RunError, EcnlabError, SpecError, OSError, Cancelled) as error:
+
+        def failure(error: Exception) -> dict[str, Any]:
             message = str(error).replace(str(path.parent), str(Path(requested["path"]).parent))
             traceback, number = getattr(error, "traceback", ""), getattr(error, "errno", None)
             return {"error": _kind(error), "message": message, "traceback": traceback, "errno": number}
+
+        try:
+            ended, files = _done(path, Path(scratch), requested, _wanted())
+            return {**files, "errors": {run: failure(e) for run, e in ended.failed.items()}, "seconds": ended.seconds}
+        except (RunError, EcnlabError, SpecError, OSError, Cancelled) as error:
+            return {"error": failure(error)}
 
 
 def _lay_out(scratch: Path, requested: Mapping[str, Any]) -> Path:
@@ -47,22 +53,28 @@ def _lay_out(scratch: Path, requested: Mapping[str, Any]) -> Path:
     return folder / Path(requested["path"]).name
 
 
-def _done(path: Path, scratch: Path, requested: Mapping[str, Any], wanted: Callable[[], bool]) -> dict[str, Any]:
+def _done(
+    path: Path, scratch: Path, requested: Mapping[str, Any], wanted: Callable[[], bool]
+) -> tuple[Ended, dict[str, dict[str, bytes]]]:
+    """Return the end of the block, and the files of the runs that are done: ``parts`` and ``captures``."""
     scenario = Scenario(str(path), requested["text"])
     if scenario.hash != requested["hash"]:
         raise RunError("the worker received a different scenario: a defect of ecnlab")
     parts, captures = scratch / "parts", scratch / "captures"
     parts.mkdir()
     captures.mkdir()
-    task = {key: requested[key] for key in ("runs", "tables", "most")}
+    task = {key: requested[key] for key in ("runs", "tables", "most", "seconds")}
     task |= {"folder": str(parts), "captures": str(captures) if requested["captures"] else None}
     with worker() as one:
-        _watched(one, scenario, task, wanted)
-    return {"error": None, "parts": _contents(parts), "captures": _contents(captures)}
+        ended = _watched(one, scenario, task, wanted)
+    # What a process has stored before it died counts as undone, and so may the captures of a run that failed.
+    files = {"parts": parts} if ended.seconds else {}
+    files |= {} if ended.failed else {"captures": captures}
+    return ended, {kind: _contents(folder) for kind, folder in files.items()}
 
 
-def _watched(one: Worker, scenario: Scenario, task: Mapping[str, Any], wanted: Callable[[], bool]) -> None:
-    """Do the run of ``task`` by ``one``, and stop it when it is not ``wanted`` any more: the client has gone."""
+def _watched(one: Worker, scenario: Scenario, task: Mapping[str, Any], wanted: Callable[[], bool]) -> Ended:
+    """Do the runs of ``task`` by ``one``, and stop it when it is not ``wanted`` any more: the client has gone."""
     over = threading.Event()
 
     def watch() -> None:
@@ -74,12 +86,10 @@ def _watched(one: Worker, scenario: Scenario, task: Mapping[str, Any], wanted: C
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:
-        ended = one.do_block(scenario, task)
+        return one.do_block(scenario, task)
     finally:
         over.set()
         watching.join()
-    for error in ended.failed.values():
-        raise error
 
 
 def _wanted() -> Callable[[], bool]:

@@ -10,10 +10,8 @@ from ecnlab.base.errors import RunError
 from ecnlab.base.threads import Threads
 from ecnlab.engines.protocol import PACKETS, Answerer
 from ecnlab.folder.finished_runs import Parts
-from ecnlab.runs import scenario_files
-from ecnlab.runs.block import Ended, Queue, do
+from ecnlab.runs.block import Ended, Outcome, Queue, do, is_alone, task_of
 from ecnlab.runs.captures import Taps
-from ecnlab.runs.sweep_doing import Outcome, task_of
 from ecnlab.runs.workers import Worker, worker
 
 
@@ -25,7 +23,7 @@ class LocalPool:
 
     def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
         """Do ``runs``, of which there are ``number``; yield each as it ends."""
-        queue = Queue(runs, number, self._workers, self._is_single)
+        queue = Queue(runs, number, self._is_single)
         busy: list[Worker] = []
 
         def stop() -> None:
@@ -39,10 +37,8 @@ class LocalPool:
                 one = stack.enter_context(worker()) if self._answerer.engine == PACKETS else None
                 if one:
                     busy.append(one)
-                while block := queue.take():
-                    ended = self._do(block, one)
-                    queue.note(block, ended)
-                    yield from ((run, ended.failed.get(run.id)) for run in block if run.id not in ended.undone)
+                while block := queue.take(self._workers):
+                    yield from queue.note(block, self._do(block, one))
 
         with Threads[Outcome](stop) as threads:
             for _ in range(min(self._workers, number)):
@@ -50,9 +46,8 @@ class LocalPool:
             yield from threads.values()
 
     def _is_single(self, run: ExperimentRun) -> bool:
-        """Return whether ``run`` is never in a block: it has captures or user-defined laws, or needs a kernel."""
-        scenario = self._tapping.tapped(run)
-        return self._answerer.engine != PACKETS or bool(scenario.captures or scenario_files.laws(scenario))
+        """Return whether ``run`` is never in a block with others: it needs a kernel, or see `block.is_alone`."""
+        return self._answerer.engine != PACKETS or is_alone(self._tapping.tapped(run))
 
     def _do(self, block: list[ExperimentRun], one: Worker | None) -> Ended:
         """Do ``block``, by the worker ``one`` if there is one."""

@@ -14,8 +14,9 @@ from ecnlab.folder.cache import MAX_ENTRY, Cache, key
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.folder.part_files import first_id, is_single, small_parts
 from ecnlab.runs import scenario_files
+from ecnlab.runs.block import Outcome
 from ecnlab.runs.captures import Taps
-from ecnlab.runs.sweep_doing import Executor, Outcome, Todo
+from ecnlab.runs.sweep_doing import Executor, Todo
 
 SECONDS: Final = 1.0
 """Shortest time between two times of storing finished runs."""

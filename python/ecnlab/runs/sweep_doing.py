@@ -7,13 +7,13 @@ import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from ecnlab._core import Experiment, ExperimentRun, Scenario, available_memory
 from ecnlab.base.errors import LawError, RunError
 from ecnlab.base.lazy_imports import np
-from ecnlab.folder import size_limits
 from ecnlab.folder.finished_runs import Parts
+from ecnlab.runs.block import Outcome
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_runs import first_of_each_id, one_of_each, run_ids
 
@@ -59,10 +59,6 @@ class Todo:
         return (self._experiment.run(cell * self._experiment.replicates).scenario for cell in cells)
 
 
-Outcome: TypeAlias = tuple[ExperimentRun, RunError | None]
-"""A run that has ended, and the error if it gave no result."""
-
-
 class Executor(Protocol):
     """Does the runs of a sweep and stores them: on this machine (`local_pool`) or on a cluster (`cluster`)."""
 
@@ -96,11 +92,6 @@ def _named(error: RunError, run: ExperimentRun, file: str) -> RunError:
     alone = shlex.join(["ecnlab", "sweep", file, "--only", run.id])
     named = f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}; `{alone}` repeats only this run"
     return type(error)(named)
-
-
-def task_of(runs: Iterable[ExperimentRun], parts: Parts) -> dict[str, Any]:
-    """Return the request to `block.do` for ``runs``, without its folders."""
-    return {"runs": [(run.id, run.seed) for run in runs], "tables": parts.tables, "most": size_limits.limit()}
 
 
 def workers_that_fit(scenarios: Iterable[Scenario]) -> int:

@@ -77,7 +77,8 @@ class Worker:
             runs = [run for run, _ in task["runs"]]
             failed = runs.pop(place)
             return Ended({failed: answer}, set(runs))
-        return Ended({run: _run_error(reply) for run, reply in answer["failed"].items()}, set(), answer["seconds"])
+        failed = {run: _run_error(reply) for run, reply in answer["failed"].items()}
+        return Ended(failed, set(answer["undone"]), answer["seconds"])
 
     def _answered(self, scenario: Scenario, task: Mapping[str, Any]) -> tuple[Mapping[str, Any] | RunError, int]:
         """Return the answer to ``task``, or the error if the process has died; and the place of the last run that was begun."""
@@ -304,7 +305,7 @@ def _answer(answerer: Packets, task: Mapping[str, Any], begins: Callable[[], Non
             return {"error": None, **isolated.write(answerer, scenario, task)}
         ended = block.do(answerer, scenario, task, begins)
         failed = {run: _reply(error) for run, error in ended.failed.items()}
-        return {"error": None, "failed": failed, "seconds": ended.seconds}
+        return {"error": None, "failed": failed, "undone": list(ended.undone), "seconds": ended.seconds}
     except OSError as error:
         return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
     except BaseException as error:
