@@ -20,10 +20,11 @@ from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.papers import blocks, judge, measuring, readme, registry
+from ecnlab.papers.claim_places import in_words
 from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
-from ecnlab.papers.references import in_words, quantity
+from ecnlab.papers.references import quantity
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.typed import typed
 

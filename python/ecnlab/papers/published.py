@@ -127,7 +127,7 @@ class PublishedFile(File, frozen=True, kw_only=True):
     where: Where = {}
     """Place of all measurements, except for entries that give another."""
     together: bool = False
-    """All tests of claims are one family, whose intervals are corrected for their number."""
+    """A claim holds if it does at each of its places alone, and is refuted as one of several (Holm)."""
 
 
 # --------------------------------------------------------------- metrics.toml
@@ -251,7 +251,7 @@ class Published:
     quantities: Mapping[str, Recipe] = field(default_factory=dict)
     beside: Mapping[str, Beside] = field(default_factory=dict)
     together: bool = False
-    """Whether all tests of claims are one family, whose intervals are corrected for their number."""
+    """Whether the places of a claim are judged together: `ecnlab.papers.judge`."""
 
     def number(self, name: str) -> Number:
         """The printed number of that id. Raises KeyError if there is none."""
