@@ -75,6 +75,13 @@ def test_a_statement_holds_at_the_places_whose_own_interval_shows_it() -> None:
     assert shown and shown == judged(FULL, together=False).filter(outcome="yes")["place"].to_list()
 
 
+@pytest.mark.parametrize(("with_ecn", "without", "counts"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)])
+def test_a_place_without_a_timeout_on_either_side_does_not_count(with_ecn: int, without: int, counts: int) -> None:
+    rows = {"replicate": [0, 1], "value": [0.0, with_ecn], "other": [without, 0.0], "queue": "cake"}
+    samples = GRID.samples("timeouts_change", pl.DataFrame(rows, strict=False))
+    assert GRID.points(samples, PUBLISHED.metrics).height == counts
+
+
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [

@@ -54,7 +54,7 @@ class Grid:
     def points(self, frame: pl.DataFrame, metrics: Mapping[str, Metric], level: float = LEVEL) -> pl.DataFrame:
         """Return the mean of each metric at each place of the grid, with its interval.
 
-        Places where a ratio has no value (division by zero) are left out.
+        Places where a ratio has no value (division by zero), and those without any of the `Metric.events`, are left out.
         """
         rows, ordered, start = [], self.ordered(frame), 0
         # Rows of a place are consecutive: slices take a fifth of the time of groups.
@@ -114,13 +114,15 @@ class Grid:
 
 
 def estimate(group: pl.DataFrame, metric: Metric, level: float = LEVEL) -> Interval | None:
-    """Return the interval of one place, within the metric's bounds; None if a ratio has no value.
+    """Return the interval of one place, within the metric's bounds; None if a ratio has no value, or nothing happened.
 
     A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError
     if a value is outside the bounds.
     """
     value, other = _both_values(group)
     if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
+        return None
+    if metric.events and not value.any() and not np.nan_to_num(other).any():
         return None
     if not metric.limits.bind:
         return _unbounded(value, other, metric.kind, level)

@@ -205,6 +205,8 @@ class Metric(Part, frozen=True):
     """Significant digits of a value that is no percentage."""
     bounds: tuple[float, float] | None = None
     """The least and the largest value there can be; ``inf`` for none."""
+    events: bool = False
+    """A count of events: a place without any, on either side and in all runs, is left out."""
     apart: bool = False
     """Its printed numbers are easy to meet and counted separately."""
     steps: Sequence[str] = ()
