@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import logit
 
 from ecnlab.base.stats import Interval
+from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today import atlas
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims
@@ -73,6 +74,17 @@ def test_a_statement_about_many_places_is_refuted_by_holms_procedure(rules: Rule
 def test_a_statement_holds_at_the_places_whose_own_interval_shows_it() -> None:
     shown = judged(FULL).filter(outcome="yes")["place"].to_list()
     assert shown and shown == judged(FULL, together=False).filter(outcome="yes")["place"].to_list()
+
+
+def test_the_report_shows_the_median_and_the_worst_of_many_places() -> None:
+    (rows,) = blocks.claim_rows(judged(FULL), PUBLISHED, GRID, {})
+    facts = dict(rows.rows[0].facts)
+    means = {place: values.mean() for place, values in SHARES.items()}
+    worst = max(means, key=lambda place: abs(means[place] - 0.5))
+    assert facts["median of the places"] == f"{np.median(list(means.values())):.3f}"
+    assert facts["worst place"].startswith(f"{means[worst]:.3f} (") and facts["worst place"].endswith(
+        ": " + ", ".join(worst)
+    )
 
 
 @pytest.mark.parametrize(("with_ecn", "without", "counts"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)])
