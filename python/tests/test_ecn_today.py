@@ -1,17 +1,22 @@
-"""ECN today: the correction for the number of tests, and the cells of the atlas."""
+"""ECN today: statements about many places, and the cells of the atlas."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product, takewhile
 
+import numpy as np
 import polars as pl
 import pytest
 from analysed import given, quantity
+from scipy import stats
+from scipy.special import logit
 
 from ecnlab.base.stats import Interval
+from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today import atlas
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
-from ecnlab.papers.judge import FULL, QUICK, judge_claims, size_of_family
+from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims
 from ecnlab.papers.published import read_published
 from ecnlab.papers.references import confidence
 from ecnlab.papers.registry import find
@@ -19,34 +24,74 @@ from ecnlab.papers.registry import find
 PUBLISHED = read_published(find("ecn-today")[1])
 
 
-def test_all_tests_of_the_page_are_one_family() -> None:
+SEEDS = 6
+RNG = np.random.default_rng(76)
+SHARES = {
+    (rate, rtt): (mean + RNG.normal(0.0, 0.04, SEEDS)).clip(0.01, 0.99)
+    for (rate, rtt), mean in zip(
+        product(("1.5", "10", "20", "100"), ("5", "20", "100")), np.linspace(0.5, 0.85, 12), strict=True
+    )
+}
+"""Shares of Prague behind DualPI2 by rate and round trip, one a seed."""
+
+
+def judged(rules: Rules, *, together: bool = True) -> pl.DataFrame:
+    """The claim that Prague has between a third and two thirds, tested with `SHARES`."""
+    rows = [
+        {"replicate": i, "value": float(x), "queue": "dualpi2", "host": "prague", "rate": rate, "rtt": rtt}
+        for (rate, rtt), values in SHARES.items()
+        for i, x in enumerate(values)
+    ]
+    samples = GRID.samples("share", pl.DataFrame(rows))
+    published = replace(PUBLISHED, claims=(PUBLISHED.claim("T09.dualpi2"),), together=together)
+    return judge_claims(published, samples, GRID.points(samples, PUBLISHED.metrics, rules.level), GRID, rules)
+
+
+def p_of_a_refutation(values: np.ndarray) -> float:
+    """The least error rate at which the interval of the share is above two thirds, or below a third: that of the logit."""
+    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(SEEDS)
+    nearest = float(np.clip(mean, 0.5 - 0.167, 0.5 + 0.167))
+    t = (logit(mean) - logit(nearest)) / (error / (mean * (1.0 - mean)))
+    return float(2.0 * stats.t.sf(abs(t), SEEDS - 1))
+
+
+@pytest.mark.parametrize("rules", [FULL, QUICK])
+def test_a_statement_about_many_places_is_refuted_by_holms_procedure(rules: Rules) -> None:
     assert PUBLISHED.together
-    assert FULL.of(PUBLISHED, 100).level == pytest.approx(0.9995)  # 1 - 0.05 / 100
-    assert QUICK.of(PUBLISHED, 100).level == pytest.approx(0.9999)
-    assert FULL.of(replace(PUBLISHED, together=False), 100) == FULL
-    assert FULL.of(PUBLISHED, 100).trends and not QUICK.of(PUBLISHED, 100).trends
+    ps = sorted((p_of_a_refutation(values), ", ".join(place)) for place, values in SHARES.items())
+    steps = enumerate(ps)
+    refuted = {
+        place for _, (_, place) in takewhile(lambda step: step[1][0] <= (1 - rules.level) / (12 - step[0]), steps)
+    }
+    alone = {place for p, place in ps if p <= 1 - rules.level}
+    bonferroni = {place for p, place in ps if p <= (1 - rules.level) / 12}
+    found = judged(rules)
+    assert set(found.filter(outcome="no")["place"]) == refuted and set(found["answer"]) == {"no"}
+    assert set(judged(rules, together=False).filter(outcome="no")["place"]) == alone
+    assert bonferroni < refuted < alone  # so that the steps matter
 
 
-def test_the_number_of_tests_is_that_of_the_judged_rows() -> None:
-    claim = PUBLISHED.claim("T09.dualpi2")
-    trend = PUBLISHED.claim("T05.red")
-    places = [("1.5", "5"), ("1.5", "20"), ("100", "5")]
-    samples = pl.concat(
-        [
-            GRID.samples("share", pl.DataFrame({"replicate": [0, 1], "value": [0.5, 0.51], "queue": "dualpi2",
-                                                "host": "prague", "rate": rate, "rtt": rtt}))
-            for rate, rtt in places
-        ] + [
-            GRID.samples("load_change", pl.DataFrame({"replicate": [0, 1], "value": [1.1, 1.2], "other": [1.0, 1.0],
-                                                      "queue": "red", "host": "cubic-ecn", "against": "cubic", "flows": n}))
-            for n in ("2", "4")
-        ]
-    )  # fmt: skip
-    points = GRID.points(samples, PUBLISHED.metrics)
-    few = replace(PUBLISHED, claims=(claim, trend))
-    assert (
-        size_of_family(few, points) == 4 == judge_claims(few, samples, points, GRID).height
-    )  # three places and a trend
+def test_a_statement_holds_at_the_places_whose_own_interval_shows_it() -> None:
+    shown = judged(FULL).filter(outcome="yes")["place"].to_list()
+    assert shown and shown == judged(FULL, together=False).filter(outcome="yes")["place"].to_list()
+
+
+def test_the_report_shows_the_median_and_the_worst_of_many_places() -> None:
+    (rows,) = blocks.claim_rows(judged(FULL), PUBLISHED, GRID, {})
+    facts = dict(rows.rows[0].facts)
+    means = {place: values.mean() for place, values in SHARES.items()}
+    worst = max(means, key=lambda place: abs(means[place] - 0.5))
+    assert facts["median of the places"] == f"{np.median(list(means.values())):.3f}"
+    assert facts["worst place"].startswith(f"{means[worst]:.3f} (") and facts["worst place"].endswith(
+        ": " + ", ".join(worst)
+    )
+
+
+@pytest.mark.parametrize(("with_ecn", "without", "counts"), [(0, 0, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)])
+def test_a_place_without_a_timeout_on_either_side_does_not_count(with_ecn: int, without: int, counts: int) -> None:
+    rows = {"replicate": [0, 1], "value": [0.0, with_ecn], "other": [without, 0.0], "queue": "cake"}
+    samples = GRID.samples("timeouts_change", pl.DataFrame(rows, strict=False))
+    assert GRID.points(samples, PUBLISHED.metrics).height == counts
 
 
 @pytest.mark.parametrize(

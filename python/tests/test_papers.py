@@ -20,10 +20,11 @@ from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.papers import blocks, judge, measuring, readme, registry
+from ecnlab.papers.claim_places import in_words
 from ecnlab.papers.judge import Grid, estimate, together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
-from ecnlab.papers.references import in_words, quantity
+from ecnlab.papers.references import quantity
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.typed import typed
 
@@ -416,9 +417,9 @@ def test_no_flipped_bit_of_a_reproduction_goes_untold(small, tmp_path) -> None:
 def test_a_readme_is_its_template_with_quoted_numbers(name) -> None:
     folder = CHECKOUT / "papers" / name
     evidence = readme.quoted_evidence(PAPERS[name], folder, read_published(folder))
-    text = readme.render(folder, evidence)
-    assert text == (folder / readme.README).read_text(), f"`make readme PAPER={name}` makes it"
-    assert typed((folder / readme.TEMPLATE).read_text()) == []
+    for page, text in readme.render_all(folder, evidence).items():
+        assert text == (folder / page).read_text(), f"`make readme PAPER={name}` makes it"
+    assert [found for template in folder.glob("*.in.md") for found in typed(template.read_text())] == []
     reasons = tomllib.loads((folder / "reasons.toml").read_text()).get("reason", [])
     assert typed("\n\n".join(reason["text"] for reason in reasons)) == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.judge import MEANS, Grid
-from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.published import Below, Metric, Published
 from ecnlab.papers.quoted import Evidence
 from ecnlab.papers.references import fill, start_of, with_interval
 from ecnlab.papers.typed import typed
@@ -38,6 +38,7 @@ NUMBERS = {
     "high": [0.66],
     "n": [20],
 }
+CLAIM = Below(id="C1", row="C", metric="gain", where={}, statement="", limit=0.3)
 CLAIMS = {
     "id": ["C1", "C1"],
     "metric": ["gain"] * 2,
@@ -51,7 +52,7 @@ SPAN = {"mean": [0.18, 0.6], "low": [0.12, 0.53], "high": [0.24, 0.66], "values"
 @pytest.fixture
 def evidence() -> Evidence:
     share = Metric("share", "", "mean", percent=True)
-    published = Published("P", "t", "a", "d", {"gain": GAIN, "rate": RATE, "share": share}, (), ())
+    published = Published("P", "t", "a", "d", {"gain": GAIN, "rate": RATE, "share": share}, (), (CLAIM,))
     schema = {"metric": pl.String, **dict.fromkeys(GRID.keys, pl.String), **MEANS}
     tables = {
         "points": pl.DataFrame(POINTS, schema=schema, orient="row"),
@@ -91,6 +92,8 @@ FILE = Path("README.in.md")
             '{{ claim("C1").answer }}; {{ claim("C1", place="low").interval }}',
             "no (of 2 places 1 yes, 1 no); 12% to 24%",
         ),
+        ('{{ claim("C1").holds }}, {{ claim("C1").refuted }} refute it', "1 of 2, 1 refute it"),
+        ('{{ claim("C1").median }}; {{ claim("C1").worst }}', "39%; 60% (53% to 66%): high load"),
         ('{{ tally("numbers", "agrees") }} of {{ tally("numbers") }}', "3 of 4"),
         ('{{ tally("numbers", of="gain") }} of gains', "1 of gains"),
         ('{{ tally("numbers", "agrees", but="gain") }} of {{ tally("numbers", but="gain") }}', "2 of 3"),

@@ -11,9 +11,10 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.base.stats import LEVEL
+from ecnlab.papers.claim_places import in_words, median, worst
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric, Published
-from ecnlab.papers.references import as_printed, confidence, in_words, parts, quantity
+from ecnlab.papers.references import as_printed, confidence, parts, quantity, with_interval
 from ecnlab.report import (
     Axis,
     Chart,
@@ -208,6 +209,12 @@ def claim_rows(
                 evidence(tests, published.metrics[claim.metric], claim.test, grid),
             ),
         ]
+        if published.together and tests.height > 1:
+            metric, (farthest, place) = published.metrics[claim.metric], worst(tests, claim, grid)
+            facts[1:1] = [
+                ("median of the places", quantity(median(tests)["mean"], metric)),
+                ("worst place", f"{with_interval(farthest, metric)}: {place}"),
+            ]
         note = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, seen)
         value = in_full(in_words(tests).removeprefix(answer).strip(" ,()"), answer, full.get(claim.id, answer))
         rows.append((ANSWERS[answer], Row(name, claim.statement, value, answer, ANSWERS[answer], facts, note)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -54,7 +54,7 @@ class Grid:
     def points(self, frame: pl.DataFrame, metrics: Mapping[str, Metric], level: float = LEVEL) -> pl.DataFrame:
         """Return the mean of each metric at each place of the grid, with its interval.
 
-        Places where a ratio has no value (division by zero) are left out.
+        Places where a ratio has no value (division by zero), and those without any of the `Metric.events`, are left out.
         """
         rows, ordered, start = [], self.ordered(frame), 0
         # Rows of a place are consecutive: slices take a fifth of the time of groups.
@@ -114,13 +114,15 @@ class Grid:
 
 
 def estimate(group: pl.DataFrame, metric: Metric, level: float = LEVEL) -> Interval | None:
-    """Return the interval of one place, within the metric's bounds; None if a ratio has no value.
+    """Return the interval of one place, within the metric's bounds; None if a ratio has no value, or nothing happened.
 
     A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError
     if a value is outside the bounds.
     """
     value, other = _both_values(group)
     if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
+        return None
+    if metric.events and not value.any() and not np.nan_to_num(other).any():
         return None
     if not metric.limits.bind:
         return _unbounded(value, other, metric.kind, level)
@@ -193,19 +195,7 @@ class Rules:
     level: float
     """The confidence of intervals."""
     strict: bool
-    """Rules for verdicts: whether a number agrees only if its whole interval is within the margin, and whether trends
-    may hold partly."""
-    trends: bool = True
-    """Whether trends are decided."""
-
-    def of(self, published: Published, tests: int) -> Rules:
-        """Return the rules for ``tests`` tests of claims: if they are one family, by Bonferroni's inequality.
-
-        Its quick size decides no trend: with a few seeds a trend depends on the intervals of single steps.
-        """
-        if not (published.together and tests):
-            return self
-        return replace(self, level=1.0 - (1.0 - self.level) / tests, trends=not self.strict)
+    """Whether a number agrees only if its whole interval is within the margin, and no trend holds partly."""
 
 
 FULL: Final = Rules(LEVEL, strict=False)
@@ -221,9 +211,6 @@ def judged(grid: Grid, published: Published, measured: pl.DataFrame, rules: Rule
     compared = {entry.metric for entry in (*published.numbers, *published.claims)}
     of_printed = measured.filter(pl.col("metric").is_in(compared))
     points = grid.points(of_printed, published.metrics, rules.level)
-    if published.together:
-        rules = rules.of(published, size_of_family(published, points))
-        points = grid.points(of_printed, published.metrics, rules.level)
     numbers = judge_numbers(published, points, grid, rules)
     return numbers, judge_claims(published, measured, points, grid, rules)
 
@@ -237,26 +224,24 @@ def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules:
     return pl.DataFrame(rows) if rows else pl.DataFrame(schema=_columns(grid))
 
 
-def size_of_family(published: Published, points: pl.DataFrame) -> int:
-    """Return the number of tests of all claims: that of the rows of `judge_claims`."""
-    return sum(
-        1 if isinstance(claim, Along) else at(points, claim.metric, claim.where).height for claim in published.claims
-    )
-
-
 def judge_claims(
     published: Published, samples: pl.DataFrame, points: pl.DataFrame, grid: Grid, rules: Rules = FULL
 ) -> pl.DataFrame:
     """Return one row per claim and tested place: the interval, whether it holds, and the verdict on the whole claim.
 
-    ``points`` are as for `judge_numbers`.
+    ``points`` are as for `judge_numbers`. If a claim's places are judged together it is refuted by `_holm`.
     """
     rows = []
     for claim in published.claims:
-        metric = published.metrics[claim.metric]
-        tests = (
-            _along(claim, metric, samples, grid, rules) if isinstance(claim, Along) else _places(claim, points, grid)
-        )
+        measured = at(samples, claim.metric, claim.where)
+        if isinstance(claim, Along):
+            decides = not (published.together and rules.strict)
+            tests = _along(claim, published.metrics[claim.metric], measured, grid, rules, decides)
+        else:
+            tests = _places(claim, points, grid)
+            if published.together:
+                refuted = _holm(claim, published.metrics, measured, grid, rules.level, len(tests))
+                tests = [_unless(test, no) for test, no in zip(tests, refuted, strict=True)]
         answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
@@ -343,6 +328,40 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
     return tests
 
 
+def _holm(
+    claim: Claim, metrics: Mapping[str, Metric], measured: pl.DataFrame, grid: Grid, level: float, places: int
+) -> list[bool]:
+    """Return whether each of the ``places`` of a claim refutes it, with the error rate 1 - ``level`` for all of them.
+
+    Intervals have the confidence 1 - (1 - level) / k if k places are left, until they refute no further place.
+    Source: Holm (1979), Scandinavian Journal of Statistics 6.
+    """
+    refuted: list[bool] = []
+    left, before = places, 0
+    while left != before:
+        points = grid.points(measured, metrics, 1.0 - (1.0 - level) / left)
+        refuted = [outcome(claim, interval(point)) == "no" for point in points.iter_rows(named=True)]
+        left, before = max(1, len(refuted) - sum(refuted)), left
+    return refuted
+
+
+def _unless(test: dict[str, Any], refuted: bool) -> dict[str, Any]:
+    """The ``test`` of a place, with a *no* only if the place is ``refuted``."""
+    return test if test["outcome"] != "no" or refuted else test | {"outcome": "undecided"}
+
+
+def shortfall(claim: Claim, mean: float) -> float:
+    """Return how far ``mean`` is on the wrong side of the limit of a claim that is not a trend; below 0 on its side."""
+    match claim:
+        case Below():
+            return mean - claim.limit
+        case Above():
+            return claim.limit - mean
+        case Near():
+            return abs(mean - claim.target) - claim.tolerance
+    raise TypeError(claim)
+
+
 def outcome(claim: Claim, measured: Interval) -> Answer:
     """Return the verdict of ``measured`` on a claim that is not a trend, at one place."""
     match claim:
@@ -358,9 +377,13 @@ def outcome(claim: Claim, measured: Interval) -> Answer:
     raise TypeError(claim)
 
 
-def _along(claim: Along, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> list[dict[str, Any]]:
-    """Test a claim about an axis. ``upto`` is how far it holds, unless it holds to the end."""
-    rows = at(samples, claim.metric, claim.where)
+def _along(
+    claim: Along, metric: Metric, rows: pl.DataFrame, grid: Grid, rules: Rules, decides: bool
+) -> list[dict[str, Any]]:
+    """Test a claim about an axis with its samples. ``upto`` is how far it holds, unless it holds to the end.
+
+    Unless it ``decides`` the outcome is *undecided*.
+    """
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
     if len(labels) < 2:
         raise EcnlabError(
@@ -384,7 +407,7 @@ def _along(claim: Along, metric: Metric, samples: pl.DataFrame, grid: Grid, rule
         "values": [float(column.mean()) for column in columns],
         **_interval(found.trend.slope),
         "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
-        "outcome": "undecided" if not rules.trends or (found.answer == "partly" and rules.strict) else found.answer,
+        "outcome": "undecided" if not decides or (found.answer == "partly" and rules.strict) else found.answer,
     }
     return [test]
 

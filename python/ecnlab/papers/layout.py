@@ -114,7 +114,7 @@ def _printed(given: Material, page: PageTexts) -> list[Section]:
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
     numbers, claims = (_with_runs(rows, given.folder, runs) for rows in (numbers, claims))
     quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
-    shown = [Section("claims", "The claims", ANSWERS + _family(given), claims)] if claims else []
+    shown = [Section("claims", "The claims", ANSWERS + _together(given), claims)] if claims else []
     if numbers:
         agreement = f"{AGREEMENT}{quick} {page.agreement.strip()}"
         shown.insert(0, Section("numbers", "The printed numbers", agreement, numbers))
@@ -147,16 +147,14 @@ def _counted(behind: Mapping[str, Any]) -> str:
     return f"{counted(behind['runs'], 'run')}: {behind['ids']}{more}"
 
 
-def _family(given: Material) -> str:
-    """The correction for the number of tests, in words; nothing where each test stands alone."""
+def _together(given: Material) -> str:
+    """The correction for the number of places, in words; nothing where each place stands alone."""
     if not given.published.together:
         return ""
-    tests, level = given.claims.height, given.rules.level
-    return f" The {tests} tests are one family: each interval has the confidence {confidence(level)}, so that with {_chance(given)} all hold at once."
-
-
-def _chance(given: Material) -> str:
-    return f"{1.0 - given.claims.height * (1.0 - given.rules.level):.0%}"
+    return (
+        " A claim holds if the interval of each of its places shows it. It is refuted at the places that Holm's procedure "
+        f"finds, with an error rate of {1.0 - given.rules.level:.0%} for all places of the claim."
+    )
 
 
 def _checklist(paper: str, rows: list[ChecklistRow]) -> Section:

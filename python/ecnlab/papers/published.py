@@ -127,7 +127,7 @@ class PublishedFile(File, frozen=True, kw_only=True):
     where: Where = {}
     """Place of all measurements, except for entries that give another."""
     together: bool = False
-    """All tests of claims are one family, whose intervals are corrected for their number."""
+    """A claim holds if it does at each of its places alone, and is refuted as one of several (Holm)."""
 
 
 # --------------------------------------------------------------- metrics.toml
@@ -205,6 +205,8 @@ class Metric(Part, frozen=True):
     """Significant digits of a value that is no percentage."""
     bounds: tuple[float, float] | None = None
     """The least and the largest value there can be; ``inf`` for none."""
+    events: bool = False
+    """A count of events: a place without any, on either side and in all runs, is left out."""
     apart: bool = False
     """Its printed numbers are easy to meet and counted separately."""
     steps: Sequence[str] = ()
@@ -251,7 +253,7 @@ class Published:
     quantities: Mapping[str, Recipe] = field(default_factory=dict)
     beside: Mapping[str, Beside] = field(default_factory=dict)
     together: bool = False
-    """Whether all tests of claims are one family, whose intervals are corrected for their number."""
+    """Whether the places of a claim are judged together: `ecnlab.papers.judge`."""
 
     def number(self, name: str) -> Number:
         """The printed number of that id. Raises KeyError if there is none."""

@@ -1,7 +1,8 @@
 """A paper's README, made from its template and the points of a full run.
 
 ``README.in.md`` has references (`ecnlab.papers.references`) where ``README.md`` has numbers. ``quoted.json`` beside them holds
-the quoted rows of a full run and what that run was of, so that the README can be made, and be held to it, without the run::
+the quoted rows of a full run and what that run was of, so that the README can be made, and be held to it, without the run. Every other
+``NAME.in.md`` of the folder becomes ``NAME.md`` in the same way::
 
     make readme PAPER=rfc2884 FROM=results/rfc2884    # after `ecnlab reproduce rfc2884 --full`
     make readme PAPER=rfc2884                         # after a change of words only
@@ -44,6 +45,8 @@ from ecnlab.scenario.files import read_experiment, read_text
 
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
+ENDING: Final = ".in.md"
+"""Ending of a template's name."""
 UNBUILT: Final = "unbuilt.toml"
 """The list of features that the papers name and ecnlab does not have."""
 
@@ -62,17 +65,23 @@ def make(paper: str, results: Path | None = None) -> Path:
     published = read_published(folder)
     if results is not None:
         write_bytes(folder / QUOTED, _quote(found, folder, published, results).encode())
-    text = render(folder, quoted_evidence(found, folder, published))
-    write_bytes(folder / README, text.encode())
+    for name, text in render_all(folder, quoted_evidence(found, folder, published)).items():
+        write_bytes(folder / name, text.encode())
     return folder / README
 
 
-def render(folder: Path, evidence: Evidence) -> str:
-    """The text of the README, with the run that it quotes below the title.
+def render_all(folder: Path, evidence: Evidence) -> dict[str, str]:
+    """The text of each page that has a template, by its name. Raises EcnlabError as `render` does."""
+    templates = sorted(path.name for path in folder.glob(f"*{ENDING}"))
+    return {name.removesuffix(ENDING) + ".md": render(folder, evidence, name) for name in templates}
+
+
+def render(folder: Path, evidence: Evidence, template: str = TEMPLATE) -> str:
+    """The text of the README, or of another page, with the run that it quotes below the title.
 
     Raises EcnlabError naming the template, the line and the reference that is wrong.
     """
-    path = folder / TEMPLATE
+    path = folder / template
     feature = partial(feature_text, folder.parent)
     names = {"unbuilt": feature, "inferred": partial(Inferred.read, folder)}
     title, _, rest = fill(read_text(path), evidence, path, names=names).partition("\n")
@@ -82,7 +91,7 @@ def render(folder: Path, evidence: Evidence) -> str:
         if quoted
         else ""
     )
-    return f"{NOTICE}{title}\n{source}{rest}"
+    return f"{NOTICE.replace(TEMPLATE, template)}{title}\n{source}{rest}"
 
 
 def features(papers: Path) -> Mapping[str, Feature]:
@@ -147,7 +156,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
     run |= _kernel(paper, folder, results, about, of_kernel)
     evidence = Evidence.of(published, paper.grid, tables, run, {name: rows["rows"] for name, rows in kept.items()})
-    render(folder, evidence)
+    render_all(folder, evidence)
     sizes = both_sizes(analysis["quick"], verdicts(tables["numbers"], tables["claims"]))
     return dump({"format": FORMAT, "run": run, "verdicts": sizes, "tables": evidence.quoted()})
 
@@ -187,7 +196,7 @@ def _with_kernel(
         "kept": {name: {key: about[key] for key in ("ecnlab", "linux")} for name in of_kernel}
     }
     evidence = Evidence.of(published, paper.grid, of_kernel, held["run"], held["tables"])
-    render(folder, evidence)
+    render_all(folder, evidence)
     return dump(held | {"tables": dict(sorted((held["tables"] | evidence.quoted(*of_kernel)).items()))})
 
 

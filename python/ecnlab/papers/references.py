@@ -32,6 +32,7 @@ from ecnlab.agreement.means import TONES
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import known, unknown
 from ecnlab.papers import engine_rows
+from ecnlab.papers.claim_places import Tests
 from ecnlab.papers.engine_rows import Forms
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric
@@ -49,7 +50,6 @@ PICKS: Final = ("min", "max", "nearest")
 
 # --------------------------------------------------------------- values as texts have them
 
-OUTCOMES: Final = ("yes", "partly", "no", "undecided")
 VERDICTS: Final = ("verdict", "answer", "upto", "metric", "statement", "test")
 """Columns of numbers and claims that are quoted as they are."""
 
@@ -108,21 +108,6 @@ def _percent(points: float, more: int) -> str:
     if abs(points) >= 0.1:
         return f"{points:.{1 + more}f}%"
     return f"{points:.{1 + more}g}%" if abs(points) >= 0.001 else "0%"
-
-
-def in_words(tests: pl.DataFrame) -> str:
-    """Return the verdict on a claim; for a trend that ends, with the value of the axis up to which it holds.
-
-    For a claim about several places, with the number of places for each outcome.
-    """
-    answer, upto = str(tests["answer"][0]), str(tests["upto"][0] or "") if "upto" in tests.columns else ""
-    if tests.height == 1:
-        return f"{answer}, up to {upto}" if upto else answer
-    found = Counter(tests["outcome"])
-    if len(found) == 1:
-        return f"{answer} (in all {tests.height} places)"
-    counts = ", ".join(f"{found[outcome]} {outcome}" for outcome in OUTCOMES if found[outcome])
-    return f"{answer} (of {tests.height} places {counts})"
 
 
 # --------------------------------------------------------------- quoted values
@@ -231,30 +216,6 @@ class Extent(Forms):
         return f"{self.least.mean} to {self.largest.mean}"
 
 
-@dataclass(frozen=True)
-class Tests(Forms):
-    """The tests of a claim about several places."""
-
-    _name: str
-    _rows: pl.DataFrame
-
-    @property
-    def answer(self) -> str:
-        """The verdict, with the number of places for each outcome."""
-        return in_words(self._rows)
-
-    @property
-    def statement(self) -> str:
-        """The statement of the paper."""
-        return str(self._rows["statement"][0])
-
-    def __str__(self) -> str:
-        raise EcnlabError(f"{self._name} has {self._rows.height} tests: name one (place=...)")
-
-    def __getattr__(self, name: str) -> str:
-        return super().__getattr__(name) if name.startswith("_") else str(self)
-
-
 # --------------------------------------------------------------- functions
 
 
@@ -317,7 +278,9 @@ class References:
     def claim(self, name: str, place: str | None = None) -> Quoted | Tests:
         """A claim with its measurement; with all its tests if there are several and ``place`` names none."""
         rows = self._judged("claim", name, place)
-        return self._quoted(rows.row(0, named=True)) if rows.height == 1 else Tests(name, rows)
+        if rows.height == 1:
+            return self._quoted(rows.row(0, named=True))
+        return Tests(rows, self.evidence.published.claim(name), self.evidence.grid, self._quoted)
 
     def tally(self, table: str, verdict: str | None = None, of: str | None = None, but: str | None = None) -> int:
         """The number of ``numbers`` or ``claims``, or of those with a verdict; numbers of a metric or without it."""

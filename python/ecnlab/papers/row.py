@@ -18,10 +18,11 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.names import CAPTURES, MANIFEST, RESULTS
 from ecnlab.papers.analysis import Stored, read_results, shapes
 from ecnlab.papers.behind import NOT_AXES, Behind, Finder, labels_of
+from ecnlab.papers.claim_places import in_words
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Number, Printed, Published, Recipe, read_published
-from ecnlab.papers.references import as_printed, in_words, with_interval
+from ecnlab.papers.references import as_printed, with_interval
 from ecnlab.papers.registry import find
 from ecnlab.papers.tables import ChecklistFile
 from ecnlab.runs.run import run as run_scenario

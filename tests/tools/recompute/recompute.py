@@ -79,10 +79,9 @@ class Paper:
 def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
     """How an entry computed again differs from the report; nothing if it does not."""
     rows, frame, metric = paper.rows(entry), paper.at(entry), paper.metrics[entry["metric"]]
-    size(paper.full, len(paper.stored["claims"]) if paper.printed.get("together") else 1)
+    size(paper.full)
     if "axis" in entry:
-        decided = paper.full or not paper.printed.get("together")
-        yield from _along(rows[0], frame, metric, entry, paper.full, decided)
+        yield from _along(rows[0], frame, metric, entry, paper.full)
         return
     found = {place: point(*_columns(group), metric) for place, group in _places(frame)}
     if len(found) != len(rows):
@@ -103,14 +102,13 @@ def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def _along(
-    row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any], full: bool, decided: bool
+    row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any], full: bool
 ) -> Iterator[str]:
     labels = sorted(frame[entry["axis"]].unique(), key=_score)
     columns = np.column_stack([seeds(*_columns(frame.filter(pl.col(entry["axis"]) == x)), metric) for x in labels])
     slope, answer, reach = trend([math.log2(_score(label)) for label in labels], columns, entry)
     yield from _compared(slope, row)
-    open_ = not decided or (answer == "partly" and not full)
-    yield from _other("answer", "undecided" if open_ else answer, row["answer"])
+    yield from _other("answer", "undecided" if answer == "partly" and not full else answer, row["answer"])
     if answer == "partly" and reach and labels[reach - 1] not in row["upto"]:
         yield f"up to {labels[reach - 1]}, the report has {row['upto']!r}"
 

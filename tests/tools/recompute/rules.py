@@ -58,9 +58,9 @@ def _ratio(value: Values, other: Values, metric: dict[str, Any]) -> float:
     return math.fsum(value) / math.fsum(other) - (metric["kind"] == "gain")
 
 
-def size(full: bool, tests: int = 1) -> None:
-    """Makes intervals those of the full size, or of verdicts of the quick one, for one of ``tests`` that are to hold at once."""
-    globals()["LEVEL"] = 1.0 - (0.05 if full else 0.01) / tests
+def size(full: bool) -> None:
+    """Makes intervals those of the full size, or of verdicts of the quick one."""
+    globals()["LEVEL"] = 0.95 if full else 0.99
 
 
 def _student(x: Values) -> Point:
