@@ -115,7 +115,8 @@ class Answer:
             )
         share = f"{100 * self.met[-1]:.2g} % of the prior settings meet {numbers}"
         if self.verdict == "too few":
-            return f"{self.meeting} of {self.settings} settings meet {numbers}, too few for regions: give more --settings. {share[0].upper()}{share[1:]}."
+            meet = "meets" if self.meeting == 1 else "meet"
+            return f"{self.meeting} of {self.settings} settings {meet} {numbers}, too few for regions: give more --settings. {share[0].upper()}{share[1:]}."
         shown = [f"{one.name} {one.region}" for one in self.regions if one.identified]
         hidden = [one.name for one in self.regions if not one.identified]
         found = "; ".join(shown) if shown else "no unknown is identified"
