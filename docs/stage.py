@@ -22,7 +22,7 @@ PAGES: Final = (
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/**/*.md",
-    "papers/*/README.md",
+    "papers/*/*.md",
     "examples/*/README.md",
 )
 SITE_ONLY: Final = ("docs/index.rst", "docs/api.rst", "docs/conf.py", "docs/gallery_hooks.py", "docs/static")
@@ -31,7 +31,7 @@ FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 BELOW: Final = {
     "docs/generated/laws.md": "docs/laws/*.md",
     "docs/notebooks.md": "docs/notebooks/*.md",
-    "docs/papers.md": "papers/*/README.md",
+    "docs/papers.md": "papers/*/*.md",
     "docs/changing-links.md": "examples/*/README.md",
     "CHANGELOG.md": "[CS]*.md",
 }
@@ -40,7 +40,12 @@ BELOW: Final = {
 
 def pages() -> list[Path]:
     """Every page of the site that is also a page of the checkout."""
-    return sorted({page for pattern in PAGES for page in ROOT.glob(pattern)})
+    return sorted({page for pattern in PAGES for page in matching(pattern)})
+
+
+def matching(pattern: str) -> list[Path]:
+    """The pages of the checkout that match ``pattern``, without templates."""
+    return [page for page in ROOT.glob(pattern) if not page.name.endswith(".in.md")]
 
 
 def toctree(names: list[str]) -> str:
@@ -120,7 +125,7 @@ class Stage:
     def below(self, page: Path) -> str:
         """Return the table of contents of the pages below ``page``."""
         pattern = BELOW.get(str(page.relative_to(ROOT)))
-        found = sorted(str(one.relative_to(ROOT)) for one in ROOT.glob(pattern) if one != page) if pattern else []
+        found = sorted(str(one.relative_to(ROOT)) for one in matching(pattern) if one != page) if pattern else []
         return toctree(found) if found else ""
 
     def sections(self) -> None:
