@@ -187,7 +187,6 @@ impl Scenario {
                 None => output,
             }
         });
-        let rest = output.map_err(PyErr::from)?.tables;
-        if taker.is_some_and(|taker| taker.has_passed) { tables::arrays(py, rest) } else { tables::to_python(py, rest) }
+        tables::to_python(py, output.map_err(PyErr::from)?.tables)
     }
 }

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Numbers: TypeAlias = "NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.bool_]"
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Few: TypeAlias = tuple[str, list[int] | list[float | None] | list[bool] | list[str]]
 """A short column: the name of its Polars type, and its values; None is missing."""
 
 Packed: TypeAlias = tuple[str, bytes]
-"""Numbers: the name of their Polars type, and their little-endian bytes; NaN is missing."""
+"""A long column: the name of its Polars type, and its values as little-endian bytes; NaN is missing."""
 
-Column: TypeAlias = "Few | Packed | Numbers | tuple[bytes | NDArray[np.uint32], list[str]]"
-"""A column of a table: a short one, or numbers (NaN is missing), or text as (codes, names)."""
+Column: TypeAlias = Few | Packed | tuple[bytes, list[str]]
+"""A column of a table: a short one, or a long one, or long text as its codes (four little-endian bytes each) and names."""
 
 Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
 """Name of the engine, see ``ecnlab.engines.protocol``."""

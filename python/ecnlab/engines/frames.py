@@ -9,6 +9,9 @@ from typing import TypeGuard
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.types import Column, Few
 
+WIDTHS = {"UInt8": 1, "UInt32": 4}
+"""Bytes of a value by the name of its Polars type, where they are not eight."""
+
 
 def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
     """The simulator's tables as Polars frames: NaN becomes missing, coded text becomes strings."""
@@ -47,15 +50,13 @@ def _series(name: str, values: Column) -> pl.Series:
             return _unpacked(name, packed, getattr(pl, dtype))
         case (str() as dtype, few):
             return pl.Series(name, few, dtype=getattr(pl, dtype))
-        case (bytes() as packed, categories):
-            return pl.Series(name, categories, dtype=pl.String).gather(_unpacked("", packed, pl.UInt32))
-        case (codes, categories):
-            return pl.Series(name, categories, dtype=pl.String).gather(codes)
-        case _:
-            return pl.Series(name, values, nan_to_null=True)
+        case (bytes() as packed, names):
+            return pl.Series(name, names, dtype=pl.String).gather(_unpacked("", packed, pl.UInt32))
 
 
 def _unpacked(name: str, packed: bytes, dtype: type[pl.DataType]) -> pl.Series:
-    """The numbers of type ``dtype`` whose little-endian bytes are ``packed``."""
-    width = len(packed) // (4 if dtype == pl.UInt32 else 8)
+    """The values of type ``dtype`` whose little-endian bytes are ``packed``."""
+    if dtype == pl.Boolean:
+        return _unpacked(name, packed, pl.UInt8).cast(pl.Boolean)
+    width = len(packed) // WIDTHS.get(dtype.__name__, 8)
     return pl.Series(name, [packed], dtype=pl.Binary).bin.reinterpret(dtype=pl.Array(dtype, width)).reshape((-1,))
