@@ -388,6 +388,9 @@ def test_settings_that_are_no_scenarios_are_left_out_and_refused_if_nearly_all_a
     )
     with pytest.raises(EcnlabError, match=r"20 of 20 settings are no valid scenarios; the first: .*queue\.q\.limit"):
         ecnlab.infer(question, settings=20, waves=1)
+    question.write_text(QUESTION.replace('step = "1 packets"\n', ""))
+    with pytest.raises(EcnlabError, match=r'unknown\.buffer: write step = "1 packets"'):
+        ecnlab.infer(question, settings=20, waves=1)
 
 
 # ------------------------------------------------------------------ errors

@@ -21,7 +21,7 @@ from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.tables import table_bytes
 from ecnlab.inference.fit import Fit, fit, normalised, tempered
 from ecnlab.inference.prior import Array, Prior, Proposal, Truths
-from ecnlab.inference.question import Question
+from ecnlab.inference.question import Question, number
 from ecnlab.inference.running import Done, do
 from ecnlab.runs.sweep_doing import Progress
 
@@ -108,7 +108,17 @@ def _refuse_invalid(question: Question, done: Done) -> None:
     if len(reasons) > MOST_INVALID * len(done.invalid):
         raise EcnlabError(
             f"{question.path}: {len(reasons)} of {len(done.invalid)} settings are no valid scenarios; the first: {reasons[0]}"
+            f"{_hint(question)}"
         )
+
+
+def _hint(question: Question) -> str:
+    packets = [
+        f"unknown.{name}"
+        for name, one in question.file.unknown.items()
+        if one.range and not one.step and number(one.range[0])[1] in ("packet", "packets")
+    ]
+    return f'. {", ".join(packets)}: write step = "1 packets" if only whole packets are valid' if packets else ""
 
 
 def _log_weights(
