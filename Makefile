@@ -75,7 +75,7 @@ testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
 slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
-	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --test it -- --ignored
+	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --package ecnlab-tcp --test it -- --ignored
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
 
 captures: build $(DEV) ## every point of every paper's experiments: simulator against the analysis of its captures

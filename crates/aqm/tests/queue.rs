@@ -505,7 +505,8 @@ mod conservation {
         let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
         let put = (40..1500_u32, ecn, 0..3_000_u64).prop_map(|(len, ecn, us)| Op::Put { len, ecn, us });
         let take = (0..3_000_u64).prop_map(|us| Op::Take { us });
-        proptest::collection::vec(prop_oneof![2 => put, 1 => take], 1..300)
+        // The limits are a dozen packets at most.
+        proptest::collection::vec(prop_oneof![2 => put, 1 => take], 1..100)
     }
 
     fn common() -> impl Strategy<Value = Common> {

@@ -171,7 +171,7 @@ fn laws_without_use(mut laws: BTreeSet<(String, String)>) -> BTreeSet<(String, S
             break;
         }
         // What an experiment changes is in its own text.
-        if is_experiment(&text) && !laws.iter().any(|(_, name)| text.contains(name)) {
+        if is_experiment(&text) && !laws.iter().any(|(_, name)| text.contains(&format!("\"{name}\""))) {
             continue;
         }
         let used = laws_of(&path.to_string_lossy(), &text);

@@ -104,6 +104,21 @@ fn every_example_parses_plans_and_reads_back() {
     assert!(seen >= 4, "{seen} examples");
 }
 
+/// Whether every flow delivers data in the first seconds, in a scenario that may be so short; `None` if a user-defined law is not
+/// supplied.
+fn delivers(scenario: &Scenario, seconds: u32) -> Option<bool> {
+    let short = [("duration".to_owned(), format!("{seconds} s").into()), ("warmup".to_owned(), "1 s".into())];
+    let Ok(scenario) = scenario.with(&short) else { return Some(false) };
+    let output = match ecnlab_engine::run(&scenario.plan(1), 1) {
+        Err(ecnlab_engine::Error::Unsupplied(_)) => return None,
+        output => output.unwrap_or_else(|e| panic!("{e}")),
+    };
+    let Some(Column::U64(delivered)) = output.table("flows_run").unwrap().column("bytes_delivered") else {
+        panic!("bytes_delivered")
+    };
+    Some(delivered.iter().all(|bytes| *bytes > 0))
+}
+
 #[test]
 fn every_example_delivers_data() {
     let mut unsupplied = 0;
@@ -112,20 +127,13 @@ fn every_example_delivers_data() {
         if text.contains("\nscenario = ") {
             continue;
         }
-        let short = [("duration".to_owned(), "10 s".into()), ("warmup".to_owned(), "1 s".into())];
-        let read = if text.contains("{ csv = ") { traced(&text) } else { scenario(&text) };
-        let scenario = read.with(&short).unwrap_or_else(|e| panic!("{e}"));
-        let output = match ecnlab_engine::run(&scenario.plan(1), 1) {
+        let scenario = if text.contains("{ csv = ") { traced(&text) } else { scenario(&text) };
+        match delivers(&scenario, 4) {
             // Nobody supplies user-defined laws here; python/tests/test_userlaws.py has them.
-            Err(ecnlab_engine::Error::Unsupplied(_)) => {
-                unsupplied += 1;
-                continue;
-            }
-            output => output.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
-        };
-        let flows = output.table("flows_run").unwrap();
-        let Some(Column::U64(delivered)) = flows.column("bytes_delivered") else { panic!("bytes_delivered") };
-        assert!(delivered.iter().all(|bytes| *bytes > 0), "{}: {delivered:?}", path.display());
+            None => unsupplied += 1,
+            // Flows may begin later, and among many one may wait for seconds after its first packets are lost.
+            Some(all) => assert!(all || delivers(&scenario, 10) == Some(true), "{}", path.display()),
+        }
     }
     assert_eq!(unsupplied, 1, "only the example of user-defined laws is left out");
 }
@@ -399,29 +407,43 @@ fn unset_keys_are_not_in_the_hash() {
     assert_ne!(scenario(STOPPING).hash(), scenario(&STOPPING.replace("reorder = true", "reorder = false")).hash());
 }
 
-/// More than 100,000 nodes were refused, and paths took the square of the hosts.
-#[test]
-fn a_hundred_thousand_pairs_of_hosts_have_their_paths() {
-    let pairs = r#"format = 1
+/// So many pairs of hosts around a bottleneck have their paths, in time that does not grow with the square of the hosts.
+fn pairs_have_their_paths(pairs: usize) {
+    let text = format!(
+        r#"format = 1
 duration = "1 s"
 
-node.source = { count = 100000 }
-node.sink = { count = 100000 }
-link.access = { from = "source", to = "r1", rate = "10 Mbps", delay = "1 ms" }
-link.pipe = { from = "r1", to = "r2", rate = "1 Mbps", delay = "20 ms" }
-link.exit = { from = "r2", to = "sink", rate = "10 Mbps", delay = "1 ms" }
-flow.bulk = { count = 100000, from = "source", to = "sink", traffic = "ftp" }
-"#;
-    let plan = parse_scenario("pairs.toml", pairs).unwrap_or_else(|e| panic!("{e}")).plan(1);
-    assert_eq!((plan.nodes.len(), plan.links.len(), plan.flows.len()), (200_002, 400_002, 100_000));
+node.source = {{ count = {pairs} }}
+node.sink = {{ count = {pairs} }}
+link.access = {{ from = "source", to = "r1", rate = "10 Mbps", delay = "1 ms" }}
+link.pipe = {{ from = "r1", to = "r2", rate = "1 Mbps", delay = "20 ms" }}
+link.exit = {{ from = "r2", to = "sink", rate = "10 Mbps", delay = "1 ms" }}
+flow.bulk = {{ count = {pairs}, from = "source", to = "sink", traffic = "ftp" }}
+"#
+    );
+    let plan = parse_scenario("pairs.toml", &text).unwrap_or_else(|e| panic!("{e}")).plan(1);
+    assert_eq!((plan.nodes.len(), plan.links.len(), plan.flows.len()), (2 * pairs + 2, 4 * pairs + 2, pairs));
     let mut paths = ecnlab_engine::Paths::of(&plan);
     let way = |paths: &mut ecnlab_engine::Paths, from: usize, to: usize| {
         let first = paths.first(from, to).unwrap();
         paths.path(first, to).map(|link| plan.links[link as usize].name.clone()).collect::<Vec<_>>()
     };
-    let node = |name: &str| plan.nodes.iter().position(|known| known == name).unwrap();
-    let (source, sink) = (node("source[99999]"), node("sink[99999]"));
-    assert_eq!(way(&mut paths, source, sink), ["access[99999]", "pipe", "exit[99999]"]);
+    let node = |name: String| plan.nodes.iter().position(|known| *known == name).unwrap();
+    let last = pairs - 1;
+    let (source, sink) = (node(format!("source[{last}]")), node(format!("sink[{last}]")));
+    let expected = [format!("access[{last}]"), "pipe".to_owned(), format!("exit[{last}]")];
+    assert_eq!(way(&mut paths, source, sink), expected);
+}
+
+#[test]
+fn ten_thousand_pairs_of_hosts_have_their_paths() {
+    pairs_have_their_paths(10_000);
+}
+
+#[test]
+#[ignore = "slow: make slow"]
+fn a_hundred_thousand_pairs_of_hosts_have_their_paths() {
+    pairs_have_their_paths(100_000);
 }
 
 /// A queue before a link of 10 Mb/s and 10 ms.

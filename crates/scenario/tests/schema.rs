@@ -46,7 +46,8 @@ fn every_marker_is_of_a_part_that_is_generated() {
 
 #[test]
 fn the_page_of_each_law_has_a_head_and_that_of_one_with_keys_their_table() {
-    let has = |page: &str, name: &str| blocks().iter().any(|block| block.page == page && block.name == name);
+    let blocks = blocks();
+    let has = |page: &str, name: &str| blocks.iter().any(|block| block.page == page && block.name == name);
     for law in ecnlab_scenario::registry::laws() {
         let Some((_, page)) = law.files else { continue };
         assert!(has(page, "head"), "{page}");

@@ -74,25 +74,21 @@ mod tests {
 
     use super::*;
     use crate::profile;
-    use crate::registry::{CONGESTION, EcnKind, RecoveryKind, SlowStartKind};
+    use crate::registry::{CONGESTION, EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 
-    /// Every combination of the laws of a TCP, in each profile.
-    fn tables() -> impl Iterator<Item = toml::Table> {
-        profile::profiles().iter().flat_map(|profile| {
-            let laws = CONGESTION.iter().map(|law| law.facts.name).filter(|name| *name != "user-defined");
-            laws.flat_map(move |law| {
-                EcnKind::ALL.iter().flat_map(move |ecn| {
-                    RecoveryKind::ALL.iter().flat_map(move |recovery| {
-                        SlowStartKind::ALL.iter().map(move |slow_start| {
-                            let named = [
-                                ("congestion", law),
-                                ("ecn", ecn.name()),
-                                ("recovery", recovery.name()),
-                                ("slow_start", slow_start.name()),
-                            ];
-                            let mut table = profile.table();
-                            table.extend(named.map(|(key, name)| (key.to_owned(), toml::Value::from(name))));
-                            table
+    /// Each profile with every combination of the laws of a TCP.
+    fn configs() -> impl Iterator<Item = Config> {
+        let laws = CONGESTION.iter().map(|law| law.facts.name).filter(|name| *name != "user-defined");
+        let laws: Vec<WindowLaw> = laws.map(|name| toml::Value::from(name).try_into().unwrap()).collect();
+        profile::profiles().iter().flat_map(move |profile| {
+            laws.clone().into_iter().flat_map(move |congestion| {
+                EcnKind::ALL.iter().flat_map(move |&ecn| {
+                    let congestion = congestion.clone();
+                    RecoveryKind::ALL.iter().flat_map(move |&recovery| {
+                        let congestion = congestion.clone();
+                        SlowStartKind::ALL.iter().map(move |&slow_start| {
+                            let congestion = congestion.clone();
+                            Config { congestion, ecn, recovery, slow_start, ..profile.config.clone() }
                         })
                     })
                 })
@@ -100,19 +96,17 @@ mod tests {
         })
     }
 
-    fn refusal(table: &toml::Table) -> Option<Refusal> {
-        Config::read::<_, toml::de::Error>(table.clone()).unwrap().refusal()
-    }
-
     #[test]
     fn the_remedies_of_every_refused_combination_of_laws_make_it_valid() {
         let mut keys = std::collections::BTreeSet::new();
-        for mut table in tables() {
-            let Some(refused) = refusal(&table) else { continue };
-            assert!(!refused.remedies.is_empty(), "{table}");
-            keys.extend(refused.remedies.iter().map(|(key, _)| *key));
-            table.extend(refused.remedies.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-            assert_eq!(refusal(&table), None, "{table}");
+        for mut config in configs() {
+            let Some(refused) = config.refusal() else { continue };
+            assert!(!refused.remedies.is_empty(), "{config:?}");
+            for (key, value) in refused.remedies {
+                apply(&mut config, key, &value).unwrap();
+                keys.insert(key);
+            }
+            assert_eq!(config.refusal(), None, "{config:?}");
         }
         let expected =
             ["dsack", "ecn", "ecn_response", "initial_ssthresh", "recovery", "rtt_sampling", "sack", "slow_start"];

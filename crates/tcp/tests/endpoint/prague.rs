@@ -69,10 +69,9 @@ fn run(rtt_ms: u64, mark: f64, rtt_control: RttControl) -> Run {
 /// v = q + √(q² + 2q), 2.73 where marks are few, at any rate and any round trip.
 ///
 /// Reductions also wait for the round trip of the one before to end, and windows have a sawtooth: a fifth either way is
-/// allowed. Chance is 3 %, with 1200 marks and more.
-#[test]
-fn a_virtual_round_trip_has_the_same_marks_at_every_rate_and_every_round_trip() {
-    for (rtt_ms, mark) in [(26, 0.3), (26, 0.05), (26, 0.01), (4, 0.05), (12, 0.05), (100, 0.05)] {
+/// allowed. Chance is 3 %, with 1200 marks and more, but 5 % at 100 ms, with 500.
+fn a_virtual_round_trip_has_the_same_marks(paths: &[(u64, f64)]) {
+    for &(rtt_ms, mark) in paths {
         let run = run(rtt_ms, mark, RttControl::Rate);
         let v = run.marks * run.srtt.max(TARGET) / 20.0;
         let q = 1.0 - mark;
@@ -94,12 +93,23 @@ fn a_virtual_round_trip_has_the_same_marks_at_every_rate_and_every_round_trip() 
     }
 }
 
+#[test]
+fn a_virtual_round_trip_has_the_same_marks_at_every_rate_and_every_round_trip() {
+    a_virtual_round_trip_has_the_same_marks(&[(26, 0.3), (26, 0.1), (4, 0.1), (100, 0.05)]);
+}
+
+#[test]
+#[ignore = "slow: make slow"]
+fn and_at_higher_rates() {
+    a_virtual_round_trip_has_the_same_marks(&[(26, 0.05), (26, 0.01), (4, 0.05), (12, 0.05)]);
+}
+
 /// Round trips of 4 and 24 ms with the same marks: as windows of T are alike, rates are as 1/T. Alike up to 25 ms, and 6 to 1 where
-/// each counts as it is. Allowed is a fifth.
+/// each counts as it is. Allowed is a fifth; chance is 4 %, with 1600 marks in each run (q = 0.7, v = 2.07).
 #[test]
 fn below_the_target_the_rate_does_not_depend_on_the_round_trip() {
     for (control, expected) in [(RttControl::Rate, 1.0), (RttControl::None, 6.0)] {
-        let [near, far] = [4, 24].map(|rtt_ms| run(rtt_ms, 0.05, control).packets);
+        let [near, far] = [4, 24].map(|rtt_ms| run(rtt_ms, 0.3, control).packets);
         let ratio = near / far;
         println!("{control:?}: {ratio:.2}");
         assert!((0.8..1.25).contains(&(ratio / expected)), "{control:?}: {ratio}");
