@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +29,23 @@ def places(value: Any, depth: int, at: tuple[Any, ...] = ()) -> Iterator[tuple[A
             yield from places(value[key], depth, (*at, key))
 
 
-def changes(value: dict[str, Any], depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """``value`` with one key removed or of another type, and a name for the change."""
+def changes(value: dict[str, Any], depth: int) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+    """A name for each change, one key removed or of another type, and a function that returns ``value`` with it."""
     for path in places(value, depth):
+        place = reduce(lambda inside, key: inside[key], path, value)
         for new in ("removed", *VALUES):
-            changed = copy.deepcopy(value)
-            inside = changed
-            for key in path[:-1]:
-                inside = inside[key]
-            if new == "removed":
-                del inside[path[-1]]
-            elif type(new) is type(inside[path[-1]]):
-                continue
-            else:
-                inside[path[-1]] = new
-            yield f"{'.'.join(map(str, path))} = {new}", changed
+            if new == "removed" or type(new) is not type(place):
+                yield f"{'.'.join(map(str, path))} = {new}", partial(_changed, value, path, new)
+
+
+def _changed(value: dict[str, Any], path: Sequence[Any], new: object) -> dict[str, Any]:
+    changed = copy.deepcopy(value)
+    inside = reduce(lambda inside, key: inside[key], path[:-1], changed)
+    if new == "removed":
+        del inside[path[-1]]
+    else:
+        inside[path[-1]] = new
+    return changed
 
 
 def store(folder: Path, name: str, data: bytes) -> None:
@@ -62,8 +65,8 @@ def store(folder: Path, name: str, data: bytes) -> None:
 def changed_json(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Callable[[], None]]]:
     """Each change of the JSON file ``name``, and a function that makes it."""
     whole = digests.unseal((folder / name).read_bytes())
-    for what, value in changes(whole, depth):
-        yield f"{name}: {what}", lambda value=value: store(folder, name, sealed(value))
+    for what, changed in changes(whole, depth):
+        yield f"{name}: {what}", lambda changed=changed: store(folder, name, sealed(changed()))
 
 
 def changed_columns(folder: Path, name: str) -> Iterator[tuple[str, Callable[[], None]]]:

@@ -1,18 +1,51 @@
-"""A Dask scheduler and its workers on the loopback interface, each a process of its own, for tests of clusters."""
+"""A Dask scheduler and its workers on the loopback interface, each a process of its own, for tests of clusters.
+
+They are forks of a process that has imported Dask, which takes longer than the sweeps of most tests. It has not imported ecnlab.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+
+get_context("forkserver").set_forkserver_preload(["distributed.cli.dask_scheduler", "distributed.cli.dask_worker"])
 
 SECONDS = 60
 """After which a process that does not start fails its test; they start in two."""
+
+SETTINGS = {"DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5 s"}
+"""In place of 30 s: a scheduler that fetches a result of a worker that has just been killed tries so long to connect to it."""
+
+
+class Forked(ForkServerProcess):
+    """A command of Dask, with the methods of `subprocess.Popen`."""
+
+    def poll(self) -> int | None:
+        return self.exitcode
+
+    def wait(self) -> int | None:
+        self.join()
+        return self.exitcode
+
+
+def be(module: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+    """Be the command ``module`` of Dask, in the folder of its ``log``."""
+    os.chdir(log.parent)
+    os.environ.clear()
+    os.environ.update(environment)
+    written = os.open(log, os.O_WRONLY | os.O_CREAT)
+    for descriptor in (1, 2):
+        os.dup2(written, descriptor)
+    import_module("dask.config").refresh()  # with the settings in the environment
+    import_module(f"distributed.cli.{module}").main(arguments)
 
 
 class Processes:
@@ -21,8 +54,9 @@ class Processes:
     def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         """``settings`` are values of Dask's configuration, as environment variables without their prefix."""
         self._folder = folder
-        self._environment = {**os.environ, **{f"DASK_{key}": value for key, value in (settings or {}).items()}}
-        self._started: list[subprocess.Popen[bytes]] = []
+        asked = {**SETTINGS, **(settings or {})}
+        self._environment = {**os.environ, **{f"DASK_{key}": value for key, value in asked.items()}}
+        self._started: list[Forked] = []
         self.address = ""
         self.scheduler = self.start_scheduler(0)
 
@@ -35,7 +69,7 @@ class Processes:
         for process in self._started:
             process.wait()
 
-    def start_scheduler(self, port: int) -> subprocess.Popen[bytes]:
+    def start_scheduler(self, port: int) -> Forked:
         """Start a scheduler at ``port`` (0: a free one) and wait until it has written its address."""
         file = self._folder / f"scheduler-{len(self._started)}.json"
         without = self._folder / "without_ecnlab.py"
@@ -56,7 +90,7 @@ class Processes:
         self.address = json.loads(file.read_text())["address"]
         return self.scheduler
 
-    def start_worker(self, name: str, preload: str = "") -> subprocess.Popen[bytes]:
+    def start_worker(self, name: str, preload: str = "") -> Forked:
         """Start a worker with one thread, which executes the Python text ``preload`` first; do not wait for it."""
         folder = self._folder / name
         folder.mkdir()
@@ -67,7 +101,7 @@ class Processes:
         return self._start("dask_worker", self.address, *options)
 
     @contextmanager
-    def worker(self, name: str, preload: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    def worker(self, name: str, preload: str = "") -> Iterator[Forked]:
         """`start_worker` for the time of the context."""
         process = self.start_worker(name, preload)
         try:
@@ -76,18 +110,18 @@ class Processes:
             process.kill()
             process.wait()
 
-    def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        with (self._folder / f"{module}-{len(self._started)}.log").open("wb") as log:
-            command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
-            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._folder, env=self._environment)
+    def _start(self, module: str, *arguments: str) -> Forked:
+        log = self._folder / f"{module}-{len(self._started)}.log"
+        process = Forked(target=be, args=(module, arguments, log, self._environment))
+        process.start()
         self._started.append(process)
         return process
 
 
-def until(condition, process: subprocess.Popen[bytes] | None = None) -> None:
+def until(condition, process: Forked | subprocess.Popen[bytes] | None = None) -> None:
     """Wait until ``condition()``; fail if ``process`` ends before."""
     deadline = time.monotonic() + SECONDS
     while not condition():
-        assert process is None or process.poll() is None, f"{process.args} has ended"
+        assert process is None or process.poll() is None, f"{process} has ended"
         assert time.monotonic() < deadline
         time.sleep(0.05)

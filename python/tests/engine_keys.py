@@ -468,12 +468,13 @@ def page() -> str:
         lines = [f"## {title}", "", f"| key | {' | '.join(f'`{engine}`' for engine in ENGINES)} |"]
         lines.append("| --- " * (1 + len(ENGINES)) + "|")
         for words, alike in groupby(members, key=lambda row: row.words):
-            lines.append(f"| {', '.join(_joined([row.key for row in alike]))} | {' | '.join(words)} |")
+            names = ", ".join(joined([row.key for row in alike]))
+            lines.append(f"| {names} | {' | '.join(words)} |")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def _joined(names: list[str]) -> Iterator[str]:
+def joined(names: list[str]) -> Iterator[str]:
     """Keys of one law one after the other, with the law's name before the first."""
     before = ""
     for name in names:

@@ -75,12 +75,17 @@ class ForkedCli:
 def serve() -> None:
     """Fork for each line of standard input, and answer with the exit code of the fork."""
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.fsync = lambda _descriptor: None  # as in `conftest.py`
+    import_module("ecnlab.runs.sweep_doing").cores = lambda: (
+        1
+    )  # sweeps start one worker: a second takes longer than their runs
     for name in IMPORTED:
         import_module(name)
     for module in import_module("ecnlab.cli.lazy_commands").MODULES.values():
         import_module(f"ecnlab.cli.{module}")
     import_module("ecnlab.base.provenance").maker()  # reads the simulator's binary, and calls git
     laws = import_module("ecnlab.laws")
+    import_module("ecnlab.report.page").template()
     for family in (laws.queues, laws.windows, laws.recoveries, laws.feedbacks):
         family()  # imports a module for each law
     gc.freeze()  # a collection in a fork would copy every page

@@ -11,14 +11,14 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from conftest import assert_same_bytes
+from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, mostly_slow
 
 import ecnlab
 from ecnlab.folder import part_files
 from ecnlab.runs import block, workers
 from ecnlab.runs.block import Ended, Queue
 
-REPLICATES = 40
+REPLICATES = 16
 
 
 def block_size(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -31,12 +31,15 @@ def sweep(experiment: Path, out: Path, **options: object) -> ecnlab.api.sweep.Sw
     return ecnlab.sweep(experiment, out, replicates=REPLICATES, **{"cache": False, "workers": 1, **options})
 
 
-@pytest.fixture
-def single(experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tables of a sweep without blocks."""
-    with monkeypatch.context() as patch:
+@pytest.fixture(scope="module")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of a sweep of `experiment` without blocks."""
+    folder = tmp_path_factory.mktemp("single")
+    (folder / "pipe.toml").write_text(SCENARIO)
+    (folder / "gain.toml").write_text(EXPERIMENT)
+    with pytest.MonkeyPatch.context() as patch:
         block_size(patch, 1)
-        return sweep(experiment, tmp_path / "single").folder / "tables"
+        return sweep(folder / "gain.toml", folder / "out").folder / "tables"
 
 
 def stop(*_args: object) -> None:
@@ -115,7 +118,7 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize("at", [2, 50, 100])
+@pytest.mark.parametrize("at", mostly_slow([2, 20, 40], 20))
 def test_a_sweep_that_is_killed_continues(experiment, single, tmp_path, at):
     program = textwrap.dedent(KILLED.format(at=at, replicates=REPLICATES))
     command = [sys.executable, "-c", program, str(experiment), str(tmp_path / "out")]
@@ -126,15 +129,15 @@ def test_a_sweep_that_is_killed_continues(experiment, single, tmp_path, at):
     assert_same_bytes(single, mended.folder / "tables")
 
 
-@pytest.mark.parametrize("number", [REPLICATES // 2, REPLICATES, 2 * REPLICATES])
-def test_the_cache_has_any_runs_of_a_block(experiment, tmp_path, monkeypatch, number):
+def test_the_cache_has_any_runs_of_a_block(experiment, tmp_path, monkeypatch):
     monkeypatch.setenv("ECNLAB_CACHE", str(tmp_path / "cache"))
     block_size(monkeypatch, 60)
     sweep(experiment, tmp_path / "first", cache=True)
-    found = ecnlab.sweep(experiment, tmp_path / "again", replicates=number)
-    assert found.manifest["wall"]["cached"] == 4 * min(number, REPLICATES)
-    without = ecnlab.sweep(experiment, tmp_path / "without", replicates=number, cache=False)
-    assert_same_bytes(without.folder / "tables", found.folder / "tables")
+    for number in (REPLICATES // 2, REPLICATES, REPLICATES + 4):
+        found = ecnlab.sweep(experiment, tmp_path / f"again-{number}", replicates=number)
+        assert found.manifest["wall"]["cached"] == 4 * min(number, REPLICATES)
+        without = ecnlab.sweep(experiment, tmp_path / f"without-{number}", replicates=number, cache=False)
+        assert_same_bytes(without.folder / "tables", found.folder / "tables")
 
 
 def test_blocks_grow_with_short_runs_and_leave_runs_for_other_workers(experiment):

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, mostly_slow
+from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, first_fast, mostly_slow
 from dask_processes import SECONDS, Processes, until
 from small_paper import in_place_of_the_papers
 from test_blocks import ABORT, block_size, stop
@@ -127,16 +127,16 @@ def test_tables_and_captures_are_those_of_a_local_sweep(experiment, shared, tmp_
 
 def test_a_task_is_a_block_of_runs(experiment, shared, tmp_path, monkeypatch):
     block_size(monkeypatch, 30)
-    here = ecnlab.sweep(experiment, tmp_path / "here", replicates=40, cache=False)
+    here = ecnlab.sweep(experiment, tmp_path / "here", replicates=15, cache=False)
     calls: list[int] = []
-    asked = {"replicates": 40, "cache": False, "progress": lambda done, _: calls.append(done)}
+    asked = {"replicates": 15, "cache": False, "progress": lambda done, _: calls.append(done)}
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(importlib.import_module("ecnlab.runs.sweep"), "merge", stop)
         ecnlab.sweep(experiment, tmp_path / "there", cluster=shared.address, **asked)
-    assert calls == list(range(161))
-    assert len(list((tmp_path / "there" / "parts").glob("[!.]*.arrows"))) < 80
+    assert calls == list(range(61))
+    assert len(list((tmp_path / "there" / "parts").glob("[!.]*.arrows"))) < 40
     there = ecnlab.sweep(experiment, tmp_path / "there", **asked)
-    assert calls[161:] == [160]
+    assert calls[61:] == [60]
     assert_same_bytes(here.folder / "tables", there.folder / "tables")
 
 
@@ -153,20 +153,22 @@ def test_few_blocks_are_sent_until_one_has_ended_and_then_many_runs(monkeypatch)
     assert pool._has_room([60] * 5, queue) and not pool._has_room([60] * 6, queue)
 
 
-@pytest.mark.parametrize(("how", "message"), [("os.abort()", "SIGABRT"), ("raise RunError('books')", "books")])
+@pytest.mark.parametrize(
+    ("how", "message"), first_fast(1, [("os.abort()", "SIGABRT"), ("raise RunError('books')", "books")])
+)
 def test_a_run_that_fails_in_a_block_loses_no_other(experiment, alone, tmp_path, monkeypatch, how, message):
     block_size(monkeypatch, 30)
-    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=20, cache=False)
-    dead = whole.runs["id"][50]
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=10, cache=False)
+    dead = whole.runs["id"][25]
     preload = f"text = {textwrap.dedent(ABORT.format(dead=dead, how=how))!r}\n{FAILING_RUN}"
     with alone.worker(message, preload), pytest.raises(ecnlab.RunError, match=f"run {dead} .*{message}") as error:
-        ecnlab.sweep(experiment, tmp_path / "out", replicates=20, cache=False, cluster=alone.address)
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=10, cache=False, cluster=alone.address)
     assert str(error.value).count("repeats only this run") == 1
     calls: list[int] = []
     mended = ecnlab.sweep(
-        experiment, tmp_path / "out", replicates=20, cache=False, progress=lambda done, _: calls.append(done)
+        experiment, tmp_path / "out", replicates=10, cache=False, progress=lambda done, _: calls.append(done)
     )
-    assert calls == [79, 80]
+    assert calls == [39, 40]
     assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
 
 
@@ -344,12 +346,12 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
 
 def test_a_run_that_kills_the_workers_of_its_block_loses_no_other(experiment, tmp_path, monkeypatch):
     block_size(monkeypatch, 30)
-    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=20, cache=False)
-    dead = whole.runs["id"][50]
+    whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=10, cache=False)
+    dead = whole.runs["id"][25]
     once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
     with Processes(tmp_path, once) as processes:
-        for name in ("one", "two", "three"):  # one dies of the block, another one of the run alone
-            processes.start_worker(name, KILLED.format(when=f"{dead!r} in ids"))
+        preload = KILLED.format(when=f"{dead!r} in ids")
+        workers = [processes.start_worker(name, preload) for name in ("one", "two", "three")]
         calls: list[int] = []
 
         def progress(done: int, _total: int) -> None:
@@ -357,11 +359,12 @@ def test_a_run_that_kills_the_workers_of_its_block_loses_no_other(experiment, tm
 
         with pytest.raises(ecnlab.RunError, match=f"run {dead} .* its worker died") as error:
             ecnlab.sweep(
-                experiment, tmp_path / "out", replicates=20, cache=False, cluster=processes.address, progress=progress
+                experiment, tmp_path / "out", replicates=10, cache=False, cluster=processes.address, progress=progress
             )
+        assert sorted(str(one.poll()) for one in workers) == ["-9", "-9", "None"]  # of the block, and of the run alone
     assert str(error.value).count("repeats only this run") == 1
-    assert calls == list(range(81))
-    mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=20)
+    assert calls == list(range(41))
+    mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=10)
     assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
 
 

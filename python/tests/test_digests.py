@@ -41,7 +41,7 @@ def firsts() -> Iterator[str]:
 def digests(name: str) -> dict[str, str]:
     """A digest of each table of the run."""
     if name.startswith("papers/"):
-        first = read_experiment(ROOT / name).runs[0]
+        first = read_experiment(ROOT / name).run(0)
         scenario, seed = shortened(first.scenario), first.seed
     else:
         scenario, seed = read_scenario(ROOT / name), 1

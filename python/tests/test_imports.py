@@ -93,13 +93,18 @@ def in_order(graph: Mapping[str, set[str]]) -> None:
 def imports(package: Path, *, types: bool = True) -> dict[str, set[str]]:
     """By module, the modules of ``package`` that it imports at its top or in a function; without ``types`` when it runs."""
     files = {_name(path, package): path for path in package.rglob("*.py")}
-    found = {name: set(_imported(_tree(path.read_text()), files, types)) for name, path in files.items()}
-    return {name: there - {name} for name, there in found.items()}
+    found = {
+        name: {_module(*one, files) for one, of_types in _imported(path.read_text()) if types or not of_types}
+        for name, path in files.items()
+    }
+    return {name: (there - {name}) & files.keys() for name, there in found.items()}
 
 
-@cache
-def _tree(text: str) -> ast.Module:
-    return ast.parse(text)
+def _module(source: str, name: str, files: Mapping[str, Path]) -> str:
+    """The module among ``files`` that ``from source import name`` loads, or ``import source`` without a name."""
+    inner = f"{source}.{name}"
+    # The simulator is a module that is no file of Python.
+    return inner if inner in files else "" if name == "_core" else source
 
 
 def _name(path: Path, package: Path) -> str:
@@ -107,15 +112,22 @@ def _name(path: Path, package: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imported(node: ast.AST, files: Mapping[str, Path], types: bool) -> Iterator[str]:
+@cache
+def _imported(text: str) -> list[tuple[tuple[str, str], bool]]:
+    """The modules that ``text`` imports, each with a name in it, and whether for types only.
+
+    The tree is not kept: Python's collector would visit it again and again.
+    """
+    return list(_of_node(ast.parse(text), False))
+
+
+def _of_node(node: ast.AST, types: bool) -> Iterator[tuple[tuple[str, str], bool]]:
     for child in ast.iter_child_nodes(node):
-        if not types and isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            continue
+        if isinstance(child, ast.expr):
+            continue  # has no imports
         if isinstance(child, ast.Import):
-            yield from (alias.name for alias in child.names if alias.name in files)
-        elif isinstance(child, ast.ImportFrom) and child.module in files:
-            for alias in child.names:
-                inner = f"{child.module}.{alias.name}"
-                # The simulator is a module that is no file of Python.
-                yield from [inner] if inner in files else [] if alias.name == "_core" else [child.module]
-        yield from _imported(child, files, types)
+            yield from (((alias.name, ""), types) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from (((child.module or "", alias.name), types) for alias in child.names)
+        of_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        yield from _of_node(child, types or of_types)

@@ -97,7 +97,9 @@ def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch:
 
 def test_shared_code_asks_for_no_law_by_name() -> None:
     known = names()
-    asked = [f"{where} names {name}" for path in shared() for where, name in named(path) if name in known]
+    any_name = re.compile(rf"\b({'|'.join(map(re.escape, known))})\b")
+    sources = [path for path in shared() if any_name.search(path.read_text().replace("_", "-"))]
+    asked = [f"{where} names {name}" for path in sources for where, name in named(path) if name in known]
     assert not asked, "laws named by what all share: " + ", ".join(asked)
 
 

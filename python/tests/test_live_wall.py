@@ -163,7 +163,7 @@ def test_no_round_trip_is_shorter_than_the_path(result):
 
 
 def test_the_router_does_what_the_scenario_says_of_single_packets(pipe):
-    overrides = {"flow.dropped.count": 0, "duration": "2 s", "warmup": "0 s", "link.pipe.drop": [7, 9]}
+    overrides = {"flow.dropped.count": 0, "duration": "1 s", "warmup": "0 s", "link.pipe.drop": [7, 9]}
     run = on_wall(pipe, **overrides)
     assert by_name(run.table("links_run"), "link", "pipe")["lost"] == 2
     assert run.flows["retransmits"][0] >= 2

@@ -243,7 +243,9 @@ def test_a_damaged_file_of_a_card_is_written_again(results: Path, tmp_path: Path
     assert ecnlab.folder.verified.verify(tmp_path / "card")[1] == []
 
 
-def test_a_folder_keeps_its_card_vectors_and_paper(results: Path, tmp_path: Path) -> None:
+def test_a_folder_keeps_its_card_vectors_and_paper(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(results / "card", tmp_path / "card")
     with pytest.raises(FolderError, match=r"has a card of `score aqm`, drop-tail against .*choose another folder"):
         scored("codel", tmp_path / "card", ["ecn"])
@@ -252,7 +254,8 @@ def test_a_folder_keeps_its_card_vectors_and_paper(results: Path, tmp_path: Path
     with pytest.raises(EcnlabError, match=r"rto-backoff\.jsonl exists with another content: choose another folder"):
         export(vector("rto-backoff"), tmp_path / "vectors", overrides={"tcp.default.min_rto": "200 ms"})
     with pytest.raises(FolderError, match=r"has a result of another kind \(vectors, not reproduction\)"):
-        papers.reproduce("rfc2884", tmp_path / "vectors")
+        in_place_of_the_papers(tmp_path, SCENARIO, monkeypatch)
+        papers.reproduce("small", tmp_path / "vectors")
     (tmp_path / "vectors" / "rto-backoff.qlog").write_text("damaged")
     export(vector("rto-backoff"), tmp_path / "vectors")
     assert hashes(tmp_path / "vectors") == hashes(results / "vectors") | {

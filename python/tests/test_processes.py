@@ -118,8 +118,8 @@ def killed(command: subprocess.Popen[str], number: int) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_a_worker_that_is_killed_before_its_run_is_replaced(experiment, tmp_path, number):
-    whole = done(tmp_path, "sweep", "gain.toml", "--out", "whole", "--replicates", 1)
+def test_a_worker_that_is_killed_before_its_run_is_replaced(experiment, cli, tmp_path, number):
+    whole = cli("sweep", "gain.toml", "--out", "whole", "--replicates", 1)
     command = started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1, "--workers", 2)
     code, said = killed(command, number)
     assert code == whole.returncode == 0, said
@@ -127,14 +127,14 @@ def test_a_worker_that_is_killed_before_its_run_is_replaced(experiment, tmp_path
     assert_same_bytes(tmp_path / "whole" / "tables", tmp_path / "out" / "tables")
 
 
-def test_workers_that_are_always_killed_are_reported_with_their_runs(experiment, tmp_path):
+def test_workers_that_are_always_killed_are_reported_with_their_runs(experiment, cli, tmp_path):
     experiment.write_text(EXPERIMENT.replace("[0.02, 0.1]", "[0.02]").replace('["low", "high"]', '["low"]'))
     code, said = killed(
         started(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1, "--workers", 1), 2 * 3
     )
     assert code == 4, said
     assert said.count("its process died, ended by SIGKILL; `ecnlab sweep gain.toml --only ") == 2
-    assert done(tmp_path, "sweep", "gain.toml", "--out", "out", "--replicates", 1).returncode == 0
+    assert cli("sweep", "gain.toml", "--out", "out", "--replicates", 1).returncode == 0
 
 
 KILLED_ONCE = """\
@@ -146,11 +146,11 @@ try:
 """In a window law: the first process that calls it is killed."""
 
 
-def test_a_worker_that_is_killed_in_its_run_loses_only_this_run(tmp_path):
+def test_a_worker_that_is_killed_in_its_run_loses_only_this_run(cli, tmp_path):
     law = WINDOW.replace("window.cwnd += acked", KILLED_ONCE.format(path=str(tmp_path / "killed")))
     law_scenario(tmp_path, window=f"import os, signal\n{law}")
     (tmp_path / "e.toml").write_text('format = 1\nscenario = "x.toml"\nreplicates = 4\n')
-    ended = done(tmp_path, "sweep", "e.toml", "--out", "out")
+    ended = cli("sweep", "e.toml", "--out", "out")
     assert ended.returncode == 4, ended.stderr
     assert (
         ended.stderr.count("its process died, ended by SIGKILL")
@@ -165,7 +165,10 @@ def test_a_worker_that_is_killed_in_its_run_loses_only_this_run(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["schema"], ["--help"], ["laws"], ["run", "pipe.toml"], ["check", "pipe.toml"], ["show", "none", "--json"]],
+    first_fast(
+        3,
+        [["schema"], ["run", "pipe.toml"], ["show", "none", "--json"], ["--help"], ["laws"], ["check", "pipe.toml"]],
+    ),
 )
 def test_output_that_no_one_reads_ends_the_command_with_no_word(scenario, tmp_path, arguments):
     reading, writing = os.pipe()
@@ -208,8 +211,18 @@ def test_any_exception_of_a_law_names_its_line(cli, tmp_path, command, raised):
     assert "ecnlab/engines" not in ended.stderr
 
 
-@pytest.mark.parametrize("line", ["sys.setrecursionlimit(60)", "os._exit(0)"])
-@pytest.mark.parametrize("place", ["file", "method"])
+@pytest.mark.parametrize(
+    ("place", "line"),
+    first_fast(
+        2,
+        [
+            ("file", "os._exit(0)"),
+            ("method", "sys.setrecursionlimit(60)"),
+            ("file", "sys.setrecursionlimit(60)"),
+            ("method", "os._exit(0)"),
+        ],
+    ),
+)
 def test_what_a_law_may_not_call_is_an_error_with_its_line(tmp_path, place, line):
     law = "import os, sys\n" + WINDOW.replace("window.cwnd += acked", line if place == "method" else "pass")
     law_scenario(tmp_path, window=law + (f"{line}\n" if place == "file" else ""))
@@ -231,7 +244,7 @@ def test_methods_that_would_have_to_be_awaited_are_refused(cli, tmp_path, law):
 # Less memory than the libraries need.
 
 
-@pytest.mark.parametrize("megabytes", [400, 800])
+@pytest.mark.parametrize("megabytes", mostly_slow([400, 800], 400))
 @pytest.mark.parametrize(
     "arguments", first_fast(1, [["sweep", "gain.toml"], ["run", "pipe.toml"], ["show", "stored"], ["report", "stored"]])
 )
@@ -254,8 +267,8 @@ def test_too_little_address_space_is_one_sentence(experiment, cli, tmp_path, arg
 # Devices in the place of files.
 
 
-def test_a_device_is_no_log_and_standard_input_may_be(tmp_path):
-    ended = done(tmp_path, "vectors", "check", "/dev/zero")
+def test_a_device_is_no_log_and_standard_input_may_be(cli, tmp_path):
+    ended = cli("vectors", "check", "/dev/zero")
     assert (ended.returncode, "/dev/zero: is a device, not the log of a vector" in ended.stderr) == (2, True)
     ended = subprocess.run(
         [*COMMAND, "vectors", "check", "-"], cwd=tmp_path, input="{", capture_output=True, text=True, timeout=SECONDS
@@ -263,8 +276,8 @@ def test_a_device_is_no_log_and_standard_input_may_be(tmp_path):
     assert (ended.returncode, ended.stderr.startswith("-:1: not JSON")) == (2, True)
 
 
-def test_a_device_is_no_output(tmp_path):
-    ended = done(tmp_path, "new", "--out", "/dev/full")
+def test_a_device_is_no_output(cli):
+    ended = cli("new", "--out", "/dev/full")
     assert (ended.returncode, ended.stderr) == (
         2,
         "/dev/full is a device or a pipe, not a file: choose another file\n",

@@ -144,8 +144,8 @@ def test_json_with_a_number_that_is_none_is_damaged(number, results, tmp_path, c
 def test_no_change_of_quoted_rows_is_a_defect(results, tmp_path):
     held = json.loads((results / "papers" / "small" / "quoted.json").read_text())
     refused = 0
-    for what, value in islice(changes(held, 5), 0, None, 3):
-        (tmp_path / "quoted.json").write_text(json.dumps(value))
+    for what, changed in islice(changes(held, 5), 0, None, 3):
+        (tmp_path / "quoted.json").write_text(json.dumps(changed()))
         try:
             made = readme.quoted_evidence(SMALL, tmp_path, read_published(results / "papers" / "small"))
             assert made.about["runs"], what
@@ -168,13 +168,13 @@ def test_no_change_of_an_exported_vector_is_a_defect(name, step, tmp_path, capsy
     lines = path.read_text().splitlines()
     codes = set()
     for at in (0, 1, len(lines) - 1):
-        for what, value in islice(changes(json.loads(lines[at]), 2), 0, None, step):
-            changed = tmp_path / "changed.jsonl"
-            changed.write_text("\n".join([*lines[:at], json.dumps(value), *lines[at + 1 :]]))
+        for what, changed in islice(changes(json.loads(lines[at]), 2), 0, None, step):
+            file = tmp_path / "changed.jsonl"
+            file.write_text("\n".join([*lines[:at], json.dumps(changed()), *lines[at + 1 :]]))
             with pytest.raises(SystemExit) as ended:
-                main(["vectors", "check", str(changed)])
+                main(["vectors", "check", str(file)])
             said = capsys.readouterr()
             assert ended.value.code in (0, 1, 2) and "Traceback" not in said.err, what
-            assert ended.value.code != 2 or f"{changed}:" in said.err, what
+            assert ended.value.code != 2 or f"{file}:" in said.err, what
             codes.add(ended.value.code)
     assert 2 in codes

@@ -103,7 +103,7 @@ def verdicts(card: Card) -> dict[str, str]:
 # ---- the sheet
 
 
-@pytest.mark.parametrize("sender", mostly_slow(SENDERS, "cubic", "bbr"))
+@pytest.mark.parametrize("sender", mostly_slow(SENDERS, "bbr"))
 def test_every_scenario_is_valid_for_every_window_law(sender: str, tmp_path: Path) -> None:
     sheet = built_in("cc")
     assert len(sheet.scenarios) == 22
@@ -210,7 +210,7 @@ def test_the_card_is_read_as_written_and_has_the_incumbents(bbr: Card, tmp_path:
 
 def test_the_command_prints_the_incumbents_and_takes_other_limits(cli, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("[criterion.no-collapse]\nat_least = 1.5\n")
-    done = cli("score", "cc", "reno", "--scenario", "incast", "--criteria", "mine.toml", "--jobs", 2)
+    done = cli("score", "cc", "reno", "--scenario", "incast", "--criteria", "mine.toml", "--jobs", 1)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == read(tmp_path / "results" / "score-reno", "cc")["summary"]
     assert "fails: §7 incast (no-collapse)" in done.stdout and len(done.stdout.splitlines()) == 5

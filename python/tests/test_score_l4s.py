@@ -102,7 +102,7 @@ def verdicts(card: Card, arm: str = "") -> dict[str, str]:
 # ---- the sheet
 
 
-@pytest.mark.parametrize("sender", mostly_slow(SENDERS, "cubic", "prague"))
+@pytest.mark.parametrize("sender", mostly_slow(SENDERS, "prague"))
 def test_every_scenario_is_valid_for_every_window_law(sender: str, tmp_path: Path) -> None:
     sheet = built_in("l4s")
     assert len(sheet.scenarios) == 12
@@ -206,7 +206,7 @@ def test_marks_do_not_apply_to_a_sender_without_ecn(tmp_path: Path, scenario: Pa
 
 @pytest.mark.slow
 def test_the_command_writes_the_card_into_a_folder_of_its_own(cli, tmp_path: Path) -> None:
-    done = cli("score", "l4s", "cubic", "--scenario", "codepoint", "--jobs", 2)
+    done = cli("score", "l4s", "cubic", "--scenario", "codepoint", "--jobs", 1)
     assert done.returncode == 0, done.stderr
     card = read(tmp_path / "results" / "score-l4s-cubic", "l4s")
     assert done.stdout.splitlines() == card["summary"] and card["kind"] == "score l4s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,20 @@ def loaded(code: str, folder: Path | None = None) -> set[str]:
     return HEAVY & {name.partition(".")[0] for name in modules(code, folder)}
 
 
-def modules(code: str, folder: Path | None = None) -> set[str]:
+@cache
+def modules(code: str, folder: Path | None = None) -> frozenset[str]:
     """The names of all modules that a fresh process has loaded after ``code``."""
     guarded = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{REPORT}"
     answer = subprocess.run([sys.executable, "-c", guarded], capture_output=True, text=True, check=True, cwd=folder)
-    return set(answer.stderr.splitlines()[-1].split())
+    return frozenset(answer.stderr.splitlines()[-1].split())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scenario `x.toml`."""
+    made = tmp_path_factory.mktemp("startup")
+    (made / "x.toml").write_text(SCENARIO)
+    return made
 
 
 def command(*arguments: str) -> str:
@@ -55,17 +65,15 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
 
 @pytest.mark.parametrize("code", ["import ecnlab", command("--help")])
 def test_threads_are_not_loaded_before_they_are_needed(code: str) -> None:
-    guarded = (
-        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nassert 'concurrent.futures' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", guarded], capture_output=True, check=True)
+    assert "concurrent.futures" not in modules(code)
 
 
 @pytest.mark.parametrize(
     "arguments",
     first_fast(
-        7,
+        8,
         [
+            ["check", "x.toml"],
             ["--help"],
             ["--version"],
             ["run", "--help"],
@@ -87,19 +95,13 @@ def test_threads_are_not_loaded_before_they_are_needed(code: str) -> None:
     ),
     ids=" ".join,
 )
-def test_a_command_without_tables_loads_no_heavy_library(arguments: list[str], tmp_path: Path) -> None:
-    assert loaded(command(*arguments), tmp_path) == set()
-
-
-def test_checking_a_file_loads_no_heavy_library(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(SCENARIO)
-    assert loaded(command("check", "x.toml"), tmp_path) == set()
+def test_a_command_without_tables_loads_no_heavy_library(arguments: list[str], folder: Path) -> None:
+    assert loaded(command(*arguments), folder) == set()
 
 
 @pytest.mark.parametrize("name", ["run", "check"])
-def test_a_command_loads_no_other_command(name: str, tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(SCENARIO)
-    there = modules(command(name, "x.toml"), tmp_path)
+def test_a_command_loads_no_other_command(name: str, folder: Path) -> None:
+    there = modules(command(name, "x.toml"), folder)
     assert {module for module in MODULES.values() if f"ecnlab.cli.{module}" in there} == {name}
 
 
@@ -110,9 +112,8 @@ UNUSED = (
 """Prefixes of modules that a run does not need."""
 
 
-def test_a_run_loads_nothing_of_sweeps(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(SCENARIO)
-    there = modules(command("run", "x.toml"), tmp_path)
+def test_a_run_loads_nothing_of_sweeps(folder: Path) -> None:
+    there = modules(command("run", "x.toml"), folder)
     assert "ecnlab.runs.run" in there
     assert not [name for name in there if name.startswith(UNUSED)]
 
@@ -135,26 +136,23 @@ def test_every_name_of_the_package_is_there() -> None:
         _ = ecnlab.runn  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("discipline", "loaded_files"), [("droptail", set()), ("codel", {"codel"})])
-def test_a_run_loads_the_file_of_its_own_queue_discipline(
-    discipline: str, loaded_files: set[str], tmp_path: Path
-) -> None:
-    queue = f'queue.q = {{ discipline = "{discipline}", limit = "100 packets" }}\n'
-    (tmp_path / "x.toml").write_text(SCENARIO.replace('delay = "1 ms"', 'delay = "1 ms", queue = "q"') + queue)
-    there = modules(command("run", "x.toml"), tmp_path)
-    assert list(tmp_path.glob("results/*/manifest.json"))
-    folder = "ecnlab.laws.queue."
-    assert {name.removeprefix(folder) for name in there if name.startswith(folder)} == loaded_files
+def test_a_run_loads_the_file_of_its_own_queue_discipline(folder: Path) -> None:
+    queue = 'queue.q = { discipline = "codel", limit = "100 packets" }\n'
+    (folder / "codel.toml").write_text(SCENARIO.replace('delay = "1 ms"', 'delay = "1 ms", queue = "q"') + queue)
+    files = "ecnlab.laws.queue."
+    for scenario, own in (("x.toml", set()), ("codel.toml", {"codel"})):
+        there = modules(command("run", scenario), folder)
+        assert {name.removeprefix(files) for name in there if name.startswith(files)} == own
+    assert list(folder.glob("results/codel*/manifest.json"))
 
 
 def test_the_help_loads_every_command() -> None:
     assert {f"ecnlab.cli.{module}" for module in MODULES.values()} <= modules(command("--help"))
 
 
-def test_a_small_run_loads_polars_only(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(SCENARIO)
-    assert loaded(command("run", "x.toml", "--json"), tmp_path) == {"polars"}
-    assert loaded(command("run", "x.toml"), tmp_path) == {"polars"}
+def test_a_small_run_loads_polars_only(folder: Path) -> None:
+    assert loaded(command("run", "x.toml", "--json"), folder) == {"polars"}
+    assert loaded(command("run", "x.toml"), folder) == {"polars"}
 
 
 WAITING = """
@@ -176,9 +174,8 @@ run("x.toml")
 """A run whose simulation does not begin before its binary is hashed and Polars begins to load."""
 
 
-def test_polars_loads_and_the_binary_is_hashed_during_the_simulation(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(SCENARIO)
-    subprocess.run([sys.executable, "-c", WAITING], capture_output=True, check=True, cwd=tmp_path)
+def test_polars_loads_and_the_binary_is_hashed_during_the_simulation(folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", WAITING], capture_output=True, check=True, cwd=folder)
 
 
 def test_a_long_series_loads_no_numpy(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from typing import Literal, Protocol
 
@@ -182,13 +183,8 @@ def render(page: Page) -> str:
 
     The same page gives identical bytes: it depends on no clock and no host.
     """
-    environment = jinja2.Environment(
-        autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["sign"] = lambda tone: SIGNS[tone]
     script = _asset("page.js")
-    template = environment.from_string(_asset("page.html.j2"))
-    return template.render(
+    return template().render(
         page=page,
         style=Markup(_asset("page.css")),
         drawing=Markup(_asset("plot.css")),
@@ -196,6 +192,16 @@ def render(page: Page) -> str:
         digest=_digest(script),
         markers=DEFINITIONS,
     )
+
+
+@cache
+def template() -> jinja2.Template:
+    """Return the template of pages, which takes longer to compile than a small page takes to render."""
+    environment = jinja2.Environment(
+        autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["sign"] = lambda tone: SIGNS[tone]
+    return environment.from_string(_asset("page.html.j2"))
 
 
 def _digest(script: str) -> str:
