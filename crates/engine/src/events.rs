@@ -217,7 +217,7 @@ mod tests {
         /// Compares with a sorted list; steps from zero to beyond the wheel's range, pushes between pops.
         #[test]
         fn events_leave_in_order(
-            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..7, 0_u8..3), 1..400),
+            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..7, 0_u8..3), 1..200),
         ) {
             const CLASSES: [Class; 7] =
                 [Class::Link, Class::Timer, Class::Stop, Class::Wake, Class::Read, Class::Warmup, Class::Sample];

@@ -3,8 +3,8 @@
 use crate::common;
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 
 use common::{droptail, duplex, flow, ftp, number, path, red, tcp};
 use ecnlab_aqm::registry::Params;
@@ -55,7 +55,7 @@ fn plan() -> Plan {
     let mut plan = path(&queue, "2 Mbps", "10 ms", flows);
     plan.nodes.push("c".to_owned());
     plan.links.extend(duplex("side", 3, 1, "10 Mbps", "1 ms", &droptail(1000.0)));
-    plan.warmup = Dur::ZERO;
+    (plan.duration, plan.warmup) = (Dur::from_s(25), Dur::ZERO);
     plan
 }
 
@@ -66,7 +66,16 @@ fn at_router(before_queue: bool) -> Capture {
     Capture { name: "r".into(), interfaces: interfaces.map(interface).into(), before_queue }
 }
 
-fn captured(plan: &Plan, before_queue: bool) -> (Output, Vec<(Seen, Vec<u8>)>) {
+/// A run's tables, and all that was seen in it.
+type Run = (Output, Vec<(Seen, Vec<u8>)>);
+
+/// The plan's run, captured behind the queues: several tests read it.
+fn run_of_plan() -> &'static Run {
+    static RUN: LazyLock<Run> = LazyLock::new(|| captured(&plan(), false));
+    &RUN
+}
+
+fn captured(plan: &Plan, before_queue: bool) -> Run {
     let mut kept = Kept::default();
     let captures = [at_router(before_queue)];
     let output = run_captured(plan, 1, &AtomicBool::new(false), &captures, &mut kept).expect("a run");
@@ -80,9 +89,9 @@ fn address(node: u8) -> std::net::IpAddr {
 
 #[test]
 fn every_packet_is_intact_and_identifies_its_sender() {
-    let (_, kept) = captured(&plan(), false);
+    let (_, kept) = run_of_plan();
     let mut ends = BTreeSet::new();
-    for (seen, bytes) in &kept {
+    for (seen, bytes) in kept {
         let ip = IpPacket::parse(bytes).expect("an IP packet");
         assert!(Ipv4Header::is_intact(&bytes[..20]));
         let sum = match ip.protocol {
@@ -127,10 +136,10 @@ fn each_packet_has_the_dscp_of_its_flow() {
 
 #[test]
 fn a_source_quench_returns_the_beginning_of_a_packet_that_came() {
-    let (output, kept) = captured(&plan(), false);
+    let (output, kept) = run_of_plan();
     let mut came: HashSet<&[u8]> = HashSet::new();
     let mut quenches = 0;
-    for (seen, bytes) in &kept {
+    for (seen, bytes) in kept {
         if !seen.outbound {
             came.insert(&bytes[..28]);
         } else if bytes[9] == protocol::ICMP {
@@ -143,7 +152,7 @@ fn a_source_quench_returns_the_beginning_of_a_packet_that_came() {
         }
     }
     // Each of them is about a mark; one may still be in a queue.
-    let marks = number(&output, "queues", "marks", queue_row(PIPE)) as u64;
+    let marks = number(output, "queues", "marks", queue_row(PIPE)) as u64;
     assert!(marks > 100 && marks - quenches <= 1, "{marks} {quenches}");
 }
 
@@ -177,9 +186,9 @@ fn before_the_queue_the_capture_states_the_fate_of_each_packet() {
 
 #[test]
 fn behind_the_queue_is_seen_what_leaves_it() {
-    let (output, kept) = captured(&plan(), false);
+    let (output, kept) = run_of_plan();
     let at_pipe: Vec<_> = kept.iter().filter(|(seen, _)| seen.outbound && seen.interface == 1).collect();
-    assert_eq!(at_pipe.len() as f64, number(&output, "queues", "departed", queue_row(PIPE)));
+    assert_eq!(at_pipe.len() as f64, number(output, "queues", "departed", queue_row(PIPE)));
     for (seen, bytes) in at_pipe {
         assert_eq!(seen.fate == Fate::Marked, Ecn::from_bits(bytes[1]) == Ecn::Ce, "{seen:?}");
     }
@@ -187,7 +196,7 @@ fn behind_the_queue_is_seen_what_leaves_it() {
 
 #[test]
 fn to_be_captured_changes_nothing() {
-    let plan = Plan { packet_events: true, ..plan() };
+    let plan = Plan { packet_events: true, duration: Dur::from_s(45), ..plan() };
     let (output, kept) = captured(&plan, false);
     // As text, since some numbers are not there.
     assert!(format!("{output:?}") == format!("{:?}", run(&plan, 1).expect("a run")));

@@ -130,7 +130,7 @@ fn a_fifo_agrees_with_m_d_1_and_with_little() {
         let (mut now, mut out) = (0.0, Vec::new());
         let mut batches = Vec::new();
         for _ in 0..40 {
-            for _ in 0..20_000 {
+            for _ in 0..6_000 {
                 now += rng.exponential(service / rho);
                 let at = Time::ZERO + Dur::from_secs(now);
                 drain(&mut link, at, &mut out);

@@ -82,6 +82,7 @@ fn heavy_random_loss_stalls_nobody() {
             });
             let flows = vec![flow("bulk", 2, &tcp, ftp()), flow("mice", 2, &tcp, crr(20_000))];
             let mut plan = path(&droptail(20.0), "5 Mbps", "5 ms", flows);
+            plan.duration = Dur::from_s(40);
             for link in &mut plan.links {
                 link.errors = Errors { loss: 0.05, ..Errors::default() };
             }
@@ -100,6 +101,7 @@ fn the_same_seed_gives_the_same_bytes() {
     let mut plan = path(&red(3.0, 9.0, 0.1), "1.5 Mbps", "10 ms", flows);
     plan.sample = Some(Dur::from_ms(100));
     plan.packet_events = true;
+    (plan.duration, plan.warmup) = (Dur::from_s(20), Dur::from_s(5));
     let text = |seed| format!("{:?}", run(&plan, seed).expect("a run"));
     assert!(text(1) == text(1));
     assert!(text(1) != text(2));

@@ -20,12 +20,27 @@ const STUCK: u32 = 100;
 
 /// Runs one case to its last line, with the configuration that [`crate::settings`] makes of it.
 pub fn run(config: &Arc<Config>, case: &Case) -> Result<(), Failure> {
+    run_beside(config, case, |_| Vec::<((), Step)>::new()).map(|_| ())
+}
+
+/// Runs one case as [`run`] does, or up to a line in whose place one of `others` would hold as well: returns that one and
+/// its name. What a line claims does not change what the endpoint does, so that one run serves all of them.
+pub fn run_beside<Name>(
+    config: &Arc<Config>,
+    case: &Case,
+    others: impl Fn(&Step) -> Vec<(Name, Step)>,
+) -> Result<Option<(Name, Step)>, Failure> {
     let mut player = Player::new(Arc::clone(config));
     for step in &case.steps {
+        player.reach(step).map_err(|failure| player.explain(failure))?;
+        if let Some(other) = others(step).into_iter().find(|(_, other)| player.holds(other)) {
+            return Ok(Some(other));
+        }
         player.step(step).map_err(|failure| player.explain(failure))?;
     }
     let last = case.steps.last().map(|step| step.place.clone()).unwrap_or_default();
-    player.nothing_left(&last, "after the last line").map_err(|failure| player.explain(failure))
+    player.nothing_left(&last, "after the last line").map_err(|failure| player.explain(failure))?;
+    Ok(None)
 }
 
 struct Player {
@@ -44,25 +59,50 @@ impl Player {
         Player { config, endpoint: None, sent: VecDeque::new(), now: Time::ZERO, trace: Vec::new() }
     }
 
-    /// At one instant a line's own event comes before a timer; what a line expects or checks sees the timer's work.
+    /// Lets time pass up to a line. At one instant a line's own event comes before a timer; what a line expects or checks sees
+    /// the timer's work.
+    fn reach(&mut self, step: &Step) -> Result<(), Failure> {
+        let Step { at, action, place } = step;
+        match action {
+            Action::Expect(_) => {
+                self.nothing_before(*at, place)?;
+                self.pass_until(*at, place)
+            }
+            Action::Nothing => self.pass_until(*at, place),
+            Action::Check { .. } => {
+                self.pass_until(*at, place)?;
+                self.nothing_before(*at, place)
+            }
+            _ => self.pass_before(*at, place),
+        }
+    }
+
+    /// Does what a line does, or compares what it claims, at its instant.
     fn step(&mut self, step: &Step) -> Result<(), Failure> {
         let Step { at, action, place } = step;
         match action {
             Action::Expect(expected) => self.expect(expected, *at, place),
-            Action::Nothing => {
-                self.pass_until(*at, place)?;
-                self.nothing_left(place, "where the script says nothing")
-            }
-            Action::Check { name, value } => {
-                self.pass_until(*at, place)?;
-                self.nothing_before(*at, place)?;
-                self.check(name, value, place)
-            }
+            Action::Nothing => self.nothing_left(place, "where the script says nothing"),
+            Action::Check { name, value } => self.check(name, value, place),
             _ => {
-                self.pass_before(*at, place)?;
                 self.nothing_left(place, "before this line")?;
                 self.event(action, *at, place)
             }
+        }
+    }
+
+    /// Whether what a line claims is so, at the line that has been reached.
+    fn holds(&self, step: &Step) -> bool {
+        match &step.action {
+            Action::Expect(expected) => self
+                .sent
+                .front()
+                .is_some_and(|(came_at, came)| *came_at == step.at && expected.differences(came).is_empty()),
+            Action::Check { name, value } => {
+                let is = self.endpoint.as_ref().and_then(|endpoint| observe::observe(endpoint, name).ok());
+                is.is_some_and(|is| is == *value)
+            }
+            _ => false,
         }
     }
 
@@ -114,10 +154,6 @@ impl Player {
     }
 
     fn expect(&mut self, expected: &Described, at: Time, place: &Place) -> Result<(), Failure> {
-        self.nothing_before(at, place)?;
-        if self.sent.is_empty() {
-            self.pass_until(at, place)?;
-        }
         let Some((came_at, came)) = self.sent.pop_front() else {
             let deadline = self.endpoint.as_ref().map_or(Time::NEVER, Endpoint::deadline);
             let timer = if deadline == Time::NEVER { "no timer runs".into() } else { show_time(deadline) };

@@ -11,9 +11,6 @@ use script::{mutate, rules};
 
 /// With this variable set, the test of `docs/generated/rules.md` writes the page instead of comparing it.
 const WRITE_RULES: &str = "ECNLAB_WRITE_RULES";
-/// With this variable set, no claim is falsified. Most of the time goes into that, and `make mutants` tests only whether the
-/// scripts hold.
-const ONCE: &str = "ECNLAB_SCRIPTS_ONCE";
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -43,13 +40,12 @@ fn trials(repository: &Path) -> Vec<Trial> {
 /// The script holds, and would not hold if any one thing it claims were otherwise.
 fn prove(case: &Case) -> Result<(), Failed> {
     let config = Arc::new(settings::config(case).map_err(fail)?);
-    run::run(&config, case).map_err(fail)?;
-    if std::env::var_os(ONCE).is_some() {
-        return Ok(());
-    }
-    match mutate::claims(case).into_iter().find(|mutant| run::run(&config, &mutant.case).is_ok()) {
+    match run::run_beside(&config, case, mutate::claims).map_err(fail)? {
         None => Ok(()),
-        Some(mutant) => Err(fail(mutant.survived())),
+        Some((what, step)) => {
+            let message = format!("the script still holds with a wrong {what} in this line");
+            Err(fail(Failure::new(&step.place, message)))
+        }
     }
 }
 

@@ -29,10 +29,9 @@ TESTED = {MISSED, "CaughtMutant", "Timeout"}
 TEXT = re.compile("delete field (name|label|summary|reference) from struct Facts")
 """Mutants without text for people, which no rule reads: `exclude_re` does not apply to them."""
 QUICK = {
-    # Nearly all the time goes into builds. No mutant changes whether a script can fail at all.
+    # Nearly all the time goes into builds.
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
-    "ECNLAB_SCRIPTS_ONCE": "1",
 }
 
 

@@ -4,46 +4,24 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{AccEcn, Ecn, Flags};
 
 use ecnlab_script::segment::{Described, Options};
-use ecnlab_script::{Action, Case, Failure, Place};
+use ecnlab_script::{Action, Step};
 
-/// A case with one claim falsified.
-pub struct Mutant {
-    pub case: Case,
-    what: &'static str,
-    place: Place,
-}
-
-impl Mutant {
-    /// The failure to report when the falsified case still runs through.
-    pub fn survived(&self) -> Failure {
-        Failure::new(&self.place, format!("the script still holds with a wrong {} in this line", self.what))
-    }
-}
-
-/// Every falsification of every claim of the case.
-pub fn claims(case: &Case) -> Vec<Mutant> {
-    let mut mutants = Vec::new();
-    for (i, step) in case.steps.iter().enumerate() {
-        let mut falsify = |what, at: Time, action| {
-            let mut mutant = case.clone();
-            (mutant.steps[i].at, mutant.steps[i].action) = (at, action);
-            mutants.push(Mutant { case: mutant, what, place: step.place.clone() });
-        };
-        match &step.action {
-            Action::Expect(segment) => {
-                falsify("time", step.at + Dur::from_ps(1), step.action.clone());
-                for (what, wrong) in wrong_segments(segment) {
-                    falsify(what, step.at, Action::Expect(wrong));
-                }
-            }
-            Action::Check { name, value } => {
-                let wrong = Action::Check { name: name.clone(), value: format!("{value}0") };
-                falsify("value", step.at, wrong);
-            }
-            _ => {}
+/// Every falsification of every claim of a line, each with the name of what is wrong.
+pub fn claims(step: &Step) -> Vec<(&'static str, Step)> {
+    let falsified = |at: Time, action| Step { at, action, place: step.place.clone() };
+    match &step.action {
+        Action::Expect(segment) => {
+            let late = ("time", falsified(step.at + Dur::from_ps(1), step.action.clone()));
+            let wrong = wrong_segments(segment).into_iter();
+            let wrong = wrong.map(|(what, wrong)| (what, falsified(step.at, Action::Expect(wrong))));
+            std::iter::once(late).chain(wrong).collect()
         }
+        Action::Check { name, value } => {
+            let wrong = Action::Check { name: name.clone(), value: format!("{value}0") };
+            vec![("value", falsified(step.at, wrong))]
+        }
+        _ => Vec::new(),
     }
-    mutants
 }
 
 fn wrong_segments(right: &Described) -> Vec<(&'static str, Described)> {
