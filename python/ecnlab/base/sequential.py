@@ -51,6 +51,9 @@ SKEW: Final = 3.0
 CONSTANT: Final = 59
 """Equal values after which a search ends as inconclusive: another value then occurs in fewer than 5 % of runs (0.95^59 < 0.05)."""
 
+UNVARIED: Final = EARLY[2]
+"""Equal values that count as all there are, for a paper's verdicts: another then occurs in fewer than 28 % of runs (0.72^9 = 0.05)."""
+
 Outcome = Literal["yes", "no", "inconclusive"]
 Array = NDArray[np.float64]
 
@@ -135,6 +138,28 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean = seen.mean()
     low, high = ends(seen.size, mean, np.square(seen - mean).mean(), np.power(seen - mean, 3).mean())
     return Interval(float(mean), float(low), float(high), seen.size)
+
+
+def spread(values: ArrayLike) -> Interval:
+    """As `mean_interval`, but from `UNVARIED` equal values on the interval is their value alone, as that of a fixed number is."""
+    x = np.asarray(values, dtype=float)
+    seen = x[: looked_at(x.size)]
+    if seen.size >= UNVARIED and not _vary(seen):
+        return Interval(float(seen.mean()), float(seen.mean()), float(seen.mean()), seen.size)
+    return mean_interval(list(x))
+
+
+def projected(values: ArrayLike, n: int) -> Interval:
+    """Return the interval that ``n`` values will have if their moments are those of ``values``.
+
+    ``n`` is a look; with more ``values`` than that it is their number. Of equal values it is that value alone.
+    """
+    x = np.asarray(values, dtype=float)
+    mean, size = float(x.mean()), looked_at(max(n, x.size))
+    if not _vary(x):
+        return Interval(mean, mean, mean, size)
+    low, high = ends(size, mean, np.square(x - mean).mean(), np.power(x - mean, 3).mean())
+    return Interval(mean, float(low), float(high), size)
 
 
 def _vary(x: Array) -> bool:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ecnlab.base import stats
+from ecnlab.base import sequential, stats
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.stats import LEVEL, Answer, Interval
+from ecnlab.base.stats import LEVEL, Answer, Estimator, Interval
 from ecnlab.papers.published import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Published, Trend, Where
 
 HAIR: Final = 1e-3
@@ -51,15 +52,21 @@ class Grid:
         whole = given.with_columns(pl.lit(metric).alias("metric"), *blank, *other)
         return whole.select([pl.col(name).cast(kind) for name, kind in (self._places() | VALUES).items()])
 
-    def points(self, frame: pl.DataFrame, metrics: Mapping[str, Metric], level: float = LEVEL) -> pl.DataFrame:
-        """Return the mean of each metric at each place of the grid, with its interval.
+    def points(
+        self,
+        frame: pl.DataFrame,
+        metrics: Mapping[str, Metric],
+        level: float = LEVEL,
+        spread: Estimator | None = None,
+    ) -> pl.DataFrame:
+        """Return the mean of each metric at each place of the grid, with its interval: that of ``spread``, if given.
 
         Places where a ratio has no value (division by zero), and those without any of the `Metric.events`, are left out.
         """
         rows, ordered, start = [], self.ordered(frame), 0
         # Rows of a place are consecutive: slices take a fifth of the time of groups.
         for length, place in ordered.select(pl.struct("metric", *self.keys).rle().struct.unnest()).iter_rows():
-            interval = estimate(ordered.slice(start, length), metrics[place["metric"]], level)
+            interval = estimate(ordered.slice(start, length), metrics[place["metric"]], level, spread)
             if interval is not None:
                 rows.append((*place.values(), interval.mean, interval.low, interval.high, interval.n))
             start += length
@@ -113,22 +120,26 @@ class Grid:
 # --------------------------------------------------------------- points
 
 
-def estimate(group: pl.DataFrame, metric: Metric, level: float = LEVEL) -> Interval | None:
+def estimate(
+    group: pl.DataFrame, metric: Metric, level: float = LEVEL, spread: Estimator | None = None
+) -> Interval | None:
     """Return the interval of one place, within the metric's bounds; None if a ratio has no value, or nothing happened.
 
-    A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError
-    if a value is outside the bounds.
+    A ratio with bounds, or with ``spread``, has the interval of its parts (`stats.ratio_parts`), another Fieller's. ``spread``
+    replaces Student's t. Raises EcnlabError if a value is outside the bounds.
     """
     value, other = _both_values(group)
     if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
         return None
     if metric.events and not value.any() and not np.nan_to_num(other).any():
         return None
+    if spread is not None:
+        return metric.limits.clip(spread(per_seed(group, metric)))
     if not metric.limits.bind:
         return _unbounded(value, other, metric.kind, level)
-    spread = stats.mean_interval(per_seed(group, metric), level)
-    mean = spread.mean if metric.kind in ("mean", "difference") else _unbounded(value, other, metric.kind, level).mean
-    return metric.limits.interval(spread.shifted(float(_settled(np.asarray([mean]), metric)[0]) - spread.mean))
+    found = stats.mean_interval(per_seed(group, metric), level)
+    mean = found.mean if metric.kind in ("mean", "difference") else _unbounded(value, other, metric.kind, level).mean
+    return metric.limits.interval(found.shifted(float(_settled(np.asarray([mean]), metric)[0]) - found.mean))
 
 
 def _settled(values: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
@@ -196,6 +207,13 @@ class Rules:
     """The confidence of intervals."""
     strict: bool
     """Whether a number agrees only if its whole interval is within the margin, and no trend holds partly."""
+    spread: Estimator | None = None
+    """The intervals, if not Student's t of this confidence."""
+
+    @property
+    def estimator(self) -> Estimator:
+        """The mean of values with its interval."""
+        return self.spread or partial(stats.mean_interval, level=self.level)
 
 
 FULL: Final = Rules(LEVEL, strict=False)
@@ -205,12 +223,15 @@ OPEN: Final = ("inconclusive", "undecided")
 QUICK: Final = Rules(0.99, strict=True)
 """Fewer seeds lead to fewer decisions, so that their decisions are those of the full size."""
 
+LOOKED: Final = Rules(LEVEL, strict=True, spread=sequential.spread)
+"""The same for a number of seeds that depends on the results: intervals that are valid at every look."""
+
 
 def judged(grid: Grid, published: Published, measured: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of printed numbers and of claims, from samples."""
     compared = {entry.metric for entry in (*published.numbers, *published.claims)}
     of_printed = measured.filter(pl.col("metric").is_in(compared))
-    points = grid.points(of_printed, published.metrics, rules.level)
+    points = grid.points(of_printed, published.metrics, rules.level, rules.spread)
     numbers = judge_numbers(published, points, grid, rules)
     return numbers, judge_claims(published, measured, points, grid, rules)
 
@@ -392,13 +413,14 @@ def _along(
     if unplaced := [label for label in labels if grid.score(label) <= 0.0]:
         raise EcnlabError(f"{claim.id}: {unplaced[0]!r} has no place on {claim.axis}, which a trend is tested along")
     scores = [math.log2(grid.score(label)) for label in labels]
+    rows = rows.filter(pl.col(claim.axis).n_unique().over("replicate") == len(labels))
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
     values = np.column_stack(columns)
     match claim:
         case Trend():
-            found = stats.follows(scores, values, claim.expected, rules.level)
+            found = stats.follows(scores, values, claim.expected, rules.estimator)
         case NoTrend():
-            found = stats.excludes(scores, values, claim.excluded, claim.tolerance, rules.level)
+            found = stats.excludes(scores, values, claim.excluded, claim.tolerance, rules.estimator)
         case _:
             raise TypeError(claim)
     partly = found.answer == "partly" and found.reach

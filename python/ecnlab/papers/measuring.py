@@ -24,6 +24,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.judge import FULL, QUICK, Grid, judged, verdicts
+from ecnlab.papers.looking import Settled
 from ecnlab.papers.paper import Own, Paper, Step, Tables
 from ecnlab.papers.published import Beside, Published, Recipe
 
@@ -34,11 +35,17 @@ NONE: Final[Mapping[str, Tables]] = {}
 
 
 def analysis_tables(
-    paper: Paper, published: Published, sweeps: Mapping[str, Tables], *, full: bool
+    paper: Paper, published: Published, sweeps: Mapping[str, Tables], settled: Settled | None = None, *, full: bool
 ) -> dict[str, pl.DataFrame]:
-    """The samples, points and verdicts of ``paper`` by the names of their tables. ``sweeps`` is by the name of the step."""
-    measured, quick = samples_of_steps(paper, published, sweeps)
-    of_quick = judged(paper.grid, published, quick, QUICK)
+    """The samples, points and verdicts of ``paper`` by the names of their tables. ``sweeps`` is by the name of the step.
+
+    ``settled`` is the quick size of a paper with a budget.
+    """
+    if settled and not full:
+        measured = _with_further(paper, published, [settled.samples])
+    else:
+        measured, quick = samples_of_steps(paper, published, sweeps)
+    of_quick = settled.judged(published) if settled else judged(paper.grid, published, quick, QUICK)
     numbers, claims = judged(paper.grid, published, measured, FULL) if full else of_quick
     return {
         "samples": measured,
@@ -69,8 +76,37 @@ def samples_of_steps(
     steps = [step for step in paper.steps if not step.drawn]
     parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in steps]
     quick = [_quick(paper, published, step, part) for step, part in zip(steps, parts, strict=True)]
+    return _with_further(paper, published, parts), paper.grid.ordered(pl.concat(quick))
+
+
+def _with_further(paper: Paper, published: Published, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """The samples of all steps, and those that are computed from them."""
     further = [paper.of_samples(published, pl.concat(parts))] if paper.of_samples else []
-    return paper.grid.ordered(pl.concat([*parts, *further])), paper.grid.ordered(pl.concat(quick))
+    return paper.grid.ordered(pl.concat([*parts, *further]))
+
+
+class Measured:
+    """The samples of a quick size that grows: those of a step are computed again if it, or one that it is compared with, has grown."""
+
+    def __init__(self, paper: Paper, published: Published) -> None:
+        self._paper, self._published = paper, published
+        self._kept: dict[str, tuple[list[int], pl.DataFrame]] = {}
+
+    def samples(self, sweeps: Mapping[str, Tables], seeds: Mapping[str, Sequence[int]]) -> pl.DataFrame:
+        """The samples of ``sweeps`` that have all their runs. ``seeds`` are those of the points, by step."""
+        for step in (one for one in self._paper.steps if not one.drawn):
+            here = [name for name, metric in self._published.metrics.items() if step.name in metric.steps]
+            others = sorted({other for name in here for other in _compared_steps(self._published, name)})
+            key = [n for name in (step.name, *others) for n in seeds[name]]
+            if self._kept.get(step.name, ([], None))[0] != key:
+                found = samples(self._paper, self._published, step, sweeps[step.name], sweeps)
+                self._kept[step.name] = key, found.filter(self._whole())
+        return self._paper.grid.ordered(pl.concat(found for _, found in self._kept.values()))
+
+    def _whole(self) -> pl.Expr:
+        """Whether a sample has its value, and the other that it is compared with."""
+        single = [name for name, metric in self._published.metrics.items() if metric.kind == "mean"]
+        return pl.col("value").is_not_null() & (pl.col("metric").is_in(single) | pl.col("other").is_not_null())
 
 
 def _quick(paper: Paper, published: Published, step: Step, samples_: pl.DataFrame) -> pl.DataFrame:

@@ -6,11 +6,13 @@ import hashlib
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from ecnlab._core import Experiment
@@ -34,7 +36,8 @@ from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL
 from ecnlab.papers.index import index_page
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.measuring import analysis_tables, tables_of_engines
+from ecnlab.papers.looking import Limited, Seeds, Settled, settle
+from ecnlab.papers.measuring import Measured, analysis_tables, tables_of_engines
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
@@ -43,7 +46,7 @@ from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.runs.sweep_runs import first_of_each_id
+from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
 from ecnlab.scenario.files import read_experiment
 
 STORED: Final = "reproduction"
@@ -86,12 +89,22 @@ def reproduce(
     planned = {name: one for step in found.steps for name, one in _planned(step, folder, full=full)}
     beside = {name: one for step in found.on_linux for name, one in _planned(step, folder, full=full, linux=True)}
     report_runs = progress or (lambda _done, _all: None)
-    done = _run({**planned, **(beside if linux else {})}, target / "sweeps", workers, report_runs, cluster)
+    do = partial(_run, folder=target / "sweeps", workers=workers, progress=report_runs, cluster=cluster)
+    if found.budget and not full:
+        planned = {name: _begun(one, target / "sweeps" / name, found) for name, one in planned.items()}
+    done = do({**planned, **(beside if linux else {})})
+    settled = _settled(found, published, planned, done, do, full=full) if found.budget else None
     sweeps = {name: done[name] for name in planned}
     drawn = found.draw(sweeps)
-    about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
+    looked = {"looked": True} if settled and not full else {}
+    about = {**_about(found, sweeps, full=full), **looked, "linux": _kernel_of(done), **drawn.facts}
     behind = {ROW_RUNS: row_runs(found, published, {name: one.runs for name, one in sweeps.items()})}
-    tables = {**analysis_tables(found, published, sweeps, full=full), **behind, **_of_all(done), **drawn.tables}
+    tables = {
+        **analysis_tables(found, published, sweeps, settled, full=full),
+        **behind,
+        **_of_all(done),
+        **drawn.tables,
+    }
     if linux:
         on_kernel = {step.name: done[_on_kernel(step)] for step in found.on_linux}
         tables |= tables_of_engines(found, published, done, on_kernel)
@@ -185,7 +198,8 @@ def _refuse_full(paper: Paper, target: Path) -> None:
     """Raise EcnlabError if ``target`` has, or has begun, more seeds than the quick size."""
     for step in (*paper.steps, *paper.on_linux):
         manifest = target / "sweeps" / step.name / MANIFEST
-        if manifest.exists() and read_manifest(manifest.parent)["replicates"] > step.quick:
+        stored = read_manifest(manifest.parent) if manifest.exists() else {}
+        if stored and stored["replicates"] > step.quick and "seeds" not in stored:
             raise EcnlabError(f"{target} holds the full size of {paper.name}: give --full, or choose another folder")
 
 
@@ -206,6 +220,12 @@ class _Planned:
     experiment: Experiment
     keep: tuple[str, ...]
     engine: Engine
+    seeds: tuple[int, ...] | None = None
+    """Those of each point and arm, if not all replicates of the experiment."""
+
+    def with_seeds(self, seeds: Iterable[int]) -> _Planned:
+        """Return the sweep with so many seeds of each point and arm."""
+        return replace(self, seeds=tuple(map(int, seeds)))
 
 
 def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> Iterator[tuple[str, _Planned]]:
@@ -214,6 +234,47 @@ def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> It
     yield step.name, _Planned(experiment, step.keep, PACKETS)
     if linux:
         yield _on_kernel(step), _Planned(experiment, step.keep, LINUX)
+
+
+def _begun(planned: _Planned, folder: Path, paper: Paper) -> _Planned:
+    """Return the sweep of a quick size with a budget: with the seeds to begin with, or those that ``folder`` has."""
+    step = next(one for one in paper.steps if one.name == folder.name)
+    if step.drawn:
+        return planned
+    experiment = planned.experiment.with_replicates(step.full)
+    least = [step.quick] * (len(experiment) // step.full)
+    held = read_manifest(folder).get("seeds", least) if (folder / MANIFEST).exists() else least
+    more = held if len(held) == len(least) else least
+    return replace(planned, experiment=experiment).with_seeds(map(max, least, more))
+
+
+def _settled(
+    paper: Paper,
+    published: Published,
+    planned: Mapping[str, _Planned],
+    done: dict[str, Sweep],
+    do: Callable[..., dict[str, Sweep]],
+    *,
+    full: bool,
+) -> Settled:
+    """Return the quick size of a paper with a budget, as `settle`, from the sweeps ``done``; ``do`` adds those that it lacks."""
+    measured = Measured(paper, published)
+    points = {
+        step.name: run_keys(planned[step.name].experiment.with_replicates(1)) for step in paper.steps if not step.drawn
+    }
+    held = {name: np.array(planned[name].seeds or ()) for name in points}
+
+    def measure(seeds: Seeds) -> pl.DataFrame:
+        grown = {name: one for name, one in seeds.items() if not full and (one > held[name]).any()}
+        for name, one in grown.items():
+            held[name] = np.maximum(held[name], one)
+        if grown:
+            others = sum(one.runs["id"].n_unique() for name, one in done.items() if name not in grown)
+            done.update(do({name: planned[name].with_seeds(held[name]) for name in grown}, others=others))
+        limited = {name: Limited(done[name], points[name], one) for name, one in seeds.items()}
+        return measured.samples(limited, {name: one.tolist() for name, one in seeds.items()})
+
+    return settle(paper, published, points, measure)
 
 
 def _on_kernel(step: Step) -> str:
@@ -226,9 +287,11 @@ def _run(
     workers: int | None,
     progress: Progress,
     cluster: str | Cluster | None,
+    others: int = 0,
 ) -> dict[str, Sweep]:
-    sizes = {name: len(first_of_each_id(one.experiment)) for name, one in planned.items()}
-    total, before = sum(sizes.values()), 0
+    """Do the ``planned`` sweeps. ``others`` are runs of sweeps that are done, for the progress."""
+    sizes = {name: len(first_of_each_id(one.experiment, one.seeds)) for name, one in planned.items()}
+    total, before = others + sum(sizes.values()), others
     sweeps = {}
     for name, one in planned.items():
         shifted = _shifted(progress, before, total)
@@ -240,6 +303,7 @@ def _run(
             engine=one.engine,
             progress=shifted,
             cluster=cluster if one.engine == PACKETS else None,
+            seeds=one.seeds,
         )
         before += sizes[name]
     return sweeps
@@ -302,7 +366,7 @@ def _bounded(value: Any) -> Any:
 
 def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
     """Return the origin of the results: version, inputs and size."""
-    replicates = sorted({sweeps[step.name].manifest["replicates"] for step in paper.steps if not step.drawn})
+    replicates = sorted({n for step in paper.steps if not step.drawn for n in _seeds(sweeps[step.name])})
     seconds = sum(_simulated(s) for s in sweeps.values())
     return {
         "ecnlab": maker(),
@@ -313,6 +377,11 @@ def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str
         "ecn_fallback": {name: text for name, s in sweeps.items() if (text := fallbacks(s.table("flows").collect()))},
         "replicates": " to ".join(map(str, dict.fromkeys((replicates[0], replicates[-1])))),
     }
+
+
+def _seeds(found: Sweep) -> list[int]:
+    """The seeds of each point, or the number that all have."""
+    return found.manifest.get("seeds", [found.manifest["replicates"]])
 
 
 def _simulated(found: Sweep) -> float:
@@ -342,7 +411,7 @@ def _experiments(sweeps: Mapping[str, Sweep]) -> pl.DataFrame:
             "experiment": name,
             "title": result.manifest["title"],
             "runs": result.runs.height,
-            "replicates": result.manifest["replicates"],
+            "replicates": max(_seeds(result)),
             "spec": hashlib.sha256("".join(sorted(result.specs)).encode()).hexdigest()[:16],
         }
         for name, result in sweeps.items()

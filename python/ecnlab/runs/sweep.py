@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +54,7 @@ def sweep(
     progress: Progress | None = None,
     cluster: str | Cluster | None = None,
     cache: bool = True,
+    seeds: Sequence[int] | None = None,
 ) -> Sweep:
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
 
@@ -64,7 +65,8 @@ def sweep(
     run are captured, besides those of the scenario; ``progress`` is called for each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
     the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
-    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``).
+    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``). ``seeds`` are the
+    replicates of each point and arm, in the order of the experiment, if they are not all those of the experiment.
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written. RunError
@@ -95,13 +97,13 @@ def sweep(
         parts.clean()
         tapping.clean()
         _refuse_other(folder, parts, question)
-        _write_question(folder, question, wanted, answerer)
-        todo = Todo(question, parts, tapping)
+        _write_question(folder, question, wanted, answerer, seeds)
+        todo = Todo(question, parts, tapping, seeds)
         cached = remembered.recall(todo)
         with _executor(todo, parts, tapping, answerer, workers, cluster) as executor:
             do_runs(todo, remembered.noting(executor), progress or (lambda _done, _all: None))
-        tables = merge(folder, question, parts)
-        manifest = _manifest(question, wanted, answerer) | {
+        tables = merge(folder, question, parts, seeds)
+        manifest = _manifest(question, wanted, answerer, seeds) | {
             "complete": True,
             "instead": _instead(question, answerer),
             "tables": describe_stored(tables),
@@ -215,9 +217,13 @@ def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
     return min(found, key=len)[:MAX_DIFFERENCES]
 
 
-def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
+def _write_question(
+    folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer, requested: Sequence[int] | None
+) -> None:
     """Write the specification before the first run, so that an interrupted sweep is recognised."""
-    write_json(folder / MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}})
+    write_json(
+        folder / MANIFEST, _manifest(experiment, wanted, answerer, requested) | {"complete": False, "tables": {}}
+    )
     seen: set[str] = set()
 
     def specs() -> Iterator[tuple[str, Any]]:
@@ -236,12 +242,15 @@ def _write_question(folder: Path, experiment: Experiment, wanted: list[str], ans
     write_entries(folder / SPECS, specs())
 
 
-def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> dict[str, Any]:
+def _manifest(
+    experiment: Experiment, wanted: list[str], answerer: Answerer, seeds: Sequence[int] | None
+) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "kind": "sweep",
         **signature(answerer, experiment.title, experiment.seed),
         "replicates": experiment.replicates,
+        **({} if seeds is None else {"seeds": list(seeds)}),
         "axes": experiment.axes,
         "metrics": experiment.metrics,
         "report": experiment.report,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Final, Protocol
 
@@ -27,12 +27,12 @@ MAX_FAILURES: Final = 10
 class Todo:
     """The missing runs of an experiment, each once by its id, even if several points share it."""
 
-    def __init__(self, experiment: Experiment, parts: Parts, tapping: Taps) -> None:
+    def __init__(self, experiment: Experiment, parts: Parts, tapping: Taps, seeds: Sequence[int] | None = None) -> None:
         """Raises SpecError for an unknown capture place."""
         self._experiment = experiment
         self.file = experiment.path
         """The experiment's."""
-        distinct = first_of_each_id(experiment)
+        distinct = first_of_each_id(experiment, seeds)
         self.all = len(distinct)
         """How many runs there are."""
         captures = [bool(tapping.tapped(run).captures) for run in one_of_each(experiment)]

@@ -21,7 +21,7 @@ from ecnlab.folder.sealed_json import write_json
 from ecnlab.folder.streamed_tables import Growing
 from ecnlab.folder.tables import missing_table, pieces
 from ecnlab.folder.verified import digests_of
-from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
+from ecnlab.runs.sweep_runs import chosen, first_of_each_id, run_keys
 from ecnlab.scenario import metrics
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ ROWS_AT_A_TIME: Final = 512
 """Number of runs whose names and metrics are joined at a time."""
 
 
-def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]:
+def merge(folder: Path, experiment: Experiment, parts: Parts, seeds: Sequence[int] | None = None) -> dict[str, Path]:
     """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
     parts.take_stock()
     values = _Values(list(experiment.metrics))
     with whole_folder(folder / "tables") as scratch, _only_new_garbage():
         blocks = scratch / ".blocks"
         with Growing(blocks, most=inf, block_rows=MERGED_ROWS) as growing:
-            for ids, tables in parts.batches(map(experiment.id, map(int, first_of_each_id(experiment)))):
+            for ids, tables in parts.batches(map(experiment.id, map(int, first_of_each_id(experiment, seeds)))):
                 frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
                 values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
                 for name, rows in tables.items():
@@ -52,7 +52,7 @@ def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]
                 gc.collect()
             made = [name for name in parts.tables if name in growing.tables]
             _refuse_missing(experiment, made)
-            _add_keyed(experiment, values, growing)
+            _add_keyed(experiment, values, growing, chosen(experiment, seeds))
             for name in ("runs", "metrics", *made):
                 growing.finish(name, scratch / f"{name}.parquet")
         shutil.rmtree(blocks, ignore_errors=True)
@@ -120,11 +120,12 @@ class _Values:
         return of
 
 
-def _add_keyed(experiment: Experiment, values: _Values, growing: Growing) -> None:
-    """The tables ``runs`` and ``metrics``: ids and ``values`` of runs under the names of the experiment, in its order."""
+def _add_keyed(experiment: Experiment, values: _Values, growing: Growing, there: NDArray[np.bool_]) -> None:
+    """The tables ``runs`` and ``metrics``: ids and ``values`` of runs that are ``there``, as the experiment names and orders them."""
     of = values.by_id()
     for first in range(0, len(experiment), ROWS_AT_A_TIME):
-        keys = run_keys(experiment, first, min(first + ROWS_AT_A_TIME, len(experiment)))
+        last = min(first + ROWS_AT_A_TIME, len(experiment))
+        keys = run_keys(experiment, first, last).filter(there[first:last])
         growing.add("runs", keys)
         rows = metrics.long(of(keys["id"].unique(maintain_order=True)))
         growing.add(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ecnlab._core import Experiment, ExperimentRun
@@ -43,6 +43,14 @@ def run_ids(experiment: Experiment) -> NDArray[np.uint64]:
     return np.fromiter((int(experiment.id(i), 16) for i in range(len(experiment))), np.uint64, len(experiment))
 
 
-def first_of_each_id(experiment: Experiment) -> NDArray[np.intp]:
-    """The index of the first run of each id, in the order of the experiment."""
-    return np.sort(np.unique(run_ids(experiment), return_index=True)[1])
+def chosen(experiment: Experiment, seeds: Sequence[int] | None) -> NDArray[np.bool_]:
+    """Whether each run is one of the first ``seeds`` of its point and arm; without ``seeds`` every one is."""
+    if seeds is None:
+        return np.ones(len(experiment), np.bool_)
+    return np.arange(len(experiment)) % experiment.replicates < np.repeat(seeds, experiment.replicates)
+
+
+def first_of_each_id(experiment: Experiment, seeds: Sequence[int] | None = None) -> NDArray[np.intp]:
+    """The index of the first run of each id, in the order of the experiment: of the runs that `chosen` selects."""
+    there = np.flatnonzero(chosen(experiment, seeds))
+    return there[np.sort(np.unique(run_ids(experiment)[there], return_index=True)[1])]

@@ -1,0 +1,149 @@
+"""The quick size of a paper with a budget of runs: which points get more seeds, and the verdicts that stand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from small_paper import SMALL, in_place_of_the_papers
+
+from ecnlab import papers
+from ecnlab.api.sweep import Sweep
+from ecnlab.folder.manifest import read_manifest
+from ecnlab.papers import registry, reproduction
+from ecnlab.papers.judge import Grid
+from ecnlab.papers.looking import Settled, settle
+from ecnlab.papers.paper import Drawn, Paper, Step
+from ecnlab.papers.published import Above, Metric, Number, Published, Recipe
+from ecnlab.runs.sweep import sweep
+
+GRID = Grid(("place",))
+ABOUT = {"row": "X", "metric": "gain", "section": "1"}
+LEAST, MOST = 4, 40
+
+
+def paper(budget: int) -> Paper:
+    return Paper("x", GRID, (Step("step", LEAST, MOST),), lambda _sweeps: Drawn(), budget=budget)
+
+
+def published(**rows: tuple) -> Published:
+    metric = Metric("gain", "", "mean", margin=0.1, steps=["step"], measure=Recipe(table="flows", value="x"))
+    return Published("x", "", "", "", {"gain": metric}, rows.get("numbers", ()), rows.get("claims", ()))
+
+
+def above(name: str, limit: float, *places: str) -> Above:
+    return Above(id=name, statement="", limit=limit, where={"place": list(places)}, **ABOUT)
+
+
+def settled(budget: int, means: dict[str, float], **rows: tuple) -> Settled:
+    """The quick size for values with standard deviation 1 about ``means``."""
+    rng = np.random.default_rng(1)
+    values = {place: mean + rng.permuted(np.linspace(-1.7, 1.7, MOST)) for place, mean in means.items()}
+    names = list(values)
+    keys = pl.DataFrame({"arm": None, "place": names, "replicate": 0, "seed": 1, "id": names, "spec_hash": names})
+
+    def measure(seeds) -> pl.DataFrame:
+        parts = [
+            pl.DataFrame({"place": place, "replicate": range(n), "value": values[place][:n]})
+            for place, n in zip(names, seeds["step"], strict=True)
+        ]
+        return GRID.samples("gain", pl.concat(parts))
+
+    return settle(paper(budget), published(**rows), {"step": keys}, measure)
+
+
+def test_only_points_that_can_decide_a_row_get_more_seeds() -> None:
+    rows = (above("clear", 0.0, "far", "near"), above("hopeless", 0.0, "far", "at"))
+    found = settled(1000, {"far": 300.0, "near": 2.0, "at": 0.0, "other": 0.0}, claims=rows)
+    far, near, at, other = found.seeds["step"]
+    assert (far, at, other) == (LEAST, LEAST, LEAST) and LEAST < near < MOST
+    _, claims = found.judged(published(claims=rows))
+    assert dict(claims.select("id", "answer").unique().iter_rows()) == {"clear": "yes", "hopeless": "undecided"}
+
+
+def test_a_claim_is_refuted_at_the_one_place_that_can() -> None:
+    found = settled(1000, {"a": 3.0, "b": -3.0, "c": 0.1}, claims=(above("x", 0.0, "a", "b", "c"),))
+    a, b, c = found.seeds["step"]
+    assert a == c == LEAST < b and found.verdicts["x"]["answer"][0] == "no"
+
+
+def test_a_budget_serves_the_rows_that_need_the_fewest_runs() -> None:
+    rows = (above("dear", 0.0, "b", "c"), above("cheap", 0.0, "a"))
+    means = {"a": 3.0, "b": 3.0, "c": 3.0}
+    answers = [
+        {name: rows["answer"][0] for name, rows in settled(budget, means, claims=rows).verdicts.items()}
+        for budget in (12, 18, 100)
+    ]
+    decided = [[name for name in ("cheap", "dear") if one[name] == "yes"] for one in answers]
+    assert decided == [[], ["cheap"], ["cheap", "dear"]]
+
+
+def test_a_decision_stands_with_the_interval_of_its_look() -> None:
+    number = Number(id="n", value=5.0, where={"place": "a"}, **ABOUT)
+    found = settled(1000, {"a": 3.0}, numbers=(number,), claims=(above("later", 2.0, "a"),))
+    assert found.verdicts["n"]["verdict"][0] == "differs"
+    assert found.verdicts["n"]["n"][0] < found.seeds["step"][0]
+
+
+# --------------------------------------------------------------- from files to results
+
+
+@pytest.fixture
+def budgeted(scenario, monkeypatch):
+    """The small paper with a budget, and a claim that one point decides with more seeds than the other."""
+    folder = in_place_of_the_papers(scenario.parent, scenario.read_text(), monkeypatch)
+    steps = (Step("pipes", 4, 9),)
+    for module in (registry, reproduction):
+        monkeypatch.setattr(module, "PAPERS", {"small": replace(SMALL, budget=30, steps=steps)})
+    return folder
+
+
+def quick_verdicts(out) -> dict[str, str]:
+    return dict(pl.read_parquet(out / "analysis" / "quick.parquet").iter_rows())
+
+
+def seeds_of(out) -> list[int]:
+    return read_manifest(out / "sweeps" / "pipes")["seeds"]
+
+
+def test_the_full_size_has_the_verdicts_of_the_quick_one_and_builds_on_it(budgeted, tmp_path) -> None:
+    means = pl.Series(goodputs(budgeted, tmp_path))
+    claim = (budgeted / "published.toml").read_text().replace("limit = 1e5", f"limit = {means.min() - 3 * means.std()}")
+    (budgeted / "published.toml").write_text(claim)
+    papers.reproduce("small", tmp_path / "out")
+    quick, seeds = quick_verdicts(tmp_path / "out"), seeds_of(tmp_path / "out")
+    assert min(seeds) >= 4 and max(seeds) > 4
+    told: list[int] = []
+    papers.reproduce("small", tmp_path / "out", full=True, progress=lambda done, _of: told.append(done))
+    assert (told[0], told[-1]) == (sum(seeds), 18) and quick_verdicts(tmp_path / "out") == quick
+    assert "seeds" not in read_manifest(tmp_path / "out" / "sweeps" / "pipes")
+    assert "looked" not in json.loads((tmp_path / "out" / "results.json").read_text())
+
+
+def goodputs(folder, tmp_path) -> list[float]:
+    """The goodput of all flows in each of four runs of a point."""
+    rows = sweep(folder / "pipes.toml", tmp_path / "first", replicates=4).table("flows").collect()
+    return rows.filter(maxp="0.1").group_by("replicate").agg(pl.col("goodput_bps").sum())["goodput_bps"].to_list()
+
+
+def test_a_repeated_reproduction_does_nothing_again(budgeted, tmp_path) -> None:
+    papers.reproduce("small", tmp_path / "out")
+    seeds, results = seeds_of(tmp_path / "out"), (tmp_path / "out" / "results.json").read_bytes()
+    told: list[tuple[int, int]] = []
+    papers.reproduce("small", tmp_path / "out", progress=lambda *counts: told.append(counts))
+    assert set(told) == {(sum(seeds), sum(seeds))}
+    assert (tmp_path / "out" / "results.json").read_bytes() == results
+
+
+def test_a_sweep_with_other_seeds_at_each_point_is_a_part_of_the_whole_one(budgeted, tmp_path) -> None:
+    part = sweep(budgeted / "pipes.toml", tmp_path / "part", replicates=3, seeds=[3, 1])
+    assert part.runs.group_by("maxp", maintain_order=True).len().rows() == [("0.02", 3), ("0.1", 1)]
+    whole = sweep(budgeted / "pipes.toml", tmp_path / "part", replicates=3)
+    fresh = sweep(budgeted / "pipes.toml", tmp_path / "fresh", replicates=3)
+    for name in ("runs", *fresh.tables):
+        files = [one.folder / "tables" / f"{name}.parquet" for one in (whole, fresh)]
+        assert files[0].read_bytes() == files[1].read_bytes(), name
+    assert Sweep.load(tmp_path / "part").runs.height == 6
