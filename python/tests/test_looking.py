@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,9 @@ from small_paper import SMALL, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.api.sweep import Sweep
+from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.manifest import read_manifest
-from ecnlab.papers import registry, reproduction
+from ecnlab.papers import readme, registry, reproduction
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.looking import Settled, settle
 from ecnlab.papers.paper import Drawn, Paper, Step
@@ -147,3 +149,18 @@ def test_a_sweep_with_other_seeds_at_each_point_is_a_part_of_the_whole_one(budge
         files = [one.folder / "tables" / f"{name}.parquet" for one in (whole, fresh)]
         assert files[0].read_bytes() == files[1].read_bytes(), name
     assert Sweep.load(tmp_path / "part").runs.height == 6
+
+
+def test_quoted_verdicts_of_the_quick_size_are_those_of_a_quick_run(budgeted, tmp_path) -> None:
+    papers.reproduce("small", tmp_path / "quick")
+    papers.reproduce("small", tmp_path / "full", full=True)
+    (budgeted / "README.in.md").write_text("# Small\n")
+    readme.make("small", tmp_path / "full")
+    quoted = (budgeted / "quoted.json").read_text()
+    (budgeted / "quoted.json").write_text(re.sub('"quick": "[a-z ]*"', '"quick": "differs"', quoted))
+    readme.make("small", tmp_path / "quick")
+    assert (budgeted / "quoted.json").read_text() == quoted
+    text = (budgeted / "pipes.toml").read_text()
+    (budgeted / "pipes.toml").write_text(text.replace("[0.02, 0.1]", "[0.02, 0.2]"))
+    with pytest.raises(EcnlabError, match="a full run first"):
+        readme.make("small", tmp_path / "quick")

@@ -58,6 +58,8 @@ ALL: Final = "reproductions"
 PAGE: Final = "report.html"
 """Name of the report."""
 
+NONE: Final[Mapping[str, Sweep]] = {}
+
 
 def reproduce(
     paper: str | os.PathLike[str],
@@ -269,8 +271,7 @@ def _settled(
         for name, one in grown.items():
             held[name] = np.maximum(held[name], one)
         if grown:
-            others = sum(one.runs["id"].n_unique() for name, one in done.items() if name not in grown)
-            done.update(do({name: planned[name].with_seeds(held[name]) for name in grown}, others=others))
+            done.update(do({name: planned[name].with_seeds(held[name]) for name in grown}, done=done))
         limited = {name: Limited(done[name], points[name], one) for name, one in seeds.items()}
         return measured.samples(limited, {name: one.tolist() for name, one in seeds.items()})
 
@@ -287,14 +288,15 @@ def _run(
     workers: int | None,
     progress: Progress,
     cluster: str | Cluster | None,
-    others: int = 0,
+    done: Mapping[str, Sweep] = NONE,
 ) -> dict[str, Sweep]:
-    """Do the ``planned`` sweeps. ``others`` are runs of sweeps that are done, for the progress."""
+    """Do the ``planned`` sweeps. The progress includes the runs of those that are ``done``."""
     sizes = {name: len(first_of_each_id(one.experiment, one.seeds)) for name, one in planned.items()}
-    total, before = others + sum(sizes.values()), others
+    there = {name: one.runs["id"].n_unique() for name, one in done.items()}
+    total = sum((there | sizes).values())
     sweeps = {}
     for name, one in planned.items():
-        shifted = _shifted(progress, before, total)
+        shifted = _shifted(progress, sum(there.values()) - there.get(name, 0), total)
         sweeps[name] = sweep(
             one.experiment,
             folder / name,
@@ -305,7 +307,7 @@ def _run(
             cluster=cluster if one.engine == PACKETS else None,
             seeds=one.seeds,
         )
-        before += sizes[name]
+        there[name] = sizes[name]
     return sweeps
 
 
@@ -381,7 +383,8 @@ def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str
 
 def _seeds(found: Sweep) -> list[int]:
     """The seeds of each point, or the number that all have."""
-    return found.manifest.get("seeds", [found.manifest["replicates"]])
+    seeds: list[int] = found.manifest.get("seeds", [found.manifest["replicates"]])
+    return seeds
 
 
 def _simulated(found: Sweep) -> float:
