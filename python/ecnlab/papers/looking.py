@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ecnlab.base import sequential
 from ecnlab.base.looks import LEAST, looks
-from ecnlab.papers.behind import NOT_AXES, Finder, Keys
+from ecnlab.papers.behind import NOT_AXES, Finder, Keys, labels_of
 from ecnlab.papers.judge import LOOKED, OPEN, Rules, at, judged
 from ecnlab.papers.paper import Paper, Tables
 from ecnlab.papers.published import Along, Claim, Number, Printed, Published
@@ -88,6 +88,12 @@ def settle(
         found.seeds = further
 
 
+def _there(entry: Printed) -> pl.Expr:
+    """Whether a sample is at the place of ``entry``."""
+    place = {"metric": entry.metric, **entry.where}
+    return pl.all_horizontal(pl.col(key).is_in(labels_of(labels)) for key, labels in place.items())
+
+
 def _decided(verdicts: Mapping[str, pl.DataFrame], entry: Printed) -> bool:
     return entry.id in verdicts and _verdict(verdicts[entry.id]) not in OPEN
 
@@ -105,6 +111,7 @@ class _Looking:
         self._most = {step.name: step.full for step in paper.steps}
         self._shared = {name: keys["id"].rank("dense").to_numpy() - 1 for name, keys in cells.items()}
         self.entries: list[Printed] = [*published.numbers, *published.claims]
+        self._largest = {entry.id: self._of_all_points(entry) for entry in self.entries}
 
     def least(self) -> Seeds:
         """The seeds with which all points begin."""
@@ -118,8 +125,10 @@ class _Looking:
         """By id the verdicts on ``entries``."""
         numbers = tuple(one for one in entries if isinstance(one, Number))
         claims = tuple(one for one in entries if isinstance(one, Claim))
+        if not entries:
+            return {}
         only = replace(self._published, numbers=numbers, claims=claims)
-        tables = judged(self._paper.grid, only, samples, rules)
+        tables = judged(self._paper.grid, only, samples.filter(pl.any_horizontal(map(_there, entries))), rules)
         return {
             str(key): rows
             for table, there in zip(tables, (numbers, claims), strict=True)
@@ -129,7 +138,7 @@ class _Looking:
 
     def wishes(self, open_: Sequence[Printed], found: Settled) -> Iterator[Wish]:
         """The rows of ``open_`` that more seeds would decide, with the first look at which they would."""
-        most = {entry.id: self._largest(entry) for entry in open_}
+        most = {entry.id: self._largest[entry.id] for entry in open_}
         last = self._projected([one for one in open_ if most[one.id]], found, most)
         hopeful = [one for one in open_ if one.id in last and _verdict(last[one.id]) not in OPEN]
         for n in looks(min(map(int, map(min, found.seeds.values()))), max(most.values(), default=1)):
@@ -149,7 +158,7 @@ class _Looking:
             verdicts |= self.judge([one for one in entries if at_[one.id] == n], found.samples, rules)
         return verdicts
 
-    def _largest(self, entry: Printed) -> int:
+    def _of_all_points(self, entry: Printed) -> int:
         """The largest number of seeds that all points of a row can have."""
         return min((self._most[part.step] for part in self._finder.behind(entry)), default=0)
 
