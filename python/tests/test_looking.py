@@ -47,7 +47,7 @@ def settled(budget: int, means: dict[str, float], **rows: tuple) -> Settled:
     names = list(values)
     keys = pl.DataFrame({"arm": None, "place": names, "replicate": 0, "seed": 1, "id": names, "spec_hash": names})
 
-    def measure(seeds) -> pl.DataFrame:
+    def measure(seeds, _metrics) -> pl.DataFrame:
         parts = [
             pl.DataFrame({"place": place, "replicate": range(n), "value": values[place][:n]})
             for place, n in zip(names, seeds["step"], strict=True)

@@ -1,14 +1,14 @@
 """The quick size of a paper with a budget of runs: seeds where they decide a printed number or claim.
 
-All points have the ``quick`` seeds of their step. At each look the rows that are not decided are judged again as if their points had
+All points have the ``quick`` seeds of their step. The rows that are not decided are then judged as if their points had
 the moments that they have, and the seeds of later looks. A row that this would decide, and whose runs the budget
-still has, gets the seeds of the next look at its undecided points; the rows that need the fewest runs come first. It ends when
-no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
+still has, gets the seeds of the first look at half the way there or later, at its undecided points; the rows that need the fewest
+runs come first. It ends when no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -20,29 +20,49 @@ from numpy.typing import NDArray
 
 from ecnlab.base import sequential
 from ecnlab.base.looks import LEAST, looks
+from ecnlab.base.stats import Estimator, Interval
 from ecnlab.papers.behind import NOT_AXES, Finder, Keys, labels_of
-from ecnlab.papers.judge import LOOKED, OPEN, Rules, at, judged
+from ecnlab.papers.judge import (
+    LOOKED,
+    OPEN,
+    Grid,
+    along,
+    at,
+    follows,
+    has_value,
+    judge_claims,
+    judge_numbers,
+    outcome,
+    per_seed,
+    trend_outcome,
+    verdict,
+)
 from ecnlab.papers.paper import Paper, Tables
 from ecnlab.papers.published import Along, Claim, Number, Printed, Published
 
 Seeds: TypeAlias = Mapping[str, NDArray[np.intp]]
 """By step the seeds of its points: one number for each point and arm, in the order of the experiment."""
 
+Place: TypeAlias = tuple[dict[str, str], NDArray[np.float64]]
+"""A metric and labels, with one value for each replicate."""
+
 Judged: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 """The tables of printed numbers and claims."""
 
 
 class Limited:
-    """The tables of a sweep, of the first ``seeds`` of each point."""
+    """The tables of a sweep, of the first ``seeds`` of each point less the first ones ``without``."""
 
-    def __init__(self, sweep: Tables, cells: Keys, seeds: NDArray[np.intp]) -> None:
+    def __init__(self, sweep: Tables, cells: Keys, seeds: Sequence[int], without: Sequence[int]) -> None:
         self._sweep, self._on = sweep, [name for name in cells.columns if name not in NOT_AXES]
-        self._seeds = cells.select(*self._on, pl.Series("_seeds", seeds, pl.UInt32)).lazy()
+        limits = [pl.Series(name, one, pl.UInt32) for name, one in (("_from", without), ("_to", seeds))]
+        self._limits = cells.select(*self._on, *limits).lazy()
 
     def table(self, name: str) -> pl.LazyFrame:
         """The rows of a table, of these runs."""
-        rows = self._sweep.table(name).join(self._seeds, on=self._on, nulls_equal=True, maintain_order="left")
-        return rows.filter(pl.col("replicate") < pl.col("_seeds")).drop("_seeds")
+        rows = self._sweep.table(name).join(self._limits, on=self._on, nulls_equal=True, maintain_order="left")
+        number = pl.col("replicate")
+        return rows.filter(number >= pl.col("_from"), number < pl.col("_to")).drop("_from", "_to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,46 +92,106 @@ class Settled:
 
 
 def settle(
-    paper: Paper, published: Published, cells: Mapping[str, Keys], measure: Callable[[Seeds], pl.DataFrame]
+    paper: Paper,
+    published: Published,
+    cells: Mapping[str, Keys],
+    measure: Callable[[Seeds, Collection[str]], pl.DataFrame],
 ) -> Settled:
-    """Return the quick size of ``paper``. ``cells`` has a run of each point by step; ``measure`` returns the samples of so many seeds."""
+    """Return the quick size of ``paper``. ``cells`` has a run of each point by step, ``measure`` returns samples of some metrics."""
     looking = _Looking(paper, published, cells)
     found = Settled(looking.least())
+    open_ = [*published.numbers, *published.claims]
     while True:
-        found.samples = measure(found.seeds)
-        open_ = [entry for entry in looking.entries if not _decided(found.verdicts, entry)]
-        found.verdicts |= looking.judge(open_, found.samples, LOOKED)
-        open_ = [entry for entry in open_ if not _decided(found.verdicts, entry)]
-        further = looking.further(found, looking.wishes(open_, found))
+        look = _Look(paper.grid, published, measure(found.seeds, {entry.metric for entry in open_}))
+        found.verdicts |= look.verdicts(open_)
+        open_ = [entry for entry in open_ if _verdict(found.verdicts[entry.id]) in OPEN]
+        further = looking.further(found.seeds, list(looking.wishes(open_, found.seeds, look)))
         if all(np.array_equal(further[step], seeds) for step, seeds in found.seeds.items()):
+            found.samples = measure(found.seeds, published.metrics)
             return found
         found.seeds = further
-
-
-def _there(entry: Printed) -> pl.Expr:
-    """Whether a sample is at the place of ``entry``."""
-    place = {"metric": entry.metric, **entry.where}
-    return pl.all_horizontal(pl.col(key).is_in(labels_of(labels)) for key, labels in place.items())
-
-
-def _decided(verdicts: Mapping[str, pl.DataFrame], entry: Printed) -> bool:
-    return entry.id in verdicts and _verdict(verdicts[entry.id]) not in OPEN
 
 
 def _verdict(rows: pl.DataFrame) -> str:
     return str(rows["verdict" if "verdict" in rows.columns else "answer"][0])
 
 
+class _Look:
+    """The values of all places at a look, and what follows from them with this or a later number of seeds."""
+
+    def __init__(self, grid: Grid, published: Published, samples: pl.DataFrame) -> None:
+        self._grid, self._published, self._samples = grid, published, samples
+        self._places: dict[str, list[Place]] = {}
+        for place, rows in grid.places(samples):
+            if has_value(rows, metric := published.metrics[place["metric"]]):
+                self._places.setdefault(metric.name, []).append((place, per_seed(rows, metric)))
+        self._trends: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
+
+    def places(self, entry: Printed) -> list[Place]:
+        """The places of ``entry``, in the order of its tests, with their values."""
+        labels = {key: labels_of(wanted) for key, wanted in entry.where.items()}
+        there = self._places.get(entry.metric, [])
+        return [(place, values) for place, values in there if all(place[key] in one for key, one in labels.items())]
+
+    def verdicts(self, entries: Sequence[Printed]) -> dict[str, pl.DataFrame]:
+        """By id the rows of the verdicts on ``entries``."""
+        numbers = tuple(one for one in entries if isinstance(one, Number))
+        claims = tuple(one for one in entries if isinstance(one, Claim))
+        only = replace(self._published, numbers=numbers, claims=claims)
+        metrics = {entry.metric for entry in entries}
+        points = self._grid.points_of(
+            (place, self._interval(name, values, sequential.spread))
+            for name, there in self._places.items()
+            for place, values in there
+            if name in metrics
+        )
+        tables = (
+            judge_numbers(only, points, self._grid, LOOKED),
+            judge_claims(only, self._samples, points, self._grid, LOOKED),
+        )
+        return {
+            str(key): rows
+            for table in tables
+            if table.height
+            for (key,), rows in table.group_by("id", maintain_order=True)
+        }
+
+    def outcomes(self, entry: Printed, spread: Estimator) -> list[str]:
+        """The outcome of each test of ``entry``, with the intervals of ``spread``."""
+        if isinstance(entry, Along):
+            labels, values = self._trend(entry)
+            return [trend_outcome(follows(entry, labels, values, self._grid, spread), LOOKED)]
+        found = [self._interval(entry.metric, values, spread) for _, values in self.places(entry)]
+        if isinstance(entry, Number):
+            metric = self._published.metrics[entry.metric]
+            return [verdict(entry, metric, one, LOOKED) for one in found]
+        assert isinstance(entry, Claim)
+        return [outcome(entry, one) for one in found]
+
+    def _interval(self, metric: str, values: NDArray[np.float64], spread: Estimator) -> Interval:
+        return self._published.metrics[metric].limits.clip(spread(values))
+
+    def _trend(self, claim: Along) -> tuple[list[str], NDArray[np.float64]]:
+        if claim.id not in self._trends:
+            rows = at(self._samples, claim.metric, claim.where)
+            self._trends[claim.id] = along(claim, self._published.metrics[claim.metric], rows, self._grid)
+        return self._trends[claim.id]
+
+
+def _decides(outcomes: Sequence[str]) -> bool:
+    """Whether the tests of a number or claim decide it: one that refutes does."""
+    return "no" in outcomes or not set(outcomes) & set(OPEN)
+
+
 class _Looking:
     """The rule for one paper."""
 
     def __init__(self, paper: Paper, published: Published, cells: Mapping[str, Keys]) -> None:
-        self._paper, self._published, self._cells = paper, published, cells
+        self._paper, self._cells = paper, cells
         self._finder = Finder(paper, published, cells.__getitem__)
         self._most = {step.name: step.full for step in paper.steps}
         self._shared = {name: keys["id"].rank("dense").to_numpy() - 1 for name, keys in cells.items()}
-        self.entries: list[Printed] = [*published.numbers, *published.claims]
-        self._largest = {entry.id: self._of_all_points(entry) for entry in self.entries}
+        self._behind: dict[tuple[str, str], dict[str, NDArray[np.bool_]]] = {}
 
     def least(self) -> Seeds:
         """The seeds with which all points begin."""
@@ -121,82 +201,54 @@ class _Looking:
             if step.name in self._cells
         }
 
-    def judge(self, entries: Sequence[Printed], samples: pl.DataFrame, rules: Rules) -> dict[str, pl.DataFrame]:
-        """By id the verdicts on ``entries``."""
-        numbers = tuple(one for one in entries if isinstance(one, Number))
-        claims = tuple(one for one in entries if isinstance(one, Claim))
-        if not entries:
-            return {}
-        only = replace(self._published, numbers=numbers, claims=claims)
-        tables = judged(self._paper.grid, only, samples.filter(pl.any_horizontal(map(_there, entries))), rules)
-        return {
-            str(key): rows
-            for table, there in zip(tables, (numbers, claims), strict=True)
-            if there
-            for (key,), rows in table.group_by("id", maintain_order=True)
-        }
-
-    def wishes(self, open_: Sequence[Printed], found: Settled) -> Iterator[Wish]:
+    def wishes(self, open_: Sequence[Printed], seeds: Seeds, look: _Look) -> Iterator[Wish]:
         """The rows of ``open_`` that more seeds would decide, with the first look at which they would."""
-        most = {entry.id: self._largest[entry.id] for entry in open_}
-        last = self._projected([one for one in open_ if most[one.id]], found, most)
-        hopeful = [one for one in open_ if one.id in last and _verdict(last[one.id]) not in OPEN]
-        for n in looks(min(map(int, map(min, found.seeds.values()))), max(most.values(), default=1)):
-            at_look = self._projected(hopeful, found, {one.id: min(n, most[one.id]) for one in hopeful})
-            for entry in hopeful:
-                if _verdict(at_look[entry.id]) not in OPEN:
-                    yield Wish(self._undecided(entry, found, at_look[entry.id]), min(n, most[entry.id]))
-            hopeful = [one for one in hopeful if _verdict(at_look[one.id]) in OPEN]
-            if not hopeful:
-                return
+        for entry in open_:
+            points = self._points(entry, {})
+            most = min((self._most[step] for step in points), default=0)
+            if not most or not _decides(look.outcomes(entry, partial(sequential.projected, n=most))):
+                continue
+            held = min(int(seeds[step][there].min()) for step, there in points.items())
+            for n in (one for one in looks(LEAST, most) if one > held):
+                then = look.outcomes(entry, partial(sequential.projected, n=n))
+                if _decides(then):
+                    yield Wish(self._undecided(entry, look, then), n)
+                    break
 
-    def _projected(self, entries: Sequence[Printed], found: Settled, at_: Mapping[str, int]) -> dict[str, pl.DataFrame]:
-        """By id the verdicts on ``entries`` if each had the number of seeds ``at_``."""
-        verdicts: dict[str, pl.DataFrame] = {}
-        for n in sorted(set(at_.values())):
-            rules = replace(LOOKED, spread=partial(sequential.projected, n=n))
-            verdicts |= self.judge([one for one in entries if at_[one.id] == n], found.samples, rules)
-        return verdicts
-
-    def _of_all_points(self, entry: Printed) -> int:
-        """The largest number of seeds that all points of a row can have."""
-        return min((self._most[part.step] for part in self._finder.behind(entry)), default=0)
-
-    def _undecided(self, entry: Printed, found: Settled, then: pl.DataFrame) -> dict[str, NDArray[np.bool_]]:
+    def _undecided(self, entry: Printed, look: _Look, then: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
         """The points of a row that need more seeds, by step: of a claim that would be refuted, those of the first place that does."""
-        places = [entry]
-        if isinstance(entry, Claim) and not isinstance(entry, Along):
-            tests = found.verdicts[entry.id]["outcome"].to_list(), then["outcome"].to_list()
-            needed = [now == "undecided" and after == "no" for now, after in zip(*tests, strict=True)]
-            if any(needed):
-                needed = [i == needed.index(True) for i in range(len(needed))]
-            else:
-                needed = [now == "undecided" for now in tests[0]]
-            places = [place for place, need in zip(self._places(entry, found), needed, strict=True) if need]
-        cells: dict[str, NDArray[np.bool_]] = {}
-        for place in places:
-            for part in self._finder.behind(place):
-                there = self._cells[part.step]["id"].is_in(part.runs["id"].implode()).to_numpy()
-                cells[part.step] = cells.get(part.step, False) | there
+        if isinstance(entry, Along):
+            return self._points(entry, {})
+        now = look.outcomes(entry, sequential.spread)
+        open_ = [i for i, one in enumerate(now) if one in OPEN]
+        needed = [i for i in open_ if then[i] == "no"][:1] or open_
+        keys, cells = self._paper.grid.keys, dict[str, NDArray[np.bool_]]()
+        for i, (place, _) in enumerate(look.places(entry)):
+            if i in needed:
+                for step, there in self._points(entry, {key: place[key] for key in keys if place[key]}).items():
+                    cells[step] = cells.get(step, False) | there
         return cells
 
-    def _places(self, claim: Claim, found: Settled) -> Iterator[Claim]:
-        """The claim at each of its places, in the order of its tests."""
-        keys = self._paper.grid.keys
-        samples = at(found.samples, claim.metric, claim.where)
-        for row in self._paper.grid.points(samples, self._published.metrics).iter_rows(named=True):
-            yield structs.replace(claim, where={**claim.where, **{key: row[key] for key in keys if row[key]}})
+    def _points(self, entry: Printed, place: Mapping[str, str]) -> dict[str, NDArray[np.bool_]]:
+        """The points behind a row, or only those of one ``place`` of it, by step."""
+        key = entry.id, str(place)
+        if key not in self._behind:
+            self._behind[key] = {
+                part.step: self._cells[part.step]["id"].is_in(part.runs["id"].implode()).to_numpy()
+                for part in self._finder.behind(structs.replace(entry, where={**entry.where, **place}))
+            }
+        return self._behind[key]
 
-    def further(self, found: Settled, wishes: Iterator[Wish]) -> Seeds:
+    def further(self, held: Seeds, wishes: Sequence[Wish]) -> Seeds:
         """The seeds of the next look, if the budget has all runs until the row would be decided."""
-        seeds = reserved = found.seeds
-        for wish in sorted(wishes, key=lambda one: self._runs(self._with(found.seeds, one.cells, one.until))):
+        seeds = reserved = held
+        for wish in sorted(wishes, key=lambda one: self._runs(self._with(held, one.cells, one.until))):
             whole = self._with(reserved, wish.cells, wish.until)
-            if self._runs(whole) <= self._paper.budget:
+            n = min(int(held[step][there].min()) for step, there in wish.cells.items())
+            if n < wish.until and self._runs(whole) <= self._paper.budget:
                 reserved = whole
-                n = min(int(found.seeds[step][there].min()) for step, there in wish.cells.items())
-                following = next(one for one in looks(LEAST, wish.until) if one > n or one == wish.until)
-                seeds = self._with(seeds, wish.cells, following)
+                half = next(one for one in looks(LEAST, wish.until) if 2 * one >= n + wish.until)
+                seeds = self._with(seeds, wish.cells, half)
         return seeds
 
     def _with(self, seeds: Seeds, cells: Mapping[str, NDArray[np.bool_]], n: int) -> dict[str, NDArray[np.intp]]:

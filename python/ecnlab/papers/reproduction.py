@@ -6,13 +6,12 @@ import hashlib
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
 from ecnlab._core import Experiment
@@ -34,10 +33,10 @@ from ecnlab.papers.analysis import Computed, Stored, read_results, shapes
 from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL
+from ecnlab.papers.growing import Doing, settled, settled_in
 from ecnlab.papers.index import index_page
 from ecnlab.papers.layout import paper_page
-from ecnlab.papers.looking import Limited, Seeds, Settled, settle
-from ecnlab.papers.measuring import Measured, analysis_tables, tables_of_engines
+from ecnlab.papers.measuring import analysis_tables, tables_of_engines
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
@@ -46,7 +45,7 @@ from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
+from ecnlab.runs.sweep_runs import first_of_each_id
 from ecnlab.scenario.files import read_experiment
 
 STORED: Final = "reproduction"
@@ -83,6 +82,10 @@ def reproduce(
     """
     (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
+    if found.budget and published.together:
+        raise EcnlabError(
+            f"{folder / 'published.toml'}: `together`: a paper with a budget judges each place: remove one"
+        )
     _refuse_other(published.paper, target)
     if not full:
         _refuse_full(found, target)
@@ -92,17 +95,20 @@ def reproduce(
     beside = {name: one for step in found.on_linux for name, one in _planned(step, folder, full=full, linux=True)}
     report_runs = progress or (lambda _done, _all: None)
     do = partial(_run, folder=target / "sweeps", workers=workers, progress=report_runs, cluster=cluster)
+    quick, done = None, dict[str, Sweep]()
     if found.budget and not full:
-        planned = {name: _begun(one, target / "sweeps" / name, found) for name, one in planned.items()}
-    done = do({**planned, **(beside if linux else {})})
-    settled = _settled(found, published, planned, done, do, full=full) if found.budget else None
+        quick, done = settled(found, folder, published, Doing(target / "sweeps", workers, report_runs, cluster))
+    todo = {**planned, **(beside if linux else {})}
+    done |= do({name: one for name, one in todo.items() if name not in done}, done=done)
+    if found.budget and full:
+        quick = settled_in(found, folder, published, done)
     sweeps = {name: done[name] for name in planned}
     drawn = found.draw(sweeps)
-    looked = {"looked": True} if settled and not full else {}
+    looked = {"looked": True} if quick and not full else {}
     about = {**_about(found, sweeps, full=full), **looked, "linux": _kernel_of(done), **drawn.facts}
     behind = {ROW_RUNS: row_runs(found, published, {name: one.runs for name, one in sweeps.items()})}
     tables = {
-        **analysis_tables(found, published, sweeps, settled, full=full),
+        **analysis_tables(found, published, sweeps, quick, full=full),
         **behind,
         **_of_all(done),
         **drawn.tables,
@@ -222,12 +228,6 @@ class _Planned:
     experiment: Experiment
     keep: tuple[str, ...]
     engine: Engine
-    seeds: tuple[int, ...] | None = None
-    """Those of each point and arm, if not all replicates of the experiment."""
-
-    def with_seeds(self, seeds: Iterable[int]) -> _Planned:
-        """Return the sweep with so many seeds of each point and arm."""
-        return replace(self, seeds=tuple(map(int, seeds)))
 
 
 def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> Iterator[tuple[str, _Planned]]:
@@ -236,46 +236,6 @@ def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> It
     yield step.name, _Planned(experiment, step.keep, PACKETS)
     if linux:
         yield _on_kernel(step), _Planned(experiment, step.keep, LINUX)
-
-
-def _begun(planned: _Planned, folder: Path, paper: Paper) -> _Planned:
-    """Return the sweep of a quick size with a budget: with the seeds to begin with, or those that ``folder`` has."""
-    step = next(one for one in paper.steps if one.name == folder.name)
-    if step.drawn:
-        return planned
-    experiment = planned.experiment.with_replicates(step.full)
-    least = [step.quick] * (len(experiment) // step.full)
-    held = read_manifest(folder).get("seeds", least) if (folder / MANIFEST).exists() else least
-    more = held if len(held) == len(least) else least
-    return replace(planned, experiment=experiment).with_seeds(map(max, least, more))
-
-
-def _settled(
-    paper: Paper,
-    published: Published,
-    planned: Mapping[str, _Planned],
-    done: dict[str, Sweep],
-    do: Callable[..., dict[str, Sweep]],
-    *,
-    full: bool,
-) -> Settled:
-    """Return the quick size of a paper with a budget, as `settle`, from the sweeps ``done``; ``do`` adds those that it lacks."""
-    measured = Measured(paper, published)
-    points = {
-        step.name: run_keys(planned[step.name].experiment.with_replicates(1)) for step in paper.steps if not step.drawn
-    }
-    held = {name: np.array(planned[name].seeds or ()) for name in points}
-
-    def measure(seeds: Seeds) -> pl.DataFrame:
-        grown = {name: one for name, one in seeds.items() if not full and (one > held[name]).any()}
-        for name, one in grown.items():
-            held[name] = np.maximum(held[name], one)
-        if grown:
-            done.update(do({name: planned[name].with_seeds(held[name]) for name in grown}, done=done))
-        limited = {name: Limited(done[name], points[name], one) for name, one in seeds.items()}
-        return measured.samples(limited, {name: one.tolist() for name, one in seeds.items()})
-
-    return settle(paper, published, points, measure)
 
 
 def _on_kernel(step: Step) -> str:
@@ -291,12 +251,12 @@ def _run(
     done: Mapping[str, Sweep] = NONE,
 ) -> dict[str, Sweep]:
     """Do the ``planned`` sweeps. The progress includes the runs of those that are ``done``."""
-    sizes = {name: len(first_of_each_id(one.experiment, one.seeds)) for name, one in planned.items()}
-    there = {name: one.runs["id"].n_unique() for name, one in done.items()}
-    total = sum((there | sizes).values())
+    before = sum(one.runs["id"].n_unique() for one in done.values())
+    sizes = {name: len(first_of_each_id(one.experiment)) for name, one in planned.items()}
+    total = before + sum(sizes.values())
     sweeps = {}
     for name, one in planned.items():
-        shifted = _shifted(progress, sum(there.values()) - there.get(name, 0), total)
+        shifted = _shifted(progress, before, total)
         sweeps[name] = sweep(
             one.experiment,
             folder / name,
@@ -305,9 +265,8 @@ def _run(
             engine=one.engine,
             progress=shifted,
             cluster=cluster if one.engine == PACKETS else None,
-            seeds=one.seeds,
         )
-        there[name] = sizes[name]
+        before += sizes[name]
     return sweeps
 
 

@@ -120,12 +120,11 @@ class _Values:
         return of
 
 
-def _add_keyed(experiment: Experiment, values: _Values, growing: Growing, there: NDArray[np.bool_]) -> None:
-    """The tables ``runs`` and ``metrics``: ids and ``values`` of runs that are ``there``, as the experiment names and orders them."""
+def _add_keyed(experiment: Experiment, values: _Values, growing: Growing, there: NDArray[np.intp]) -> None:
+    """The tables ``runs`` and ``metrics``: ids and ``values`` of the runs ``there``, as the experiment names and orders them."""
     of = values.by_id()
-    for first in range(0, len(experiment), ROWS_AT_A_TIME):
-        last = min(first + ROWS_AT_A_TIME, len(experiment))
-        keys = run_keys(experiment, first, last).filter(there[first:last])
+    for first in range(0, there.size, ROWS_AT_A_TIME):
+        keys = run_keys(experiment, there[first : first + ROWS_AT_A_TIME])
         growing.add("runs", keys)
         rows = metrics.long(of(keys["id"].unique(maintain_order=True)))
         growing.add(
