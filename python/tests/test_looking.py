@@ -9,17 +9,20 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from small_paper import SMALL, in_place_of_the_papers
 
 from ecnlab import papers
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.looks import looks
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.papers import readme, registry, reproduction
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.looking import Settled, settle
+from ecnlab.papers.measuring import samples_of_steps
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import Above, Metric, Number, Published, Recipe
+from ecnlab.papers.published import Above, Metric, Number, Published, Recipe, read_published
 from ecnlab.runs.sweep import sweep
 
 GRID = Grid(("place",))
@@ -40,14 +43,16 @@ def above(name: str, limit: float, *places: str) -> Above:
     return Above(id=name, statement="", limit=limit, where={"place": list(places)}, **ABOUT)
 
 
-def settled(budget: int, means: dict[str, float], **rows: tuple) -> Settled:
-    """The quick size for values with standard deviation 1 about ``means``."""
+def settled(budget: int, means: dict[str, float], asked: list[int] | None = None, **rows: tuple) -> Settled:
+    """The quick size for values with standard deviation 1 about ``means``; ``asked`` gets the seeds of the first point."""
     rng = np.random.default_rng(1)
     values = {place: mean + rng.permuted(np.linspace(-1.7, 1.7, MOST)) for place, mean in means.items()}
     names = list(values)
     keys = pl.DataFrame({"arm": None, "place": names, "replicate": 0, "seed": 1, "id": names, "spec_hash": names})
 
     def measure(seeds, _metrics) -> pl.DataFrame:
+        if asked is not None:
+            asked.append(int(seeds["step"][0]))
         parts = [
             pl.DataFrame({"place": place, "replicate": range(n), "value": values[place][:n]})
             for place, n in zip(names, seeds["step"], strict=True)
@@ -123,6 +128,60 @@ def test_the_full_size_has_the_verdicts_of_the_quick_one_and_builds_on_it(budget
     assert (told[0], told[-1]) == (sum(seeds), 18) and quick_verdicts(tmp_path / "out") == quick
     assert "seeds" not in read_manifest(tmp_path / "out" / "sweeps" / "pipes")
     assert "looked" not in json.loads((tmp_path / "out" / "results.json").read_text())
+
+
+METRICS = """
+[metric.per_flow]
+name = "goodput for each segment sent"
+definition = "b/s"
+kind = "ratio"
+steps = ["pipes"]
+measure = { of = "carried", other = "sent" }
+[metric.at_least]
+name = "goodput against that of max_p 0.02"
+definition = "b/s"
+kind = "difference"
+steps = ["pipes"]
+measure = { of = "carried", beside = "least" }
+[beside.least]
+key = "maxp"
+to = "0.02"
+[quantity]
+carried = { table = "flows", over = "sum(goodput_bps)" }
+sent = { table = "flows", over = "sum(data_segments_sent)" }
+"""
+
+
+def test_samples_of_runs_that_were_added_later_are_those_of_the_merged_sweep(budgeted, tmp_path) -> None:
+    """Measured from the runs of each look: metrics of a run, of two quantities, and of two runs of which one has fewer seeds."""
+    means = pl.Series(goodputs(budgeted, tmp_path))
+    claim = f'limit = {means.min() - 3 * means.std()}\nwhere = {{ maxp = "0.1" }}'
+    text = (budgeted / "published.toml").read_text().replace("where = {}\n", "").replace("limit = 1e5", claim)
+    (budgeted / "published.toml").write_text(text)
+    (budgeted / "metrics.toml").write_text((budgeted / "metrics.toml").read_text() + METRICS)
+    papers.reproduce("small", tmp_path / "out")
+    fewer, more = seeds_of(tmp_path / "out")
+    assert fewer == 4 < more
+    found, there = registry.find("small")[0], read_published(budgeted)
+    whole, _ = samples_of_steps(found, there, {"pipes": Sweep.load(tmp_path / "out" / "sweeps" / "pipes")})
+    both = whole.filter(pl.col("metric") != "at_least", pl.col("value").is_not_null())
+    compared = whole.filter(pl.col("metric") == "at_least", pl.col("other").is_not_null())
+    assert compared.height == fewer
+    expected = found.grid.ordered(pl.concat([both, compared]))
+    assert_frame_equal(pl.read_parquet(tmp_path / "out" / "analysis" / "samples.parquet"), expected, check_exact=True)
+
+
+def test_a_row_gets_half_the_seeds_to_its_look() -> None:
+    asked: list[int] = []
+    settled(1000, {"a": 0.75}, claims=(above("x", 0.0, "a"),), asked=asked)
+    assert asked[0] == LEAST and asked == sorted(asked) and len(asked) < len(list(looks(LEAST, asked[-1])))
+
+
+def test_a_budget_does_not_go_with_claims_judged_together(budgeted, tmp_path) -> None:
+    path = budgeted / "published.toml"
+    path.write_text(path.read_text().replace("format = 1", "format = 1\ntogether = true", 1))
+    with pytest.raises(EcnlabError, match="a paper with a budget judges each place"):
+        papers.reproduce("small", tmp_path / "out")
 
 
 def goodputs(folder, tmp_path) -> list[float]:
