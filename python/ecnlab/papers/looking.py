@@ -2,8 +2,7 @@
 
 All points have the ``quick`` seeds of their step. The rows that are not decided are then judged as if their points had
 the moments that they have, and the seeds of later looks. A row that this would decide, and whose runs the budget
-still has, gets the seeds of the first look at half the way there or later, at its undecided points; the rows that need the fewest
-runs come first. It ends when no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
+still has, gets the seeds of the next look at its undecided points; the rows that need the fewest runs come first. It ends when no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
 """
 
 from __future__ import annotations
@@ -123,8 +122,8 @@ class _Look:
         self._grid, self._published, self._samples = grid, published, samples
         self._places: dict[str, list[Place]] = {}
         for place, rows in grid.places(samples):
-            if has_value(rows, metric := published.metrics[place["metric"]]):
-                self._places.setdefault(metric.name, []).append((place, per_seed(rows, metric)))
+            if has_value(rows, metric := published.metrics[name := place["metric"]]):
+                self._places.setdefault(name, []).append((place, per_seed(rows, metric)))
         self._trends: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
 
     def places(self, entry: Printed) -> list[Place]:
@@ -247,8 +246,8 @@ class _Looking:
             n = min(int(held[step][there].min()) for step, there in wish.cells.items())
             if n < wish.until and self._runs(whole) <= self._paper.budget:
                 reserved = whole
-                half = next(one for one in looks(LEAST, wish.until) if 2 * one >= n + wish.until)
-                seeds = self._with(seeds, wish.cells, half)
+                following = next(one for one in looks(LEAST, wish.until) if one > n)
+                seeds = self._with(seeds, wish.cells, following)
         return seeds
 
     def _with(self, seeds: Seeds, cells: Mapping[str, NDArray[np.bool_]], n: int) -> dict[str, NDArray[np.intp]]:

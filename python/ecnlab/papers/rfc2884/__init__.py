@@ -26,12 +26,12 @@ PAPER: Final = Paper(
         Step("bulk", 6, 30, ("flow_series",)),
         Step("bulk-recovery", 6, 30, ("flow_series",)),
         Step("transactions", 6, 40, ("transactions",)),
-        Step("transactions-recovery", 6, 40),
+        Step("transactions-recovery", 3, 40),
         # At 40 seeds a difference of gains is known to about 20 points, the tolerance itself; at 150 to half of that.
         Step("transactions-like-reno", 4, 150),
         Step("transactions-size", 6, 40),
         # At 150 seeds the slope to 160 KB is known to about 1.5 points a doubling, that to 20 KB to about 5; at 1500 to a third.
-        Step("transactions-longer", 6, 1500),
+        Step("transactions-longer", 3, 1500),
         Step("transactions-alone", 3, 40),
         Step("envelope", 3, 20),
         Step("homogeneous-bulk", 6, 30),
