@@ -23,7 +23,6 @@ from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep import Begun, begun
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
-from ecnlab.scenario.files import read_experiment
 
 Add: TypeAlias = Callable[[Measured, str, list[int], list[int]], None]
 """Adds runs of a step: the first so many of each point, less the first ones that are there."""
@@ -40,22 +39,28 @@ class Doing:
     cluster: str | Cluster | None
 
 
-def settled(paper: Paper, folder: Path, published: Published, how: Doing) -> tuple[Settled, dict[str, Sweep]]:
-    """Do the runs of the quick size of ``paper``, whose files are in ``folder``. Return it with the sweeps by step.
+def settled(
+    paper: Paper, published: Published, experiments: Mapping[str, Experiment], how: Doing
+) -> tuple[Settled, dict[str, Sweep]]:
+    """Do the runs of the quick size of ``paper``, whose ``experiments`` are by step. Return it with the sweeps by step.
 
     Tables of runs are measured as they are there, and merged once, at the end.
     """
     steps = {step.name: step for step in paper.steps if not step.drawn}
     with ExitStack() as stack:
-        growing = _Growing(how, {name: _experiment(folder, step) for name, step in steps.items()}, steps, stack)
+        growing = _Growing(
+            how, {name: experiments[name].with_replicates(step.full) for name, step in steps.items()}, steps, stack
+        )
         found = _settled(paper, published, growing.cells, growing.add)
         return found, growing.finish()
 
 
-def settled_in(paper: Paper, folder: Path, published: Published, sweeps: Mapping[str, Sweep]) -> Settled:
-    """Return the quick size of ``paper`` that ``sweeps`` of the full size, by step, have."""
+def settled_in(
+    paper: Paper, published: Published, experiments: Mapping[str, Experiment], sweeps: Mapping[str, Sweep]
+) -> Settled:
+    """Return the quick size of ``paper`` that ``sweeps`` of the full size have. ``experiments`` and they are by step."""
     steps = [step for step in paper.steps if not step.drawn]
-    cells = {step.name: _cells(_experiment(folder, step)) for step in steps}
+    cells = {step.name: _cells(experiments[step.name]) for step in steps}
 
     def add(measured: Measured, step: str, seeds: list[int], without: list[int]) -> None:
         measured.add(step, Limited(sweeps[step], cells[step], seeds, without))
@@ -126,10 +131,6 @@ def _begin(folder: Path, experiment: Experiment, step: Step) -> list[int]:
     least = [step.quick] * (len(experiment) // step.full)
     held = read_manifest(folder).get("seeds", least) if (folder / MANIFEST).exists() else least
     return list(map(max, least, held)) if len(held) == len(least) else least
-
-
-def _experiment(folder: Path, step: Step) -> Experiment:
-    return read_experiment(folder / f"{step.name}.toml").with_replicates(step.full)
 
 
 def _cells(experiment: Experiment) -> Keys:

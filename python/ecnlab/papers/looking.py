@@ -102,17 +102,15 @@ def settle(
     open_ = [*published.numbers, *published.claims]
     while True:
         look = _Look(paper.grid, published, measure(found.seeds, {entry.metric for entry in open_}))
-        found.verdicts |= look.verdicts(open_)
-        open_ = [entry for entry in open_ if _verdict(found.verdicts[entry.id]) in OPEN]
+        decided = {entry.id for entry in open_ if _decides(look.outcomes(entry, sequential.spread))}
+        found.verdicts |= look.verdicts([entry for entry in open_ if entry.id in decided])
+        open_ = [entry for entry in open_ if entry.id not in decided]
         further = looking.further(found.seeds, list(looking.wishes(open_, found.seeds, look)))
         if all(np.array_equal(further[step], seeds) for step, seeds in found.seeds.items()):
+            found.verdicts |= look.verdicts(open_)
             found.samples = measure(found.seeds, published.metrics)
             return found
         found.seeds = further
-
-
-def _verdict(rows: pl.DataFrame) -> str:
-    return str(rows["verdict" if "verdict" in rows.columns else "answer"][0])
 
 
 class _Look:
@@ -137,12 +135,10 @@ class _Look:
         numbers = tuple(one for one in entries if isinstance(one, Number))
         claims = tuple(one for one in entries if isinstance(one, Claim))
         only = replace(self._published, numbers=numbers, claims=claims)
-        metrics = {entry.metric for entry in entries}
         points = self._grid.points_of(
-            (place, self._interval(name, values, sequential.spread))
-            for name, there in self._places.items()
-            for place, values in there
-            if name in metrics
+            (place, self._interval(metric, values, sequential.spread))
+            for metric in dict.fromkeys(entry.metric for entry in entries)
+            for place, values in self._places.get(metric, [])
         )
         tables = (
             judge_numbers(only, points, self._grid, LOOKED),

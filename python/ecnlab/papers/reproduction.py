@@ -96,12 +96,13 @@ def reproduce(
     report_runs = progress or (lambda _done, _all: None)
     do = partial(_run, folder=target / "sweeps", workers=workers, progress=report_runs, cluster=cluster)
     quick, done = None, dict[str, Sweep]()
+    experiments = {name: one.experiment for name, one in planned.items()}
     if found.budget and not full:
-        quick, done = settled(found, folder, published, Doing(target / "sweeps", workers, report_runs, cluster))
+        quick, done = settled(found, published, experiments, Doing(target / "sweeps", workers, report_runs, cluster))
     todo = {**planned, **(beside if linux else {})}
     done |= do({name: one for name, one in todo.items() if name not in done}, done=done)
     if found.budget and full:
-        quick = settled_in(found, folder, published, done)
+        quick = settled_in(found, published, experiments, done)
     sweeps = {name: done[name] for name in planned}
     drawn = found.draw(sweeps)
     looked = {"looked": True} if quick and not full else {}

@@ -168,6 +168,7 @@ class Begun:
         self._remembered, self._executor, self._manifest = remembered, executor, manifest
         self._usable = parts.usable()
         self._done, self._cached = np.empty(0, np.uint64), 0
+        self._read, self._read_ids = list[Mapping[str, pl.DataFrame]](), set[str]()
 
     def do(self, seeds: Sequence[int] | None, progress: Progress) -> None:
         """Do the first ``seeds`` runs of each point and arm, or all, as far as they are missing. ``progress`` counts those done earlier."""
@@ -182,18 +183,33 @@ class Begun:
         self._usable = np.union1d(self._usable, self._done)
 
     def rows(self, seeds: Sequence[int], without: Sequence[int]) -> Rows:
-        """The tables of the first ``seeds`` runs of each point and arm, less the first ones ``without``; all are done."""
+        """The tables of the first ``seeds`` runs of each point and arm, less the first ones ``without``; all are done.
+
+        They stay in memory until the sweep is finished, except tables that are too large for it.
+        """
         keys = run_keys(self._question, chosen(self._question, seeds, without))
         self._parts.take_stock()
-        frames: dict[str, list[pl.LazyFrame]] = {}
-        for _, tables in self._parts.batches(keys["id"].unique(maintain_order=True)):
-            for name, rows in tables.items():
-                frames.setdefault(name, []).append(rows)
-        return Rows(keys, {name: stacked(name, found).collect() for name, found in frames.items()})
+        batches = []
+        for ids, tables in self._parts.batches(keys["id"].unique(maintain_order=True)):
+            batches.append({name: rows.collect() for name, rows in tables.items()})
+            self._keep(ids, batches[-1])
+        names = dict.fromkeys(name for tables in batches for name in tables)
+        found = {name: stacked(name, [tables[name] for tables in batches if name in tables]) for name in names}
+        return Rows(keys, found)
+
+    def _keep(self, ids: Sequence[str], tables: Mapping[str, pl.DataFrame]) -> None:
+        """Keep the ``tables`` of the runs ``ids`` for the merge."""
+        new = set(ids) - self._read_ids
+        self._read_ids |= new
+        if new and not any(map(self._parts.is_large, tables)):
+            whole = len(new) == len(ids)
+            only = pl.col("id").is_in(new)
+            self._read.append(tables if whole else {name: rows.filter(only) for name, rows in tables.items()})
 
     def finish(self, seeds: Sequence[int] | None) -> Sweep:
         """Merge the first ``seeds`` runs of each point and arm, or all; they are done."""
-        tables = merge(self._folder, self._question, self._parts, seeds)
+        tables = merge(self._folder, self._question, self._parts, seeds, self._read)
+        self._read = []
         manifest = self._manifest(seeds, tables, self._cached)
         write_json(self._folder / MANIFEST, manifest)
         self._parts.forget()
