@@ -171,10 +171,12 @@ def test_samples_of_runs_that_were_added_later_are_those_of_the_merged_sweep(bud
     assert_frame_equal(pl.read_parquet(tmp_path / "out" / "analysis" / "samples.parquet"), expected, check_exact=True)
 
 
-def test_a_row_gets_half_the_seeds_to_its_look() -> None:
+def test_a_row_gets_the_seeds_of_one_look_after_another() -> None:
     asked: list[int] = []
-    settled(1000, {"a": 0.75}, claims=(above("x", 0.0, "a"),), asked=asked)
-    assert asked[0] == LEAST and asked == sorted(asked) and len(asked) < len(list(looks(LEAST, asked[-1])))
+    found = settled(1000, {"a": 1.2}, claims=(above("x", 0.0, "a"),), asked=asked)
+    *rounds, last = asked
+    assert len(rounds) > 2 and rounds == list(looks(LEAST, MOST))[: len(rounds)] and last == rounds[-1]
+    assert found.verdicts["x"]["answer"][0] == "yes"
 
 
 def test_a_budget_does_not_go_with_claims_judged_together(budgeted, tmp_path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
@@ -41,6 +41,9 @@ from ecnlab.runs.sweep_runs import chosen, first_of_each_id, one_of_each, run_id
 from ecnlab.runs.workers import begin
 from ecnlab.scenario import metrics
 from ecnlab.scenario.files import read_experiment
+
+HELD: Final = 64 * 10**6
+"""Bytes of the tables of a sweep that are kept from their first reading to the merge."""
 
 
 def sweep(
@@ -168,7 +171,7 @@ class Begun:
         self._remembered, self._executor, self._manifest = remembered, executor, manifest
         self._usable = parts.usable()
         self._done, self._cached = np.empty(0, np.uint64), 0
-        self._read, self._read_ids = list[Mapping[str, pl.DataFrame]](), set[str]()
+        self._read, self._read_ids, self._read_bytes = list[Mapping[str, pl.DataFrame]](), set[str](), 0
 
     def do(self, seeds: Sequence[int] | None, progress: Progress) -> None:
         """Do the first ``seeds`` runs of each point and arm, or all, as far as they are missing. ``progress`` counts those done earlier."""
@@ -185,7 +188,7 @@ class Begun:
     def rows(self, seeds: Sequence[int], without: Sequence[int]) -> Rows:
         """The tables of the first ``seeds`` runs of each point and arm, less the first ones ``without``; all are done.
 
-        They stay in memory until the sweep is finished, except tables that are too large for it.
+        They stay in memory until the sweep is finished, if they have at most `HELD` bytes.
         """
         keys = run_keys(self._question, chosen(self._question, seeds, without))
         self._parts.take_stock()
@@ -198,12 +201,14 @@ class Begun:
         return Rows(keys, found)
 
     def _keep(self, ids: Sequence[str], tables: Mapping[str, pl.DataFrame]) -> None:
-        """Keep the ``tables`` of the runs ``ids`` for the merge."""
+        """Keep the ``tables`` of the runs ``ids`` for the merge, which reads those again that are not kept."""
         new = set(ids) - self._read_ids
         self._read_ids |= new
-        if new and not any(map(self._parts.is_large, tables)):
-            whole = len(new) == len(ids)
-            only = pl.col("id").is_in(new)
+        self._read_bytes += int(sum(rows.estimated_size() for rows in tables.values()))
+        if self._read_bytes > HELD or any(map(self._parts.is_large, tables)):
+            self._read, self._read_bytes = [], HELD
+        elif new:
+            whole, only = len(new) == len(ids), pl.col("id").is_in(new)
             self._read.append(tables if whole else {name: rows.filter(only) for name, rows in tables.items()})
 
     def finish(self, seeds: Sequence[int] | None) -> Sweep:

@@ -19,7 +19,7 @@ PAPER: Final = Paper(
     GRID,
     (
         # Steps that decide a number or claim begin with the second look, those with the largest grids of undecided places with the
-        # first; steps that are only shown have 3 seeds.
+        # first; steps that are only shown, or whose claims need more than the budget, have 3 seeds.
         Step("red-search", 3, 20),
         Step("fairness", 6, 30),
         Step("equal", 6, 30),
