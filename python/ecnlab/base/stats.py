@@ -10,9 +10,9 @@ replicate excludes nothing: its interval is unbounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,6 +118,9 @@ class Bounds:
 
 
 UNBOUNDED = Bounds()
+
+Estimator: TypeAlias = Callable[[ArrayLike], Interval]
+"""The mean of values, one for each replicate, with its interval."""
 
 
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
@@ -254,7 +257,7 @@ class Trend:
         return all(_direction(rise) != against for earlier in self.rises for rise in earlier)
 
 
-def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> Trend:
+def trend(scores: Sequence[float], values: ArrayLike, mean: Estimator = mean_interval) -> Trend:
     """Test whether ``values[replicate, point]`` moves along ``scores[point]``.
 
     Every replicate ran at every point under one seed, so each gives its own
@@ -272,8 +275,8 @@ def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> T
     _finite(y.ravel())
     centred = x - x.mean()
     slopes = y @ centred / float(centred @ centred)
-    rises = tuple(tuple(paired_difference(y[:, j], y[:, i], level) for i in range(j)) for j in range(1, x.size))
-    return Trend(mean_interval(slopes, level), rises)
+    rises = tuple(tuple(mean(y[:, j] - y[:, i]) for i in range(j)) for j in range(1, x.size))
+    return Trend(mean(slopes), rises)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +289,9 @@ class TrendAnswer:
     """Number of points, from the first on, for which the statement holds; 0 for none."""
 
 
-def follows(scores: Sequence[float], values: ArrayLike, expected: Direction, level: float = LEVEL) -> TrendAnswer:
+def follows(
+    scores: Sequence[float], values: ArrayLike, expected: Direction, mean: Estimator = mean_interval
+) -> TrendAnswer:
     """Whether ``values[replicate, point]`` is ``expected`` ("increasing" or "decreasing") along ``scores``.
 
     *yes* needs three things: a slope whose interval has the expected sign; means that are monotone within their
@@ -296,8 +301,8 @@ def follows(scores: Sequence[float], values: ArrayLike, expected: Direction, lev
     slope is undecided. *no* is a slope of the other sign.
     """
     x, y = list(scores), np.asarray(values, dtype=float)
-    whole = trend(x, y, level)
-    reach = next((k for k in range(len(x), 1, -1) if _holds(trend(x[:k], y[:, :k], level), expected)), 0)
+    whole = trend(x, y, mean)
+    reach = next((k for k in range(len(x), 1, -1) if _holds(trend(x[:k], y[:, :k], mean), expected)), 0)
     if whole.direction == expected:
         answer: Answer = "yes" if reach == len(x) else "partly"
     elif whole.direction != "undecided":
@@ -309,7 +314,7 @@ def follows(scores: Sequence[float], values: ArrayLike, expected: Direction, lev
 
 
 def excludes(
-    scores: Sequence[float], values: ArrayLike, excluded: Direction, tolerance: float, level: float = LEVEL
+    scores: Sequence[float], values: ArrayLike, excluded: Direction, tolerance: float, mean: Estimator = mean_interval
 ) -> TrendAnswer:
     """Whether ``values[replicate, point]`` is not ``excluded`` ("increasing" or "decreasing") along ``scores``.
 
@@ -320,7 +325,7 @@ def excludes(
     """
     x, y = list(scores), np.asarray(values, dtype=float)
     sign = 1.0 if excluded == "increasing" else -1.0
-    found, turned = trend(x, y, level), trend(x, sign * y, level)
+    found, turned = trend(x, y, mean), trend(x, sign * y, mean)
     if turned.slope.low > tolerance:
         answer: Answer = "no"
     elif turned.slope.high > tolerance:

@@ -161,6 +161,7 @@ class SweepManifest(Manifest):
     metrics: dict[str, Metric]
     report: NotRequired[Report]
     keep: list[str]
+    seeds: NotRequired[list[int]]
     stop: NotRequired[Stop]
 
 
@@ -220,6 +221,7 @@ class Results(TypedDict):
     paper: PaperName
     ecnlab: WholeMaker
     full: bool
+    looked: NotRequired[bool]
     seed: int
     runs: int
     simulated_s: float

@@ -7,17 +7,18 @@ not apply), ``replicate``, ``value`` and, for metrics that compare two values of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ecnlab.base import stats
+from ecnlab.base import sequential, stats
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.stats import LEVEL, Answer, Interval
+from ecnlab.base.stats import LEVEL, Answer, Estimator, Interval
 from ecnlab.papers.published import Above, Along, Below, Claim, Metric, Near, NoTrend, Number, Published, Trend, Where
 
 HAIR: Final = 1e-3
@@ -56,13 +57,20 @@ class Grid:
 
         Places where a ratio has no value (division by zero), and those without any of the `Metric.events`, are left out.
         """
-        rows, ordered, start = [], self.ordered(frame), 0
+        found = ((place, estimate(rows, metrics[place["metric"]], level)) for place, rows in self.places(frame))
+        return self.points_of((place, interval) for place, interval in found if interval is not None)
+
+    def places(self, frame: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
+        """Yield the metric and labels of each place of samples, with its rows."""
+        ordered, start = self.ordered(frame), 0
         # Rows of a place are consecutive: slices take a fifth of the time of groups.
         for length, place in ordered.select(pl.struct("metric", *self.keys).rle().struct.unnest()).iter_rows():
-            interval = estimate(ordered.slice(start, length), metrics[place["metric"]], level)
-            if interval is not None:
-                rows.append((*place.values(), interval.mean, interval.low, interval.high, interval.n))
+            yield place, ordered.slice(start, length)
             start += length
+
+    def points_of(self, intervals: Iterable[tuple[Mapping[str, str], Interval]]) -> pl.DataFrame:
+        """Return a table of the ``intervals`` of places."""
+        rows = [(*place.values(), found.mean, found.low, found.high, found.n) for place, found in intervals]
         return pl.DataFrame(rows, schema=self._places() | MEANS, orient="row")
 
     def ordered(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -119,16 +127,22 @@ def estimate(group: pl.DataFrame, metric: Metric, level: float = LEVEL) -> Inter
     A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError
     if a value is outside the bounds.
     """
+    if not has_value(group, metric):
+        return None
     value, other = _both_values(group)
-    if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
-        return None
-    if metric.events and not value.any() and not np.nan_to_num(other).any():
-        return None
     if not metric.limits.bind:
         return _unbounded(value, other, metric.kind, level)
     spread = stats.mean_interval(per_seed(group, metric), level)
     mean = spread.mean if metric.kind in ("mean", "difference") else _unbounded(value, other, metric.kind, level).mean
     return metric.limits.interval(spread.shifted(float(_settled(np.asarray([mean]), metric)[0]) - spread.mean))
+
+
+def has_value(group: pl.DataFrame, metric: Metric) -> bool:
+    """Return whether a place has an estimate: not if a ratio has no value (division by zero), or nothing happened."""
+    value, other = _both_values(group)
+    if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
+        return False
+    return not (metric.events and not value.any() and not np.nan_to_num(other).any())
 
 
 def _settled(values: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
@@ -196,6 +210,13 @@ class Rules:
     """The confidence of intervals."""
     strict: bool
     """Whether a number agrees only if its whole interval is within the margin, and no trend holds partly."""
+    spread: Estimator | None = None
+    """The intervals, if not Student's t of this confidence."""
+
+    @property
+    def estimator(self) -> Estimator:
+        """The mean of values with its interval."""
+        return self.spread or partial(stats.mean_interval, level=self.level)
 
 
 FULL: Final = Rules(LEVEL, strict=False)
@@ -204,6 +225,9 @@ OPEN: Final = ("inconclusive", "undecided")
 
 QUICK: Final = Rules(0.99, strict=True)
 """Fewer seeds lead to fewer decisions, so that their decisions are those of the full size."""
+
+LOOKED: Final = Rules(LEVEL, strict=True, spread=sequential.spread)
+"""The same for a number of seeds that depends on the results: intervals that are valid at every look."""
 
 
 def judged(grid: Grid, published: Published, measured: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -384,6 +408,21 @@ def _along(
 
     Unless it ``decides`` the outcome is *undecided*.
     """
+    labels, values = along(claim, metric, rows, grid)
+    found = follows(claim, labels, values, grid, rules.estimator)
+    partly = found.answer == "partly" and found.reach
+    test = {
+        "place": ", ".join(labels),
+        "values": [float(column.mean()) for column in values.T.copy()],
+        **_interval(found.trend.slope),
+        "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
+        "outcome": trend_outcome(found, rules) if decides else "undecided",
+    }
+    return [test]
+
+
+def along(claim: Along, metric: Metric, rows: pl.DataFrame, grid: Grid) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the labels of the claim's axis, and the values of each replicate (rows) that has all of them (columns)."""
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
     if len(labels) < 2:
         raise EcnlabError(
@@ -391,25 +430,27 @@ def _along(
         )
     if unplaced := [label for label in labels if grid.score(label) <= 0.0]:
         raise EcnlabError(f"{claim.id}: {unplaced[0]!r} has no place on {claim.axis}, which a trend is tested along")
+    whole = rows.filter(pl.col(claim.axis).n_unique().over("replicate") == len(labels))
+    columns = [per_seed(whole.filter(pl.col(claim.axis) == label), metric) for label in labels]
+    return labels, np.column_stack(columns)
+
+
+def follows(
+    claim: Along, labels: Sequence[str], values: NDArray[np.float64], grid: Grid, mean: Estimator
+) -> stats.TrendAnswer:
+    """Return the answer of ``values[replicate, label]`` to a claim about an axis."""
     scores = [math.log2(grid.score(label)) for label in labels]
-    columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
-    values = np.column_stack(columns)
     match claim:
         case Trend():
-            found = stats.follows(scores, values, claim.expected, rules.level)
+            return stats.follows(scores, values, claim.expected, mean)
         case NoTrend():
-            found = stats.excludes(scores, values, claim.excluded, claim.tolerance, rules.level)
-        case _:
-            raise TypeError(claim)
-    partly = found.answer == "partly" and found.reach
-    test = {
-        "place": ", ".join(labels),
-        "values": [float(column.mean()) for column in columns],
-        **_interval(found.trend.slope),
-        "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
-        "outcome": "undecided" if not decides or (found.answer == "partly" and rules.strict) else found.answer,
-    }
-    return [test]
+            return stats.excludes(scores, values, claim.excluded, claim.tolerance, mean)
+    raise TypeError(claim)
+
+
+def trend_outcome(found: stats.TrendAnswer, rules: Rules) -> Answer:
+    """Return the outcome of a trend: by strict ``rules`` none holds partly."""
+    return "undecided" if found.answer == "partly" and rules.strict else found.answer
 
 
 def together(outcomes: Sequence[Answer]) -> Answer:

@@ -43,6 +43,12 @@ IN_QUICK: Final = (
     "trend holds partly: what few seeds decide is what the full size decides."
 )
 
+LOOKED: Final = (
+    "In the quick size a point has more seeds where they decide a number or claim, as far as the budget of runs goes. The intervals of "
+    "verdicts, of {level}, are valid at every look (docs/sequential.md), and a decision is that of the first look which decides; a number "
+    "agrees only with its whole interval within the margin, and no trend holds partly."
+)
+
 
 def paper_page(folder: Path, tables: Analysis, paper: Paper) -> Page:
     """The report of the analysis in ``tables``, with the texts in the paper's ``folder``.
@@ -113,7 +119,8 @@ def _printed(given: Material, page: PageTexts) -> list[Section]:
     )
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
     numbers, claims = (_with_runs(rows, given.folder, runs) for rows in (numbers, claims))
-    quick = f" {IN_QUICK.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
+    text = LOOKED if given.rules.spread else IN_QUICK
+    quick = f" {text.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
     shown = [Section("claims", "The claims", ANSWERS + _together(given), claims)] if claims else []
     if numbers:
         agreement = f"{AGREEMENT}{quick} {page.agreement.strip()}"

@@ -12,7 +12,7 @@ import polars as pl
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import blocks
 from ecnlab.papers.analysis import Analysis, Computed
-from ecnlab.papers.judge import FULL, QUICK, Grid, Rules, at
+from ecnlab.papers.judge import FULL, LOOKED, QUICK, Grid, Rules, at
 from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.quoted import Evidence, quoted_verdicts
 from ecnlab.papers.references import Quoted, References, fill, start_of, with_interval
@@ -58,7 +58,8 @@ class Material:
     @property
     def rules(self) -> Rules:
         """How verdicts are made in this size."""
-        return FULL if self.tables.about["full"] else QUICK
+        of_quick = LOOKED if self.tables.about.get("looked") else QUICK
+        return FULL if self.tables.about["full"] else of_quick
 
     def metric(self, name: str) -> Metric:
         """The metric called ``name``."""

@@ -13,7 +13,8 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import polars as pl
@@ -24,6 +25,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
 from ecnlab.papers.judge import FULL, QUICK, Grid, judged, verdicts
+from ecnlab.papers.looking import Settled
 from ecnlab.papers.paper import Own, Paper, Step, Tables
 from ecnlab.papers.published import Beside, Published, Recipe
 
@@ -34,11 +36,17 @@ NONE: Final[Mapping[str, Tables]] = {}
 
 
 def analysis_tables(
-    paper: Paper, published: Published, sweeps: Mapping[str, Tables], *, full: bool
+    paper: Paper, published: Published, sweeps: Mapping[str, Tables], settled: Settled | None = None, *, full: bool
 ) -> dict[str, pl.DataFrame]:
-    """The samples, points and verdicts of ``paper`` by the names of their tables. ``sweeps`` is by the name of the step."""
-    measured, quick = samples_of_steps(paper, published, sweeps)
-    of_quick = judged(paper.grid, published, quick, QUICK)
+    """The samples, points and verdicts of ``paper`` by the names of their tables. ``sweeps`` is by the name of the step.
+
+    ``settled`` is the quick size of a paper with a budget.
+    """
+    if settled and not full:
+        measured = _with_further(paper, published, [settled.samples])
+    else:
+        measured, quick = samples_of_steps(paper, published, sweeps)
+    of_quick = settled.judged(published) if settled else judged(paper.grid, published, quick, QUICK)
     numbers, claims = judged(paper.grid, published, measured, FULL) if full else of_quick
     return {
         "samples": measured,
@@ -69,8 +77,67 @@ def samples_of_steps(
     steps = [step for step in paper.steps if not step.drawn]
     parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in steps]
     quick = [_quick(paper, published, step, part) for step, part in zip(steps, parts, strict=True)]
+    return _with_further(paper, published, parts), paper.grid.ordered(pl.concat(quick))
+
+
+def _with_further(paper: Paper, published: Published, parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """The samples of all steps, and those that are computed from them."""
     further = [paper.of_samples(published, pl.concat(parts))] if paper.of_samples else []
-    return paper.grid.ordered(pl.concat([*parts, *further])), paper.grid.ordered(pl.concat(quick))
+    return paper.grid.ordered(pl.concat([*parts, *further]))
+
+
+class Measured:
+    """The samples of a quick size that grows: a quantity that a run has by itself is computed once, for the runs that are added."""
+
+    def __init__(self, paper: Paper, published: Published) -> None:
+        self._paper, self._published = paper, published
+        self._of_runs = _of_runs(paper, published)
+        self._kept: dict[str, dict[str, pl.DataFrame]] = {name: {} for name in self._of_runs}
+        self._samples: dict[tuple[str, str], pl.DataFrame] = {}
+
+    def add(self, step: str, rows: Tables) -> None:
+        """Add runs of ``step``, with their tables."""
+        new, kept = Quantities(self._paper.grid, self._published, self._paper.own, rows), self._kept[step]
+        for name in self._of_runs[step]:
+            found = new.of_runs(name).collect()
+            kept[name] = pl.concat([kept[name], found]) if name in kept else found
+        changed = [key for key in self._samples if step in (key[0], *_compared_steps(self._published, key[1]))]
+        for key in changed:
+            del self._samples[key]
+
+    def samples(self, metrics: Collection[str]) -> pl.DataFrame:
+        """The samples of ``metrics`` that have all their runs."""
+        parts = []
+        for step in (one for one in self._paper.steps if not one.drawn):
+            found = _Grown(self._paper, self._published, step.name, self._kept)
+            for name, metric in self._published.metrics.items():
+                if name in metrics and step.name in metric.steps:
+                    if (step.name, name) not in self._samples:
+                        whole = self._paper.grid.samples(name, found[name])
+                        whole = whole.drop_nulls("value" if metric.kind == "mean" else ["value", "other"])
+                        self._samples[step.name, name] = _placed(whole, step)
+                    parts.append(self._samples[step.name, name])
+        return self._paper.grid.ordered(pl.concat(parts))
+
+
+def _of_runs(paper: Paper, published: Published) -> dict[str, dict[str, None]]:
+    """By step the quantities that a run has by itself, from which those of all metrics are computed."""
+    found: dict[str, dict[str, None]] = {step.name: {} for step in paper.steps if not step.drawn}
+
+    def add(name: str, step: str) -> None:
+        recipe = Recipe() if name in paper.own else published.recipe(name)
+        if not recipe.of:
+            found[step][name] = None
+        for part in recipe.parts:
+            add(part, step)
+        if recipe.other:
+            add(recipe.other, recipe.in_step or step)
+
+    for name, metric in published.metrics.items():
+        for step in metric.steps:
+            if step in found:
+                add(name, step)
+    return found
 
 
 def _quick(paper: Paper, published: Published, step: Step, samples_: pl.DataFrame) -> pl.DataFrame:
@@ -99,10 +166,13 @@ def samples(
     def measure(part: Tables) -> pl.DataFrame:
         found = Quantities(paper.grid, published, paper.own, part, others)
         here = [name for name, metric in published.metrics.items() if step.name in metric.steps]
-        whole = pl.concat([paper.grid.samples(name, found[name]) for name in here])
-        return whole.with_columns(pl.lit(label).alias(key) for key, label in step.place.items())
+        return _placed(pl.concat([paper.grid.samples(name, found[name]) for name in here]), step)
 
     return by_blocks(measure, sweep) if step.blocks else measure(sweep)
+
+
+def _placed(samples_: pl.DataFrame, step: Step) -> pl.DataFrame:
+    return samples_.with_columns(pl.lit(label).alias(key) for key, label in step.place.items())
 
 
 class Quantities:
@@ -117,24 +187,31 @@ class Quantities:
         others: Mapping[str, Tables] = NONE,
     ) -> None:
         self._grid, self._sweep, self._own = grid, sweep, own
-        self._in = {name: lambda t=t: Quantities(grid, published, own, t, others) for name, t in others.items()}
+        self._in: dict[str, Callable[[], Quantities]] = {
+            name: lambda t=t: Quantities(grid, published, own, t, others)  # type: ignore[misc]
+            for name, t in others.items()
+        }
         self._published = published
         self._found: dict[str, pl.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
         """The keys of each run with ``value`` and, where it is a pair, ``other``."""
         if name not in self._found:
-            if name in self._own:
-                frame = self._own[name](self._sweep)
-            else:
-                frame = self._made(name, self._published.recipe(name))
-            self._found[name] = frame.collect()
+            self._found[name] = self._made(name).collect()
         return self._found[name].lazy()
 
-    def _made(self, name: str, recipe: Recipe) -> pl.LazyFrame:
+    def of_runs(self, name: str) -> pl.LazyFrame:
+        """The quantity that each run has by itself: computed in Python, or from rows of its tables."""
+        if name in self._own:
+            return self._own[name](self._sweep)
+        recipe = self._published.recipe(name)
         if recipe == Recipe():
             raise EcnlabError(f"metrics.toml: `{name}` has no definition: add [quantity.{name}]")
-        found = self._of_others(recipe) if recipe.of else self._of_rows(name, recipe)
+        return self._of_rows(name, recipe)
+
+    def _made(self, name: str) -> pl.LazyFrame:
+        recipe = Recipe() if name in self._own else self._published.recipe(name)
+        found = self._of_others(recipe) if recipe.of else self.of_runs(name)
         if recipe.in_step:
             return self._across(name, found, recipe)
         if recipe.other:
@@ -211,6 +288,28 @@ class Quantities:
                 f"metrics.toml: {unknown('comparison', f'beside.{name}', map('beside.{}'.format, self._published.beside))}"
             )
         return self._published.beside[name]
+
+
+class _Grown(Quantities):
+    """The quantities of a step of which those that a run has by itself are there, by step: as ``kept``."""
+
+    def __init__(
+        self, paper: Paper, published: Published, step: str, kept: Mapping[str, Mapping[str, pl.DataFrame]]
+    ) -> None:
+        super().__init__(paper.grid, published, paper.own, _NoTables())
+        self._kept = kept[step]
+        self._in = {name: partial(_Grown, paper, published, name, kept) for name in kept}
+
+    def of_runs(self, name: str) -> pl.LazyFrame:
+        """As that of `Quantities`."""
+        return self._kept[name].lazy()
+
+
+class _NoTables:
+    """Tables that nothing reads."""
+
+    def table(self, name: str) -> pl.LazyFrame:
+        raise AssertionError(name)
 
 
 def _sql(text: str) -> pl.Expr:

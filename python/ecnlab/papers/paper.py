@@ -93,5 +93,8 @@ class Paper:
     """Sentences of the summary, blocks of sections and words in their texts that ``report.toml`` names and code makes."""
     blocks: Mapping[str, Callable[[Material], Made | Sequence[Made]]] = field(default_factory=dict)
     words: Mapping[str, Callable[[Material], str]] = field(default_factory=dict)
+    budget: int = 0
+    """Runs of the quick size, if it has seeds where they decide a number or claim (`ecnlab.papers.looking`); 0: each step has its
+    ``quick`` seeds."""
     of_samples: Callable[[Published, pl.DataFrame], pl.DataFrame] | None = None
     """Samples that are computed from the samples of all steps, such as a choice made again for resampled seeds."""

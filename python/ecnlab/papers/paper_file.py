@@ -2,7 +2,7 @@
 
 ``[axis.NAME]`` is an axis of the grid: one of an experiment, or "arm" for its arms; ``words``, ``names`` and ``levels`` are as in
 `ecnlab.papers.judge.Grid`. ``[experiment.NAME]`` is the experiment ``NAME.toml`` with its replicates in the ``quick`` and the ``full``
-size; ``keep`` and ``place`` are as in `ecnlab.papers.paper.Step`.
+size; ``keep`` and ``place`` are as in `ecnlab.papers.paper.Step`. ``budget`` is as in `ecnlab.papers.paper.Paper`.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ WHOLE: Final = {
     "format": _Key(_is_count, "a number", required=True),
     "axis": _Key(_table_of(dict), "tables [axis.NAME]", required=True),
     "experiment": _Key(lambda value: _table_of(dict)(value) and bool(value), "tables [experiment.NAME]", required=True),
+    "budget": _Key(_is_count, "a whole number of runs above 0"),
 }
 AXIS: Final = {
     "words": _Key(_is_words, 'a text with {} for the label, such as "buffer of {} BDP"'),
@@ -78,7 +79,11 @@ def read_paper(folder: Path) -> Paper:
     for name, entry in contents["experiment"].items():
         _check(path, entry, EXPERIMENT, f"experiment.{name}")
     paper = Paper(
-        folder.resolve().name, _grid(contents["axis"]), _steps(contents["experiment"]), lambda _sweeps: Drawn()
+        folder.resolve().name,
+        _grid(contents["axis"]),
+        _steps(contents["experiment"]),
+        lambda _sweeps: Drawn(),
+        budget=contents.get("budget", 0),
     )
     for step in paper.steps:
         _check_step(path, step, paper.grid)

@@ -143,13 +143,18 @@ def _stale_on_linux(paper: Paper, folder: Path) -> list[str]:
 def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> str:
     """Return ``quoted.json`` of the full run in ``results``: rows used by the template, description of the run.
 
-    Of a quick run only the rows of both engines are taken.
+    Of a quick run only the rows of both engines are taken, and its verdicts if the paper has a budget.
     """
     about = read_results(results)
     analysis = Stored(results / "analysis", about, shapes(paper.grid, published))
     of_kernel = _tables_of_kernel(paper, published, analysis)
     if not about["full"]:
-        return _with_kernel(paper, folder, published, results, of_kernel)
+        looked = about.get("looked", False)
+        if looked and engine_rows.CELLS not in of_kernel:
+            held = read_quoted(folder / QUOTED)
+        else:
+            held = _with_kernel(paper, folder, published, results, of_kernel)
+        return dump(_with_quick(paper, folder, results, held, analysis["quick"]) if looked else held)
     tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
     kept = kept_rows(folder, set(KEPT) - set(tables))
     _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
@@ -175,10 +180,22 @@ def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[s
     }
 
 
+def _with_quick(
+    paper: Paper, folder: Path, results: Path, held: Mapping[str, Any], quick: pl.DataFrame
+) -> dict[str, Any]:
+    """Return the quoted rows ``held`` with the ``quick`` verdicts of ``results``. Raises EcnlabError if an experiment has changed."""
+    if changed := stale(paper, folder):
+        raise EcnlabError(f"{folder / QUOTED}: {changed[0]}: `make readme PAPER={paper.name} FROM=` a full run first")
+    _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps], whole=False)
+    of_quick = dict(quick.iter_rows())
+    sizes = {name: {**of, "quick": of_quick[name]} for name, of in held["verdicts"].items()}
+    return {**held, "verdicts": sizes}
+
+
 def _with_kernel(
     paper: Paper, folder: Path, published: Published, results: Path, of_kernel: dict[str, pl.DataFrame]
-) -> str:
-    """Return ``quoted.json`` as it is, but with the rows of both engines of a quick run.
+) -> dict[str, Any]:
+    """Return the quoted rows as they are, but with those of both engines of a quick run.
 
     Raises EcnlabError if there are none, or those of a full run are quoted.
     """
@@ -197,7 +214,7 @@ def _with_kernel(
     }
     evidence = Evidence.of(published, paper.grid, of_kernel, held["run"], held["tables"])
     render_all(folder, evidence)
-    return dump(held | {"tables": dict(sorted((held["tables"] | evidence.quoted(*of_kernel)).items()))})
+    return held | {"tables": dict(sorted((held["tables"] | evidence.quoted(*of_kernel)).items()))}
 
 
 def _kernel(
@@ -254,16 +271,19 @@ def _content_hash(path: Path) -> str:
     return hashlib.sha256(json.dumps([experiment, scenario], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _refuse_others(paper: Paper, folder: Path, results: Path, sizes: Iterable[tuple[Step, int]]) -> None:
+def _refuse_others(
+    paper: Paper, folder: Path, results: Path, sizes: Iterable[tuple[Step, int]], *, whole: bool = True
+) -> None:
     """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run.
 
-    ``sizes`` are the seeds of each step.
+    ``sizes`` are the seeds of each step, which all points must have if it is the ``whole``.
     """
     for step, seeds in sizes:
         runs = read_experiment(folder / f"{step.name}.toml").with_replicates(seeds).runs
         done = Sweep.load(results / "sweeps" / step.name)
         remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
-        if set(done.runs["id"]) != {run.id for run in runs}:
+        there, expected = set(done.runs["id"]), {run.id for run in runs}
+        if there != expected if whole else not there <= expected:
             raise EcnlabError(f"{results}: {step.name} is not today's experiment: {remedy}")
         first = done.table("queues").filter(pl.col("id") == runs[0].id).collect()
         if _counts(first) != _first(runs[0]):

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ from ecnlab.papers.analysis import Computed, Stored, read_results, shapes
 from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL
+from ecnlab.papers.growing import Doing, settled, settled_in
 from ecnlab.papers.index import index_page
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.measuring import analysis_tables, tables_of_engines
@@ -54,6 +56,8 @@ ALL: Final = "reproductions"
 
 PAGE: Final = "report.html"
 """Name of the report."""
+
+NONE: Final[Mapping[str, Sweep]] = {}
 
 
 def reproduce(
@@ -78,6 +82,10 @@ def reproduce(
     """
     (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
+    if found.budget and published.together:
+        raise EcnlabError(
+            f"{folder / 'published.toml'}: `together`: a paper with a budget judges each place: remove one"
+        )
     _refuse_other(published.paper, target)
     if not full:
         _refuse_full(found, target)
@@ -86,12 +94,26 @@ def reproduce(
     planned = {name: one for step in found.steps for name, one in _planned(step, folder, full=full)}
     beside = {name: one for step in found.on_linux for name, one in _planned(step, folder, full=full, linux=True)}
     report_runs = progress or (lambda _done, _all: None)
-    done = _run({**planned, **(beside if linux else {})}, target / "sweeps", workers, report_runs, cluster)
+    do = partial(_run, folder=target / "sweeps", workers=workers, progress=report_runs, cluster=cluster)
+    quick, done = None, dict[str, Sweep]()
+    experiments = {name: one.experiment for name, one in planned.items()}
+    if found.budget and not full:
+        quick, done = settled(found, published, experiments, Doing(target / "sweeps", workers, report_runs, cluster))
+    todo = {**planned, **(beside if linux else {})}
+    done |= do({name: one for name, one in todo.items() if name not in done}, done=done)
+    if found.budget and full:
+        quick = settled_in(found, published, experiments, done)
     sweeps = {name: done[name] for name in planned}
     drawn = found.draw(sweeps)
-    about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
+    looked = {"looked": True} if quick and not full else {}
+    about = {**_about(found, sweeps, full=full), **looked, "linux": _kernel_of(done), **drawn.facts}
     behind = {ROW_RUNS: row_runs(found, published, {name: one.runs for name, one in sweeps.items()})}
-    tables = {**analysis_tables(found, published, sweeps, full=full), **behind, **_of_all(done), **drawn.tables}
+    tables = {
+        **analysis_tables(found, published, sweeps, quick, full=full),
+        **behind,
+        **_of_all(done),
+        **drawn.tables,
+    }
     if linux:
         on_kernel = {step.name: done[_on_kernel(step)] for step in found.on_linux}
         tables |= tables_of_engines(found, published, done, on_kernel)
@@ -185,7 +207,8 @@ def _refuse_full(paper: Paper, target: Path) -> None:
     """Raise EcnlabError if ``target`` has, or has begun, more seeds than the quick size."""
     for step in (*paper.steps, *paper.on_linux):
         manifest = target / "sweeps" / step.name / MANIFEST
-        if manifest.exists() and read_manifest(manifest.parent)["replicates"] > step.quick:
+        stored = read_manifest(manifest.parent) if manifest.exists() else {}
+        if stored and stored["replicates"] > step.quick and "seeds" not in stored:
             raise EcnlabError(f"{target} holds the full size of {paper.name}: give --full, or choose another folder")
 
 
@@ -226,9 +249,12 @@ def _run(
     workers: int | None,
     progress: Progress,
     cluster: str | Cluster | None,
+    done: Mapping[str, Sweep] = NONE,
 ) -> dict[str, Sweep]:
+    """Do the ``planned`` sweeps. The progress includes the runs of those that are ``done``."""
+    before = sum(one.runs["id"].n_unique() for one in done.values())
     sizes = {name: len(first_of_each_id(one.experiment)) for name, one in planned.items()}
-    total, before = sum(sizes.values()), 0
+    total = before + sum(sizes.values())
     sweeps = {}
     for name, one in planned.items():
         shifted = _shifted(progress, before, total)
@@ -302,7 +328,7 @@ def _bounded(value: Any) -> Any:
 
 def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
     """Return the origin of the results: version, inputs and size."""
-    replicates = sorted({sweeps[step.name].manifest["replicates"] for step in paper.steps if not step.drawn})
+    replicates = sorted({n for step in paper.steps if not step.drawn for n in _seeds(sweeps[step.name])})
     seconds = sum(_simulated(s) for s in sweeps.values())
     return {
         "ecnlab": maker(),
@@ -313,6 +339,12 @@ def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str
         "ecn_fallback": {name: text for name, s in sweeps.items() if (text := fallbacks(s.table("flows").collect()))},
         "replicates": " to ".join(map(str, dict.fromkeys((replicates[0], replicates[-1])))),
     }
+
+
+def _seeds(found: Sweep) -> list[int]:
+    """The seeds of each point, or the number that all have."""
+    seeds: list[int] = found.manifest.get("seeds", [found.manifest["replicates"]])
+    return seeds
 
 
 def _simulated(found: Sweep) -> float:
@@ -342,7 +374,7 @@ def _experiments(sweeps: Mapping[str, Sweep]) -> pl.DataFrame:
             "experiment": name,
             "title": result.manifest["title"],
             "runs": result.runs.height,
-            "replicates": result.manifest["replicates"],
+            "replicates": max(_seeds(result)),
             "spec": hashlib.sha256("".join(sorted(result.specs)).encode()).hexdigest()[:16],
         }
         for name, result in sweeps.items()

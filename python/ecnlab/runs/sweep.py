@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
 from ecnlab.base import address_space
 from ecnlab.base.errors import EcnlabError, FolderError
-from ecnlab.base.lazy_imports import np
+from ecnlab.base.lazy_imports import np, pl
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.protocol import PACKETS, Answerer, refuse_on_cluster, refuse_unless_random, signature
 from ecnlab.folder import digests, size_limits
@@ -27,7 +28,7 @@ from ecnlab.folder.manifest import MAX_DIFFERENCES, read_manifest, refuse_other
 from ecnlab.folder.names import CAPTURES, FORMAT, MANIFEST, SPECS
 from ecnlab.folder.replaced import only_writer
 from ecnlab.folder.sealed_json import read_json, write_entries, write_json
-from ecnlab.folder.tables import describe_stored
+from ecnlab.folder.tables import describe_stored, missing_table, stacked
 from ecnlab.folder.verified import digests_of
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.cluster import Cluster, ClusterPool, connected
@@ -36,10 +37,13 @@ from ecnlab.runs.local_pool import LocalPool
 from ecnlab.runs.remembered import Remembered
 from ecnlab.runs.sweep_doing import Executor, Progress, Todo, cores, do_runs, workers_that_fit
 from ecnlab.runs.sweep_merge import merge
-from ecnlab.runs.sweep_runs import one_of_each, run_ids
+from ecnlab.runs.sweep_runs import chosen, first_of_each_id, one_of_each, run_ids, run_keys
 from ecnlab.runs.workers import begin
 from ecnlab.scenario import metrics
 from ecnlab.scenario.files import read_experiment
+
+HELD: Final = 64 * 10**6
+"""Bytes of the tables of a sweep that are kept from their first reading to the merge."""
 
 
 def sweep(
@@ -54,6 +58,7 @@ def sweep(
     progress: Progress | None = None,
     cluster: str | Cluster | None = None,
     cache: bool = True,
+    seeds: Sequence[int] | None = None,
 ) -> Sweep:
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
 
@@ -64,13 +69,45 @@ def sweep(
     run are captured, besides those of the scenario; ``progress`` is called for each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
     the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
-    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``).
+    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``). ``seeds`` are the
+    replicates of each point and arm, in the order of the experiment, if they are not all those of the experiment.
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written. RunError
     if a run gave no result: the simulator found its own books not balanced, its process died, or a kernel failed. The
     others are done and stored all the same.
     """
+    with begun(
+        experiment,
+        out,
+        workers=workers,
+        replicates=replicates,
+        keep=keep,
+        capture=capture,
+        engine=engine,
+        cluster=cluster,
+        cache=cache,
+        seeds=seeds,
+    ) as one:
+        one.do(seeds, progress or (lambda _done, _all: None))
+        return one.finish(seeds)
+
+
+@contextmanager
+def begun(
+    experiment: str | os.PathLike[str] | Experiment,
+    out: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    replicates: int | None = None,
+    keep: Iterable[str] = (),
+    capture: Iterable[str] = (),
+    engine: Engine = PACKETS,
+    cluster: str | Cluster | None = None,
+    cache: bool = True,
+    seeds: Sequence[int] | None = None,
+) -> Iterator[Begun]:
+    """A sweep whose runs are done some seeds at a time, and merged at the end. Arguments and errors as `sweep`."""
     address_space.refuse_too_little()
     refuse_unless_random(engine, "a sweep")
     if cluster is not None:
@@ -95,27 +132,109 @@ def sweep(
         parts.clean()
         tapping.clean()
         _refuse_other(folder, parts, question)
-        _write_question(folder, question, wanted, answerer)
-        todo = Todo(question, parts, tapping)
-        cached = remembered.recall(todo)
-        with _executor(todo, parts, tapping, answerer, workers, cluster) as executor:
-            do_runs(todo, remembered.noting(executor), progress or (lambda _done, _all: None))
-        tables = merge(folder, question, parts)
-        manifest = _manifest(question, wanted, answerer) | {
-            "complete": True,
-            "instead": _instead(question, answerer),
-            "tables": describe_stored(tables),
-            "files": _files(folder, parts),
-            "wall": {
-                "began": began.isoformat(timespec="seconds"),
-                "seconds": round(perf_counter() - clock, 3),
-                "cached": cached,
-                "remake": _remake(question, engine, wanted, capture, replicates, folder),
-            },
-        }
-        write_json(folder / MANIFEST, manifest)
-        parts.forget()
-    return Sweep(folder, manifest)
+        _write_question(folder, question, wanted, answerer, seeds)
+
+        def executor(todo: Todo) -> AbstractContextManager[Executor]:
+            return _executor(todo, parts, tapping, answerer, workers, cluster)
+
+        def manifest(chosen: Sequence[int] | None, tables: Mapping[str, Path], cached: int) -> dict[str, Any]:
+            return _manifest(question, wanted, answerer, chosen) | {
+                "complete": True,
+                "instead": _instead(question, answerer),
+                "tables": describe_stored(tables),
+                "files": _files(folder, parts),
+                "wall": {
+                    "began": began.isoformat(timespec="seconds"),
+                    "seconds": round(perf_counter() - clock, 3),
+                    "cached": cached,
+                    "remake": _remake(question, engine, wanted, capture, replicates, folder),
+                },
+            }
+
+        yield Begun(folder, question, parts, tapping, remembered, executor, manifest)
+
+
+class Begun:
+    """A sweep in progress."""
+
+    def __init__(
+        self,
+        folder: Path,
+        question: Experiment,
+        parts: Parts,
+        tapping: Taps,
+        remembered: Remembered,
+        executor: Callable[[Todo], AbstractContextManager[Executor]],
+        manifest: Callable[[Sequence[int] | None, Mapping[str, Path], int], dict[str, Any]],
+    ) -> None:
+        self._folder, self._question, self._parts, self._tapping = folder, question, parts, tapping
+        self._remembered, self._executor, self._manifest = remembered, executor, manifest
+        self._usable = parts.usable()
+        self._done, self._cached = np.empty(0, np.uint64), 0
+        self._read, self._read_ids, self._read_bytes = list[Mapping[str, pl.DataFrame]](), set[str](), 0
+
+    def do(self, seeds: Sequence[int] | None, progress: Progress) -> None:
+        """Do the first ``seeds`` runs of each point and arm, or all, as far as they are missing. ``progress`` counts those done earlier."""
+        distinct = first_of_each_id(self._question, seeds)
+        ids = run_ids(self._question, distinct)
+        there, new = self._done.size, ~np.isin(ids, self._done)
+        todo = Todo(self._question, self._parts, self._tapping, self._usable, distinct[new])
+        self._cached += self._remembered.recall(todo)
+        with self._executor(todo) as executor:
+            do_runs(todo, self._remembered.noting(executor), lambda done, of: progress(there + done, there + of))
+        self._done = np.concatenate([self._done, ids[new]])
+        self._usable = np.union1d(self._usable, self._done)
+
+    def rows(self, seeds: Sequence[int], without: Sequence[int]) -> Rows:
+        """The tables of the first ``seeds`` runs of each point and arm, less the first ones ``without``; all are done.
+
+        They stay in memory until the sweep is finished, if they have at most `HELD` bytes.
+        """
+        keys = run_keys(self._question, chosen(self._question, seeds, without))
+        self._parts.take_stock()
+        batches = []
+        for ids, tables in self._parts.batches(keys["id"].unique(maintain_order=True)):
+            batches.append({name: rows.collect() for name, rows in tables.items()})
+            self._keep(ids, batches[-1])
+        names = dict.fromkeys(name for tables in batches for name in tables)
+        found = {name: stacked(name, [tables[name] for tables in batches if name in tables]) for name in names}
+        return Rows(keys, found)
+
+    def _keep(self, ids: Sequence[str], tables: Mapping[str, pl.DataFrame]) -> None:
+        """Keep the ``tables`` of the runs ``ids`` for the merge, which reads those again that are not kept."""
+        new = set(ids) - self._read_ids
+        self._read_ids |= new
+        self._read_bytes += int(sum(rows.estimated_size() for rows in tables.values()))
+        if self._read_bytes > HELD or any(map(self._parts.is_large, tables)):
+            self._read, self._read_bytes = [], HELD
+        elif new:
+            whole, only = len(new) == len(ids), pl.col("id").is_in(new)
+            self._read.append(tables if whole else {name: rows.filter(only) for name, rows in tables.items()})
+
+    def finish(self, seeds: Sequence[int] | None) -> Sweep:
+        """Merge the first ``seeds`` runs of each point and arm, or all; they are done."""
+        tables = merge(self._folder, self._question, self._parts, seeds, self._read)
+        self._read = []
+        manifest = self._manifest(seeds, tables, self._cached)
+        write_json(self._folder / MANIFEST, manifest)
+        self._parts.forget()
+        return Sweep(self._folder, manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The tables of some runs of a sweep in progress."""
+
+    keys: pl.DataFrame
+    """As `Sweep.runs`."""
+    tables: Mapping[str, pl.DataFrame]
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """As `Sweep.table`. Raises FolderError if no run has the table."""
+        if name not in self.tables:
+            raise missing_table(name, dict.fromkeys(self.tables))
+        rows = self.tables[name].lazy()
+        return self.keys.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
 
 
 def _begin_workers(question: Experiment, workers: int | None) -> None:
@@ -187,7 +306,7 @@ def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
 def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     """Raise FolderError if the sweep in ``folder`` is not a part of the requested one."""
     held = parts.held()
-    strange = np.setdiff1d(held, run_ids(experiment)).size
+    strange = np.setdiff1d(held, run_ids(experiment)).size if held.size else 0
     if not strange:
         return
     there = read_manifest(folder, "sweep")
@@ -215,9 +334,13 @@ def _fewest_changes(folder: Path, experiment: Experiment) -> list[str]:
     return min(found, key=len)[:MAX_DIFFERENCES]
 
 
-def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
+def _write_question(
+    folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer, requested: Sequence[int] | None
+) -> None:
     """Write the specification before the first run, so that an interrupted sweep is recognised."""
-    write_json(folder / MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}})
+    write_json(
+        folder / MANIFEST, _manifest(experiment, wanted, answerer, requested) | {"complete": False, "tables": {}}
+    )
     seen: set[str] = set()
 
     def specs() -> Iterator[tuple[str, Any]]:
@@ -236,12 +359,15 @@ def _write_question(folder: Path, experiment: Experiment, wanted: list[str], ans
     write_entries(folder / SPECS, specs())
 
 
-def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> dict[str, Any]:
+def _manifest(
+    experiment: Experiment, wanted: list[str], answerer: Answerer, seeds: Sequence[int] | None
+) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "kind": "sweep",
         **signature(answerer, experiment.title, experiment.seed),
         "replicates": experiment.replicates,
+        **({} if seeds is None else {"seeds": list(seeds)}),
         "axes": experiment.axes,
         "metrics": experiment.metrics,
         "report": experiment.report,

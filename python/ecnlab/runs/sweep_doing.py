@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ecnlab._core import Experiment, ExperimentRun, Scenario, available_memory
 from ecnlab.base.errors import LawError, RunError
@@ -15,7 +15,10 @@ from ecnlab.base.lazy_imports import np
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs.block import Outcome
 from ecnlab.runs.captures import Taps
-from ecnlab.runs.sweep_runs import first_of_each_id, one_of_each, run_ids
+from ecnlab.runs.sweep_runs import one_of_each, run_ids
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
@@ -27,17 +30,23 @@ MAX_FAILURES: Final = 10
 class Todo:
     """The missing runs of an experiment, each once by its id, even if several points share it."""
 
-    def __init__(self, experiment: Experiment, parts: Parts, tapping: Taps) -> None:
-        """Raises SpecError for an unknown capture place."""
+    def __init__(
+        self,
+        experiment: Experiment,
+        parts: Parts,
+        tapping: Taps,
+        usable: NDArray[np.uint64],
+        distinct: NDArray[np.intp],
+    ) -> None:
+        """``usable`` are the ids of finished runs, ``distinct`` the runs wanted. Raises SpecError for an unknown capture place."""
         self._experiment = experiment
         self.file = experiment.path
         """The experiment's."""
-        distinct = first_of_each_id(experiment)
         self.all = len(distinct)
         """How many runs there are."""
         captures = [bool(tapping.tapped(run).captures) for run in one_of_each(experiment)]
         self._captured = any(captures)
-        there = np.isin(run_ids(experiment)[distinct], parts.usable())
+        there = np.isin(run_ids(experiment, distinct), usable)
         if self._captured:
             known = parts.stored_captures()
             whole = (self._has_captures(int(index), known, tapping) for index in distinct[there])

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final
 from ecnlab._core import Experiment
 from ecnlab.base.lazy_imports import np, pl
 from ecnlab.folder.columns import TABLES
-from ecnlab.folder.finished_runs import Parts
+from ecnlab.folder.finished_runs import ALWAYS, Parts
 from ecnlab.folder.names import MADE
 from ecnlab.folder.part_files import numbers
 from ecnlab.folder.replaced import whole_folder
 from ecnlab.folder.sealed_json import write_json
 from ecnlab.folder.streamed_tables import Growing
-from ecnlab.folder.tables import missing_table, pieces
+from ecnlab.folder.tables import missing_table, pieces, stacked
 from ecnlab.folder.verified import digests_of
-from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
+from ecnlab.runs.sweep_runs import chosen, first_of_each_id, run_keys
 from ecnlab.scenario import metrics
 
 if TYPE_CHECKING:
@@ -35,14 +35,24 @@ ROWS_AT_A_TIME: Final = 512
 """Number of runs whose names and metrics are joined at a time."""
 
 
-def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]:
-    """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
+def merge(
+    folder: Path,
+    experiment: Experiment,
+    parts: Parts,
+    seeds: Sequence[int] | None = None,
+    read: Sequence[Mapping[str, pl.DataFrame]] = (),
+) -> dict[str, Path]:
+    """Write the tables of the whole sweep, some runs at a time, and return those of its runs.
+
+    ``read`` has tables of runs, each run once, that need not be read again if they are all.
+    """
     parts.take_stock()
     values = _Values(list(experiment.metrics))
     with whole_folder(folder / "tables") as scratch, _only_new_garbage():
         blocks = scratch / ".blocks"
         with Growing(blocks, most=inf, block_rows=MERGED_ROWS) as growing:
-            for ids, tables in parts.batches(map(experiment.id, map(int, first_of_each_id(experiment)))):
+            runs = list(map(experiment.id, map(int, first_of_each_id(experiment, seeds))))
+            for ids, tables in _read(runs, read) or parts.batches(runs):
                 frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
                 values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
                 for name, rows in tables.items():
@@ -52,12 +62,43 @@ def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]
                 gc.collect()
             made = [name for name in parts.tables if name in growing.tables]
             _refuse_missing(experiment, made)
-            _add_keyed(experiment, values, growing)
+            _add_keyed(experiment, values, growing, chosen(experiment, seeds))
             for name in ("runs", "metrics", *made):
                 growing.finish(name, scratch / f"{name}.parquet")
         shutil.rmtree(blocks, ignore_errors=True)
         write_json(scratch / MADE, {**parts.made(), "files": digests_of(scratch), "captures": parts.captures()})
     return {name: folder / "tables" / f"{name}.parquet" for name in made}
+
+
+def _read(
+    runs: Sequence[str], read: Sequence[Mapping[str, pl.DataFrame]]
+) -> list[tuple[Sequence[str], Mapping[str, pl.LazyFrame]]]:
+    """Return all ``runs`` with the tables ``read``, in their order; nothing if these are other runs."""
+    ids = [tables[ALWAYS]["id"].rle().struct.field("value").to_list() for tables in read]
+    there = [run for batch in ids for run in batch]
+    if there == runs:
+        return [(batch, _lazy(tables)) for batch, tables in zip(ids, read, strict=True)]
+    if set(there) != set(runs):
+        return []
+    place = {run: number for number, run in enumerate(runs)}
+    names = dict.fromkeys(name for tables in read for name in tables)
+    found = {name: stacked(name, [tables[name] for tables in read if name in tables]) for name in names}
+    return [(runs, _lazy({name: _in_order(rows, place) for name, rows in found.items()}))]
+
+
+def _lazy(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.LazyFrame]:
+    return {name: rows.lazy() for name, rows in tables.items()}
+
+
+def _in_order(rows: pl.DataFrame, place: Mapping[str, int]) -> pl.DataFrame:
+    """Return ``rows`` in the order of their runs; those of a run are consecutive."""
+    runs = rows["id"].rle().struct.unnest()
+    order = np.argsort([place[run] for run in runs["value"]])
+    if (order[1:] > order[:-1]).all():
+        return rows
+    lengths = runs["len"].to_numpy().astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    return rows[np.concatenate([np.arange(starts[i], starts[i] + lengths[i]) for i in order])]
 
 
 @contextmanager
@@ -120,11 +161,11 @@ class _Values:
         return of
 
 
-def _add_keyed(experiment: Experiment, values: _Values, growing: Growing) -> None:
-    """The tables ``runs`` and ``metrics``: ids and ``values`` of runs under the names of the experiment, in its order."""
+def _add_keyed(experiment: Experiment, values: _Values, growing: Growing, there: NDArray[np.intp]) -> None:
+    """The tables ``runs`` and ``metrics``: ids and ``values`` of the runs ``there``, as the experiment names and orders them."""
     of = values.by_id()
-    for first in range(0, len(experiment), ROWS_AT_A_TIME):
-        keys = run_keys(experiment, first, min(first + ROWS_AT_A_TIME, len(experiment)))
+    for first in range(0, there.size, ROWS_AT_A_TIME):
+        keys = run_keys(experiment, there[first : first + ROWS_AT_A_TIME])
         growing.add("runs", keys)
         rows = metrics.long(of(keys["id"].unique(maintain_order=True)))
         growing.add(

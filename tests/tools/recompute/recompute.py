@@ -197,7 +197,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--all", action="store_true", help="every verdict that there is a recipe for")
     given = parser.parse_args(arguments)
     if not (given.results / "results.json").exists():
-        print(f"{given.results} has no results: `ecnlab reproduce rfc2884` makes them", file=sys.stderr)
+        print(f"{given.results} has no results: `ecnlab reproduce rfc2884 --full` makes them", file=sys.stderr)
+        return 2
+    if json.loads((given.results / "results.json").read_text()).get("looked"):
+        print(
+            f"{given.results} has seeds that depend on results: give those of `ecnlab reproduce rfc2884 --full`",
+            file=sys.stderr,
+        )
         return 2
     print(f"drawn with --seed {given.seed}" if not given.all else "all of them")
     return 0 if recompute(given.results, None if given.all else given.count, given.seed) else 1
