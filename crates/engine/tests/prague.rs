@@ -255,15 +255,15 @@ fn forty_flows_with_less_than_a_segment_each_leave_the_queue_short() {
         ..flow(&format!("f{i}"), 2, &tcp, ftp())
     };
     let flows = (0..40).map(one).collect();
-    let out = run(&network("10 Mbps", "2.5 ms", "0 ms", &dualpi2(), 15, flows), 1).expect("a run");
+    let out = run(&network("10 Mbps", "2.5 ms", "0 ms", &dualpi2(), 30, flows), 1).expect("a run");
     let waits = class(&out, "L", "sojourn_mean_s");
-    let utilisation = class(&out, "all", "departed") * PACKET * 8.0 / 10.0 / 10e6;
-    let segments = mean(&out, "f7", "prague_cwnd_segments", 5.0);
+    let utilisation = class(&out, "all", "departed") * PACKET * 8.0 / 20.0 / 10e6;
+    let segments = mean(&out, "f7", "prague_cwnd_segments", 10.0);
     let marked = class(&out, "L", "marks") / class(&out, "L", "departed");
     let measured = format!(
         "{:.1} ms, utilisation {utilisation:.3}, {segments:.2} segments, p {marked:.3}, srtt {:.1} ms",
         waits * 1e3,
-        mean(&out, "f7", "srtt_s", 5.0) * 1e3
+        mean(&out, "f7", "srtt_s", 10.0) * 1e3
     );
     println!("{measured}");
     assert!(waits < 0.5 * 0.043, "{measured}");
