@@ -76,9 +76,8 @@ def serve() -> None:
     """Fork for each line of standard input, and answer with the exit code of the fork."""
     requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.fsync = lambda _descriptor: None  # as in `conftest.py`
-    import_module("ecnlab.runs.sweep_doing").cores = lambda: (
-        1
-    )  # sweeps start one worker: a second takes longer than their runs
+    # Sweeps start one worker: a second takes longer than their runs.
+    import_module("ecnlab.runs.sweep_doing").cores = lambda: 1
     for name in IMPORTED:
         import_module(name)
     for module in import_module("ecnlab.cli.lazy_commands").MODULES.values():

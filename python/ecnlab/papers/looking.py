@@ -2,7 +2,8 @@
 
 All points have the ``quick`` seeds of their step. The rows that are not decided are then judged as if their points had
 the moments that they have, and the seeds of later looks. A row that this would decide, and whose runs the budget
-still has, gets the seeds of the next look at its undecided points; the rows that need the fewest runs come first. It ends when no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
+still has, gets the seeds of the next look at its undecided points; the rows that need the fewest runs come first. It ends when
+no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
 """
 
 from __future__ import annotations
