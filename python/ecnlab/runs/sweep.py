@@ -115,6 +115,7 @@ def begun(
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if replicates is not None:
         question = question.with_replicates(replicates)
+    _refuse_seeds(question, seeds)
     wanted = _tables_to_keep(question, keep)
     folder = Path(out)
     refuse_other(folder, {"kind": "sweep", "engine": engine})
@@ -235,6 +236,14 @@ class Rows:
             raise missing_table(name, dict.fromkeys(self.tables))
         rows = self.tables[name].lazy()
         return self.keys.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
+
+
+def _refuse_seeds(experiment: Experiment, seeds: Sequence[int] | None) -> None:
+    points, most = len(experiment) // experiment.replicates, experiment.replicates
+    if seeds is not None and not (len(seeds) == points and all(1 <= number <= most for number in seeds)):
+        raise EcnlabError(
+            f"{experiment.path}: `seeds` {list(seeds)} is not one number from 1 to {most} for each of {points} points and arms"
+        )
 
 
 def _begin_workers(question: Experiment, workers: int | None) -> None:
