@@ -321,7 +321,7 @@ def test_the_cache_that_is_off(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
     assert json.loads(cli("cache", "--json").stdout) == {"path": None}
 
 
-@pytest.mark.parametrize("moments", mostly_slow([(0.8,), tuple(0.1 * number for number in range(17))], (0.8,)))
+@pytest.mark.parametrize("moments", mostly_slow([(0.8,), tuple(0.1 * number for number in range(20))], (0.8,)))
 def test_a_killed_sweep_leaves_no_wrong_row(
     experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moments: Sequence[float]
 ) -> None:
