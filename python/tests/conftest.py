@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,8 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.linux.kernel import Kernel, find
 
 os.environ["ECNLAB_CACHE"] = "off"  # also for processes that tests begin; `test_cache.py` has caches of its own
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell has put the tests into the background
 
 os.fsync = lambda _descriptor: None  # tests wait for no disk: none ends the machine
 
