@@ -53,6 +53,8 @@ class Shape:
     """Columns that have NaN where a ratio is undefined."""
     choices: Mapping[str, Collection[str]] = field(default_factory=dict)
     """The values that a column may have."""
+    complete: str = ""
+    """The column of `choices` of whose values each has a row."""
 
 
 def insist_on_shape(path: Path, rows: pl.DataFrame, shape: Shape) -> pl.DataFrame:
@@ -66,6 +68,9 @@ def insist_on_shape(path: Path, rows: pl.DataFrame, shape: Shape) -> pl.DataFram
         strange = sorted(set(rows[column].drop_nulls()) - set(known))
         if strange:
             raise _damaged(path, f"column `{column}` has {strange[0]!r}, which is none of {', '.join(sorted(known))}")
+        absent = sorted(set(known) - set(rows[column])) if column == shape.complete else []
+        if absent:
+            raise _damaged(path, f"column `{column}` lacks {absent[0]!r}")
     return rows
 
 

@@ -89,6 +89,7 @@ def shapes(grid: Grid, published: Published) -> dict[str, Shape]:
         "claims": Shape(
             {**dict.fromkeys(_CLAIM, "text"), "values": "numbers", **_ENDS},
             choices={**metrics, "id": claim_ids, "answer": answers, "outcome": answers},
+            complete="id",
         ),
         "quick": Shape(dict.fromkeys(("id", "verdict"), "text"), choices={"id": number_ids | claim_ids}),
         "row_runs": Shape(
