@@ -153,8 +153,10 @@ def test_the_readme_says_what_the_quick_size_shows() -> None:
     verdicts = json.loads((DOCS.parent / "papers/rfc2884/quoted.json").read_text())["verdicts"].values()
     found = Counter(one["quick"] for one in verdicts)
     numbers = [found[kind] for kind in ("agrees", "same direction", "differs", "inconclusive")]
-    said = "of RFC 2884's {} printed numbers {} agree, {} have the same direction, {} differs and {} are inconclusive"
-    assert said.format(sum(numbers), *numbers) in " ".join((DOCS.parent / "README.md").read_text().split())
+    sentence = (
+        "of RFC 2884's {} printed numbers {} agree, {} have the same direction, {} differs and {} are inconclusive"
+    )
+    assert sentence.format(sum(numbers), *numbers) in " ".join((DOCS.parent / "README.md").read_text().split())
 
 
 def figures(text: str) -> list[str]:

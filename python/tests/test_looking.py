@@ -123,9 +123,9 @@ def test_the_full_size_has_the_verdicts_of_the_quick_one_and_builds_on_it(budget
     papers.reproduce("small", tmp_path / "out")
     quick, seeds = quick_verdicts(tmp_path / "out"), seeds_of(tmp_path / "out")
     assert min(seeds) >= 4 and max(seeds) > 4
-    told: list[int] = []
-    papers.reproduce("small", tmp_path / "out", full=True, progress=lambda done, _of: told.append(done))
-    assert (told[0], told[-1]) == (sum(seeds), 18) and quick_verdicts(tmp_path / "out") == quick
+    counts: list[int] = []
+    papers.reproduce("small", tmp_path / "out", full=True, progress=lambda done, _of: counts.append(done))
+    assert (counts[0], counts[-1]) == (sum(seeds), 18) and quick_verdicts(tmp_path / "out") == quick
     assert "seeds" not in read_manifest(tmp_path / "out" / "sweeps" / "pipes")
     assert "looked" not in json.loads((tmp_path / "out" / "results.json").read_text())
 
@@ -195,9 +195,9 @@ def goodputs(folder, tmp_path) -> list[float]:
 def test_a_repeated_reproduction_does_nothing_again(budgeted, tmp_path) -> None:
     papers.reproduce("small", tmp_path / "out")
     seeds, results = seeds_of(tmp_path / "out"), (tmp_path / "out" / "results.json").read_bytes()
-    told: list[tuple[int, int]] = []
-    papers.reproduce("small", tmp_path / "out", progress=lambda *counts: told.append(counts))
-    assert set(told) == {(sum(seeds), sum(seeds))}
+    counts: list[tuple[int, int]] = []
+    papers.reproduce("small", tmp_path / "out", progress=lambda *one: counts.append(one))
+    assert set(counts) == {(sum(seeds), sum(seeds))}
     assert (tmp_path / "out" / "results.json").read_bytes() == results
 
 
