@@ -23,7 +23,7 @@ from ecnlab.papers.looking import Settled, settle
 from ecnlab.papers.measuring import samples_of_steps
 from ecnlab.papers.paper import Drawn, Paper, Step
 from ecnlab.papers.published import Above, Metric, Number, Published, Recipe, read_published
-from ecnlab.runs.sweep import sweep
+from ecnlab.runs.sweep import begun, sweep
 
 GRID = Grid(("place",))
 ABOUT = {"row": "X", "metric": "gain", "section": "1"}
@@ -202,7 +202,9 @@ def test_a_repeated_reproduction_does_nothing_again(budgeted, tmp_path) -> None:
 
 
 def test_a_sweep_with_other_seeds_at_each_point_is_a_part_of_the_whole_one(budgeted, tmp_path) -> None:
-    part = sweep(budgeted / "pipes.toml", tmp_path / "part", replicates=3, seeds=[3, 1])
+    with begun(budgeted / "pipes.toml", tmp_path / "part", replicates=3, seeds=[3, 1]) as one:
+        one.do([3, 1], lambda _done, _all: None)
+        part = one.finish([3, 1])
     assert part.runs.group_by("maxp", maintain_order=True).len().rows() == [("0.02", 3), ("0.1", 1)]
     whole = sweep(budgeted / "pipes.toml", tmp_path / "part", replicates=3)
     fresh = sweep(budgeted / "pipes.toml", tmp_path / "fresh", replicates=3)

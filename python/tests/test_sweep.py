@@ -14,7 +14,6 @@ from conftest import EXPERIMENT, assert_same_bytes, ecnlab_command
 
 import ecnlab
 from ecnlab._core import Cancelled
-from ecnlab.base.errors import EcnlabError
 from ecnlab.runs.workers import Worker
 
 
@@ -307,12 +306,3 @@ def test_a_sweep_is_stored_in_the_folder_that_is_current_when_it_begins(experime
         monkeypatch.chdir(tmp_path / name)
         ecnlab.sweep(experiment, "out", replicates=1)  # the second is done by the workers of the first
         assert (tmp_path / name / "out" / "manifest.json").is_file()
-
-
-@pytest.mark.parametrize("seeds", [[3, 1, 2], [3, 1, 2, 0], [4, 1, 2, 3]])
-def test_seeds_are_one_number_of_replicates_for_each_point_and_arm(experiment, tmp_path, seeds):
-    with pytest.raises(
-        EcnlabError, match=r"gain\.toml: `seeds` .* one number from 1 to 3 for each of 4 points and arms"
-    ):
-        ecnlab.sweep(experiment, tmp_path / "out", seeds=seeds)
-    assert not (tmp_path / "out").exists()

@@ -58,7 +58,6 @@ def sweep(
     progress: Progress | None = None,
     cluster: str | Cluster | None = None,
     cache: bool = True,
-    seeds: Sequence[int] | None = None,
 ) -> Sweep:
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
 
@@ -69,8 +68,7 @@ def sweep(
     run are captured, besides those of the scenario; ``progress`` is called for each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none. ``cluster`` is
     the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same results (``docs/cluster.md``).
-    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``). ``seeds`` are the
-    replicates of each point and arm, in the order of the experiment, if they are not all those of the experiment.
+    Runs of the simulator that the user's cache has are not done, unless ``cache`` is false (``docs/cache.md``).
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written. RunError
@@ -87,10 +85,9 @@ def sweep(
         engine=engine,
         cluster=cluster,
         cache=cache,
-        seeds=seeds,
     ) as one:
-        one.do(seeds, progress or (lambda _done, _all: None))
-        return one.finish(seeds)
+        one.do(None, progress or (lambda _done, _all: None))
+        return one.finish(None)
 
 
 @contextmanager
@@ -107,7 +104,10 @@ def begun(
     cache: bool = True,
     seeds: Sequence[int] | None = None,
 ) -> Iterator[Begun]:
-    """A sweep whose runs are done some seeds at a time, and merged at the end. Arguments and errors as `sweep`."""
+    """A sweep whose runs are done some seeds at a time, and merged at the end. Arguments and errors as `sweep`.
+
+    ``seeds`` are the replicates of each point and arm to begin with, in the order of the experiment, if they are not all.
+    """
     address_space.refuse_too_little()
     refuse_unless_random(engine, "a sweep")
     if cluster is not None:
@@ -115,7 +115,6 @@ def begun(
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if replicates is not None:
         question = question.with_replicates(replicates)
-    _refuse_seeds(question, seeds)
     wanted = _tables_to_keep(question, keep)
     folder = Path(out)
     refuse_other(folder, {"kind": "sweep", "engine": engine})
@@ -236,14 +235,6 @@ class Rows:
             raise missing_table(name, dict.fromkeys(self.tables))
         rows = self.tables[name].lazy()
         return self.keys.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
-
-
-def _refuse_seeds(experiment: Experiment, seeds: Sequence[int] | None) -> None:
-    points, most = len(experiment) // experiment.replicates, experiment.replicates
-    if seeds is not None and not (len(seeds) == points and all(1 <= number <= most for number in seeds)):
-        raise EcnlabError(
-            f"{experiment.path}: `seeds` {list(seeds)} is not one number from 1 to {most} for each of {points} points and arms"
-        )
 
 
 def _begin_workers(question: Experiment, workers: int | None) -> None:
