@@ -47,12 +47,12 @@ $(VENV): requirements.txt
 	@command -v cargo >/dev/null || { echo "ecnlab needs Rust: no cargo in PATH (see https://rustup.rs)" >&2; exit 1; }
 	rm -rf .venv
 	"$(PYTHON)" -m venv .venv || { rm -rf .venv; echo "On Debian the venv module is in python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes -r requirements.txt
 	touch $@
 
 # What only tests, lints and tools need: most of the packages.
 $(DEV): $(VENV) requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-compile --require-hashes -r requirements-dev.txt
 	touch $@
 
 # Python sources are read from the checkout: only Rust and the package's metadata ask for a new build.
@@ -64,11 +64,15 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
 test: testrust testpython ## the tests, Rust and Python, but the slow ones
 
-buildtests: $(TRACES)
-	cargo test --workspace --no-run --quiet
+# LINTER=clippy-driver compiles the tests and lints them, so that nothing is read twice (.ci/run).
+CARGO_TEST := $(if $(LINTER),RUSTFLAGS="$${RUSTFLAGS:-} -D warnings" RUSTC_WORKSPACE_WRAPPER=$(LINTER)) cargo test --quiet
 
+buildtests: $(TRACES)
+	$(CARGO_TEST) --workspace --all-targets --no-run
+
+# Examples in Rust's documentation, of which there are none, are of `make slow`: to look for them takes as long as half of the tests.
 testrust: $(TRACES) ## the Rust tests; ARGS="-p ecnlab-aqm codel" for one crate and name
-	cargo test --quiet $(or $(ARGS),--workspace)
+	$(CARGO_TEST) $(or $(ARGS),--workspace --all-targets)
 
 testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -k resume" for one file and name
 	$(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
@@ -76,6 +80,7 @@ testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
 slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --package ecnlab-tcp --test it -- --ignored
+	cargo test --workspace --doc --quiet
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
 
 captures: build $(DEV) ## every point of every paper's experiments: simulator against the analysis of its captures
@@ -99,7 +104,7 @@ lint: lintrust lintpython ## formatting, lints, types, and the stub against the 
 
 lintrust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(if $(LINTER),,cargo clippy --workspace --all-targets --quiet -- -D warnings)
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 lintpython: build $(DEV)
