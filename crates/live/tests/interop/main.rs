@@ -1,6 +1,6 @@
 //! Our TCP and the kernel's, over a TUN device in a namespace of its own, with an impaired link between them.
 //!
-//! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB by default) and needs to be root; where it is not, it is ignored.
+//! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB by default) and needs to be root; where it is not, and with 0 bytes, it is ignored.
 //! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
 
 mod kernel;
