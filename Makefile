@@ -64,7 +64,7 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
 test: testrust testpython ## the tests, Rust and Python, but the slow ones
 
-# LINTER=clippy-driver compiles the tests and lints them, so that nothing is read twice (.ci/run).
+# LINTER=clippy-driver compiles the tests and lints them, and documentation is linted with what they are built with: nothing is read twice (.ci/run).
 CARGO_TEST := $(if $(LINTER),RUSTFLAGS="$${RUSTFLAGS:-} -D warnings" RUSTC_WORKSPACE_WRAPPER=$(LINTER)) cargo test --quiet
 
 buildtests: $(TRACES)
@@ -105,7 +105,7 @@ lint: lintrust lintpython ## formatting, lints, types, and the stub against the 
 lintrust:
 	cargo fmt --all --check
 	$(if $(LINTER),,cargo clippy --workspace --all-targets --quiet -- -D warnings)
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	$(if $(LINTER),RUSTDOC=$(CURDIR)/.ci/rustdoc $(CARGO_TEST) --workspace --doc,RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet)
 
 lintpython: build $(DEV)
 	$(BIN)/ruff check
