@@ -30,8 +30,8 @@ ABOUT = {"row": "X", "metric": "gain", "section": "1"}
 LEAST, MOST = 4, 40
 
 
-def paper(budget: int) -> Paper:
-    return Paper("x", GRID, (Step("step", LEAST, MOST),), lambda _sweeps: Drawn(), budget=budget)
+def paper(budget: int, full: int = MOST) -> Paper:
+    return Paper("x", GRID, (Step("step", LEAST, full),), lambda _sweeps: Drawn(), budget=budget, printed=MOST)
 
 
 def published(**rows: tuple) -> Published:
@@ -43,7 +43,9 @@ def above(name: str, limit: float, *places: str) -> Above:
     return Above(id=name, statement="", limit=limit, where={"place": list(places)}, **ABOUT)
 
 
-def settled(budget: int, means: dict[str, float], asked: list[int] | None = None, **rows: tuple) -> Settled:
+def settled(
+    budget: int, means: dict[str, float], asked: list[int] | None = None, full: int = MOST, **rows: tuple
+) -> Settled:
     """The quick size for values with standard deviation 1 about ``means``; ``asked`` gets the seeds of the first point."""
     rng = np.random.default_rng(1)
     values = {place: mean + rng.permuted(np.linspace(-1.7, 1.7, MOST)) for place, mean in means.items()}
@@ -59,7 +61,7 @@ def settled(budget: int, means: dict[str, float], asked: list[int] | None = None
         ]
         return GRID.samples("gain", pl.concat(parts))
 
-    return settle(paper(budget), published(**rows), {"step": keys}, measure)
+    return settle(paper(budget, full), published(**rows), {"step": keys}, measure)
 
 
 def test_only_points_that_can_decide_a_row_get_more_seeds() -> None:
@@ -86,6 +88,21 @@ def test_a_budget_serves_the_rows_that_need_the_fewest_runs() -> None:
     ]
     decided = [[name for name in ("cheap", "dear") if one[name] == "yes"] for one in answers]
     assert decided == [[], ["cheap"], ["cheap", "dear"]]
+
+
+def test_printed_numbers_come_before_claims_that_need_fewer_runs() -> None:
+    number = Number(id="dear", value=3.8, where={"place": "a"}, **ABOUT)
+    found = settled(17, {"a": 3.0, "b": 3.0}, numbers=(number,), claims=(above("cheap", 0.0, "b"),))
+    a, b = found.seeds["step"]
+    assert found.verdicts["dear"]["verdict"][0] == "differs" and a > b == LEAST
+
+
+def test_only_points_of_printed_numbers_have_more_seeds_than_the_full_size() -> None:
+    number = Number(id="n", value=3.8, where={"place": "a"}, **ABOUT)
+    found = settled(1000, {"a": 3.0, "b": 0.3}, full=6, numbers=(number,), claims=(above("x", 0.0, "b"),))
+    a, b = found.seeds["step"]
+    assert found.verdicts["n"]["verdict"][0] == "differs"
+    assert 6 < a <= MOST and b <= 6
 
 
 def test_a_decision_stands_with_the_interval_of_its_look() -> None:
@@ -177,6 +194,22 @@ def test_a_row_gets_the_seeds_of_one_look_after_another() -> None:
     *rounds, last = asked
     assert len(rounds) > 2 and rounds == list(looks(LEAST, MOST))[: len(rounds)] and last == rounds[-1]
     assert found.verdicts["x"]["answer"][0] == "yes"
+
+
+def test_the_full_size_has_more_seeds_at_points_of_printed_numbers(budgeted, monkeypatch, tmp_path) -> None:
+    for module in (registry, reproduction):
+        monkeypatch.setattr(module, "PAPERS", {"small": replace(registry.PAPERS["small"], printed=12)})
+    papers.reproduce("small", tmp_path / "out")
+    quick = quick_verdicts(tmp_path / "out")
+    counts: list[tuple[int, int]] = []
+    papers.reproduce("small", tmp_path / "out", full=True, progress=lambda *one: counts.append(one))
+    assert seeds_of(tmp_path / "out") == [9, 12] and counts[-1] == (21, 21)
+    assert quick_verdicts(tmp_path / "out") == quick
+    (budgeted / "README.in.md").write_text("# Small\n")
+    readme.make("small", tmp_path / "out")
+    assert json.loads((budgeted / "quoted.json").read_text())["run"]["experiments"]["pipes"]["runs"] == 21
+    with pytest.raises(EcnlabError, match="holds the full size of small"):
+        papers.reproduce("small", tmp_path / "out")
 
 
 def test_a_budget_does_not_go_with_claims_judged_together(budgeted, tmp_path) -> None:

@@ -2,8 +2,8 @@
 
 All points have the ``quick`` seeds of their step. The rows that are not decided are then judged as if their points had
 the moments that they have, and the seeds of later looks. A row that this would decide, and whose runs the budget
-still has, gets the seeds of the next look at its undecided points; the rows that need the fewest runs come first. It ends when
-no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
+still has, gets the seeds of the next look at its undecided points; printed numbers come before claims, and of each the rows that need the
+fewest runs first. It ends when no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
 """
 
 from __future__ import annotations
@@ -50,6 +50,17 @@ Judged: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 """The tables of printed numbers and claims."""
 
 
+def most(paper: Paper, published: Published, cells: Mapping[str, Keys]) -> Seeds:
+    """The seeds of each point in the full size. ``cells`` has a run of each point by step."""
+    finder = Finder(paper, published, cells.__getitem__)
+    seeds = {step.name: np.full(cells[step.name].height, step.full) for step in paper.steps if step.name in cells}
+    for number in published.numbers if paper.printed else ():
+        for part in finder.behind(number):
+            there = cells[part.step]["id"].is_in(part.runs["id"].implode()).to_numpy()
+            seeds[part.step][there] = np.maximum(seeds[part.step][there], paper.printed)
+    return seeds
+
+
 class Limited:
     """The tables of a sweep, of the first ``seeds`` of each point less the first ones ``without``."""
 
@@ -73,6 +84,8 @@ class Wish:
     """By step the points that get them."""
     until: int
     """The look at which it would be decided."""
+    number: bool
+    """Whether it is a printed number."""
 
 
 @dataclass(slots=True)
@@ -185,7 +198,7 @@ class _Looking:
     def __init__(self, paper: Paper, published: Published, cells: Mapping[str, Keys]) -> None:
         self._paper, self._cells = paper, cells
         self._finder = Finder(paper, published, cells.__getitem__)
-        self._most = {step.name: step.full for step in paper.steps}
+        self._most = most(paper, published, cells)
         self._shared = {name: keys["id"].rank("dense").to_numpy() - 1 for name, keys in cells.items()}
         self._behind: dict[tuple[str, str], dict[str, NDArray[np.bool_]]] = {}
 
@@ -201,14 +214,14 @@ class _Looking:
         """The rows of ``open_`` that more seeds would decide, with the first look at which they would."""
         for entry in open_:
             points = self._points(entry, {})
-            most = min((self._most[step] for step in points), default=0)
-            if not most or not _decides(look.outcomes(entry, partial(sequential.projected, n=most))):
+            last = min((int(self._most[step][there].min()) for step, there in points.items()), default=0)
+            if not last or not _decides(look.outcomes(entry, partial(sequential.projected, n=last))):
                 continue
             held = min(int(seeds[step][there].min()) for step, there in points.items())
-            for n in (one for one in looks(LEAST, most) if one > held):
+            for n in (one for one in looks(LEAST, last) if one > held):
                 then = look.outcomes(entry, partial(sequential.projected, n=n))
                 if _decides(then):
-                    yield Wish(self._undecided(entry, look, then), n)
+                    yield Wish(self._undecided(entry, look, then), n, isinstance(entry, Number))
                     break
 
     def _undecided(self, entry: Printed, look: _Look, then: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
@@ -238,7 +251,9 @@ class _Looking:
     def further(self, held: Seeds, wishes: Sequence[Wish]) -> Seeds:
         """The seeds of the next look, if the budget has all runs until the row would be decided."""
         seeds = reserved = held
-        for wish in sorted(wishes, key=lambda one: self._runs(self._with(held, one.cells, one.until))):
+        for wish in sorted(
+            wishes, key=lambda one: (not one.number, self._runs(self._with(held, one.cells, one.until)))
+        ):
             whole = self._with(reserved, wish.cells, wish.until)
             n = min(int(held[step][there].min()) for step, there in wish.cells.items())
             if n < wish.until and self._runs(whole) <= self._paper.budget:
@@ -249,7 +264,7 @@ class _Looking:
 
     def _with(self, seeds: Seeds, cells: Mapping[str, NDArray[np.bool_]], n: int) -> dict[str, NDArray[np.intp]]:
         """``seeds`` with ``n`` at ``cells``, as far as the step has so many."""
-        more = {step: np.where(there, min(n, self._most[step]), 0) for step, there in cells.items()}
+        more = {step: np.where(there, np.minimum(n, self._most[step]), 0) for step, there in cells.items()}
         return {step: np.maximum(held, more.get(step, 0)) for step, held in seeds.items()}
 
     def _runs(self, seeds: Seeds) -> int:

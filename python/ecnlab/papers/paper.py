@@ -96,5 +96,7 @@ class Paper:
     budget: int = 0
     """Runs of the quick size, if it has seeds where they decide a number or claim (`ecnlab.papers.looking`); 0: each step has its
     ``quick`` seeds."""
+    printed: int = 0
+    """Seeds of the points behind a printed number, in the full size of a paper with a budget, where the ``full`` ones are fewer."""
     of_samples: Callable[[Published, pl.DataFrame], pl.DataFrame] | None = None
     """Samples that are computed from the samples of all steps, such as a choice made again for resampled seeds."""

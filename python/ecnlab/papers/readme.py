@@ -16,11 +16,12 @@ import hashlib
 import json
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from ecnlab._core import ExperimentRun
@@ -31,15 +32,18 @@ from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows
 from ecnlab.papers.analysis import Analysis, Stored, read_results, shapes
+from ecnlab.papers.growing import cells_of, full_seeds
 from ecnlab.papers.inferred import Inferred
 from ecnlab.papers.judge import both_sizes, verdicts
-from ecnlab.papers.paper import Paper, Step
+from ecnlab.papers.looking import runs_of
+from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.quoted import FORMAT, JUDGEMENTS, QUOTED, Evidence, dump, kept_rows, read_quoted
 from ecnlab.papers.references import fill
 from ecnlab.papers.registry import find
 from ecnlab.papers.tables import Feature, FeaturesFile
 from ecnlab.runs.engine_by_name import answerer_of
+from ecnlab.runs.sweep_runs import chosen, run_keys
 from ecnlab.scenario.data_files import read_file
 from ecnlab.scenario.files import read_experiment, read_text
 
@@ -157,7 +161,7 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
         return dump(_with_quick(paper, folder, results, held, analysis["quick"]) if looked else held)
     tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
     kept = kept_rows(folder, set(KEPT) - set(tables))
-    _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps])
+    _refuse_others(paper, folder, results, _full(paper, folder))
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
     run |= _kernel(paper, folder, results, about, of_kernel)
     evidence = Evidence.of(published, paper.grid, tables, run, {name: rows["rows"] for name, rows in kept.items()})
@@ -186,7 +190,7 @@ def _with_quick(
     """Return the quoted rows ``held`` with the ``quick`` verdicts of ``results``. Raises EcnlabError if an experiment has changed."""
     if changed := stale(paper, folder):
         raise EcnlabError(f"{folder / QUOTED}: {changed[0]}: `make readme PAPER={paper.name} FROM=` a full run first")
-    _refuse_others(paper, folder, results, [(step, step.full) for step in paper.steps], whole=False)
+    _refuse_others(paper, folder, results, _full(paper, folder), whole=False)
     of_quick = dict(quick.iter_rows())
     sizes = {name: {**of, "quick": of_quick[name]} for name, of in held["verdicts"].items()}
     return {**held, "verdicts": sizes}
@@ -222,7 +226,7 @@ def _kernel(
 ) -> dict[str, Any]:
     """Return the description of the kernel's runs: of ``results`` if they have some, else that which is quoted."""
     if engine_rows.CELLS in of_kernel:
-        sizes = [(step, step.full if about["full"] else step.quick) for step in paper.on_linux]
+        sizes = {step.name: step.full if about["full"] else step.quick for step in paper.on_linux}
         _refuse_others(paper, folder, results, sizes)
         return {"kernel": _described(paper, folder, about)}
     held = read_quoted(folder / QUOTED)["run"] if (folder / QUOTED).exists() else {}
@@ -272,35 +276,49 @@ def _content_hash(path: Path) -> str:
 
 
 def _refuse_others(
-    paper: Paper, folder: Path, results: Path, sizes: Iterable[tuple[Step, int]], *, whole: bool = True
+    paper: Paper, folder: Path, results: Path, sizes: Mapping[str, int | list[int]], *, whole: bool = True
 ) -> None:
     """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run.
 
-    ``sizes`` are the seeds of each step, which all points must have if it is the ``whole``.
+    ``sizes`` are by step the seeds of all points or of each, which they must have if it is the ``whole``.
     """
-    for step, seeds in sizes:
-        runs = read_experiment(folder / f"{step.name}.toml").with_replicates(seeds).runs
-        done = Sweep.load(results / "sweeps" / step.name)
+    for step, seeds in sizes.items():
+        experiment = read_experiment(folder / f"{step}.toml").with_replicates(
+            max(seeds) if isinstance(seeds, list) else seeds
+        )
+        done = Sweep.load(results / "sweeps" / step)
         remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
-        there, expected = set(done.runs["id"]), {run.id for run in runs}
+        wanted = chosen(experiment, seeds if isinstance(seeds, list) else None)
+        there, expected = set(done.runs["id"]), set(run_keys(experiment, wanted)["id"])
         if there != expected if whole else not there <= expected:
-            raise EcnlabError(f"{results}: {step.name} is not today's experiment: {remedy}")
-        first = done.table("queues").filter(pl.col("id") == runs[0].id).collect()
-        if _counts(first) != _first(runs[0]):
-            raise EcnlabError(f"{results}: the first run of {step.name} is not what this simulator gives: {remedy}")
+            raise EcnlabError(f"{results}: {step} is not today's experiment: {remedy}")
+        one = experiment.run(0)
+        first = done.table("queues").filter(pl.col("id") == one.id).collect()
+        if _counts(first) != _first(one):
+            raise EcnlabError(f"{results}: the first run of {step} is not what this simulator gives: {remedy}")
+
+
+def _full(paper: Paper, folder: Path) -> dict[str, int | list[int]]:
+    """The seeds of each step in the full size: of all points, or of each in a paper with a budget."""
+    alike: dict[str, int | list[int]] = {step.name: step.full for step in paper.steps}
+    if not paper.budget:
+        return alike
+    experiments = {step.name: read_experiment(folder / f"{step.name}.toml") for step in paper.steps if not step.drawn}
+    return alike | full_seeds(paper, read_published(folder), experiments)
 
 
 def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
     """Return for each experiment: seeds and runs of the full size, contents of its files, and counts of its first run."""
-    found = {}
+    found, seeds = {}, _full(paper, folder)
     for step in paper.steps:
         file = folder / f"{step.name}.toml"
-        once = read_experiment(file).with_replicates(1).runs
+        experiment = read_experiment(file)
+        shared = cells_of(experiment)["id"].rank("dense").to_numpy() - 1
         found[step.name] = {
             "replicates": step.full,
-            "runs": len({run.id for run in once}) * step.full,
+            "runs": runs_of(shared, np.asarray(seeds[step.name])),
             "files": _content_hash(file),
-            "first": _first(once[0]),
+            "first": _first(experiment.with_replicates(1).run(0)),
         }
     return found
 

@@ -7,7 +7,7 @@ import math
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +33,7 @@ from ecnlab.papers.analysis import Computed, Stored, read_results, shapes
 from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL
-from ecnlab.papers.growing import Doing, settled, settled_in
+from ecnlab.papers.growing import Doing, full_seeds, settled, settled_in
 from ecnlab.papers.index import index_page
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.measuring import analysis_tables, tables_of_engines
@@ -43,7 +43,7 @@ from ecnlab.papers.registry import PAPERS, find
 from ecnlab.report import render
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.engine_by_name import answerer_of
-from ecnlab.runs.sweep import sweep
+from ecnlab.runs.sweep import begun
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_runs import first_of_each_id
 from ecnlab.scenario.files import read_experiment
@@ -92,6 +92,10 @@ def reproduce(
     if linux:
         _refuse_without_kernel(found)
     planned = {name: one for step in found.steps for name, one in _planned(step, folder, full=full)}
+    if found.budget and full:
+        planned = _with_seeds(
+            planned, full_seeds(found, published, {name: one.experiment for name, one in planned.items()})
+        )
     beside = {name: one for step in found.on_linux for name, one in _planned(step, folder, full=full, linux=True)}
     report_runs = progress or (lambda _done, _all: None)
     do = partial(_run, folder=target / "sweeps", workers=workers, progress=report_runs, cluster=cluster)
@@ -208,7 +212,7 @@ def _refuse_full(paper: Paper, target: Path) -> None:
     for step in (*paper.steps, *paper.on_linux):
         manifest = target / "sweeps" / step.name / MANIFEST
         stored = read_manifest(manifest.parent) if manifest.exists() else {}
-        if stored and stored["replicates"] > step.quick and "seeds" not in stored:
+        if stored and (min(stored["seeds"]) >= step.full if "seeds" in stored else stored["replicates"] > step.quick):
             raise EcnlabError(f"{target} holds the full size of {paper.name}: give --full, or choose another folder")
 
 
@@ -229,6 +233,8 @@ class _Planned:
     experiment: Experiment
     keep: tuple[str, ...]
     engine: Engine
+    seeds: list[int] | None = None
+    """Those of each point and arm, if they are not all."""
 
 
 def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> Iterator[tuple[str, _Planned]]:
@@ -237,6 +243,15 @@ def _planned(step: Step, folder: Path, *, full: bool, linux: bool = False) -> It
     yield step.name, _Planned(experiment, step.keep, PACKETS)
     if linux:
         yield _on_kernel(step), _Planned(experiment, step.keep, LINUX)
+
+
+def _with_seeds(planned: Mapping[str, _Planned], seeds: Mapping[str, list[int]]) -> dict[str, _Planned]:
+    """The sweeps with the ``seeds`` of each point by step; a step without has those of its experiment."""
+    found = dict(planned)
+    for step, of in seeds.items():
+        if max(of) > min(of):
+            found[step] = replace(found[step], experiment=found[step].experiment.with_replicates(max(of)), seeds=of)
+    return found
 
 
 def _on_kernel(step: Step) -> str:
@@ -253,20 +268,22 @@ def _run(
 ) -> dict[str, Sweep]:
     """Do the ``planned`` sweeps. The progress includes the runs of those that are ``done``."""
     before = sum(one.runs["id"].n_unique() for one in done.values())
-    sizes = {name: len(first_of_each_id(one.experiment)) for name, one in planned.items()}
+    sizes = {name: len(first_of_each_id(one.experiment, one.seeds)) for name, one in planned.items()}
     total = before + sum(sizes.values())
     sweeps = {}
     for name, one in planned.items():
         shifted = _shifted(progress, before, total)
-        sweeps[name] = sweep(
+        with begun(
             one.experiment,
             folder / name,
             workers=workers,
             keep=one.keep,
             engine=one.engine,
-            progress=shifted,
             cluster=cluster if one.engine == PACKETS else None,
-        )
+            seeds=one.seeds,
+        ) as sweep:
+            sweep.do(one.seeds, shifted)
+            sweeps[name] = sweep.finish(one.seeds)
         before += sizes[name]
     return sweeps
 

@@ -69,5 +69,6 @@ PAPER: Final = Paper(
     ),
     words=named(linux.on_linux),
     budget=3500,
+    printed=400,
     of_samples=thresholds.resampled,
 )
