@@ -97,6 +97,14 @@ def test_printed_numbers_come_before_claims_that_need_fewer_runs() -> None:
     assert found.verdicts["dear"]["verdict"][0] == "differs" and a > b == LEAST
 
 
+def test_numbers_that_look_hopeless_get_what_the_budget_has_left() -> None:
+    numbers = tuple(Number(id=place, value=3.1, where={"place": place}, **ABOUT) for place in "ab")
+    means = {"a": 3.2, "b": 3.2, "c": 3.0}
+    assert settled(12, means, numbers=numbers).seeds["step"].tolist() == [4, 4, 4]
+    assert settled(15, means, numbers=numbers).seeds["step"].tolist() == [6, 4, 4]
+    assert settled(25, means, numbers=numbers).seeds["step"].tolist() == [9, 9, 4]
+
+
 def test_only_points_of_printed_numbers_have_more_seeds_than_the_full_size() -> None:
     number = Number(id="n", value=3.8, where={"place": "a"}, **ABOUT)
     found = settled(1000, {"a": 3.0, "b": 0.3}, full=6, numbers=(number,), claims=(above("x", 0.0, "b"),))

@@ -3,7 +3,9 @@
 All points have the ``quick`` seeds of their step. The rows that are not decided are then judged as if their points had
 the moments that they have, and the seeds of later looks. A row that this would decide, and whose runs the budget
 still has, gets the seeds of the next look at its undecided points; printed numbers come before claims, and of each the rows that need the
-fewest runs first. It ends when no row gets more. The intervals are those of `ecnlab.base.sequential`, and a decision stands: it is that of the first look which decides.
+fewest runs first. When no row gets more, the undecided numbers get the seeds of their next look, for the moments of few seeds
+mislead; it ends when the budget has no runs for that. The intervals are those of `ecnlab.base.sequential`, and a decision
+stands: it is that of the first look which decides.
 """
 
 from __future__ import annotations
@@ -120,7 +122,9 @@ def settle(
         found.verdicts |= look.verdicts([entry for entry in open_ if entry.id in decided])
         open_ = [entry for entry in open_ if entry.id not in decided]
         further = looking.further(found.seeds, list(looking.wishes(open_, found.seeds, look)))
-        if all(np.array_equal(further[step], seeds) for step, seeds in found.seeds.items()):
+        if further is found.seeds:
+            further = looking.explored(found.seeds, [entry for entry in open_ if isinstance(entry, Number)])
+        if further is found.seeds:
             found.verdicts |= look.verdicts(open_)
             found.samples = measure(found.seeds, published.metrics)
             return found
@@ -214,10 +218,10 @@ class _Looking:
         """The rows of ``open_`` that more seeds would decide, with the first look at which they would."""
         for entry in open_:
             points = self._points(entry, {})
-            last = min((int(self._most[step][there].min()) for step, there in points.items()), default=0)
+            last = _fewest(self._most, points) if points else 0
             if not last or not _decides(look.outcomes(entry, partial(sequential.projected, n=last))):
                 continue
-            held = min(int(seeds[step][there].min()) for step, there in points.items())
+            held = _fewest(seeds, points)
             for n in (one for one in looks(LEAST, last) if one > held):
                 then = look.outcomes(entry, partial(sequential.projected, n=n))
                 if _decides(then):
@@ -255,11 +259,21 @@ class _Looking:
             wishes, key=lambda one: (not one.number, self._runs(self._with(held, one.cells, one.until)))
         ):
             whole = self._with(reserved, wish.cells, wish.until)
-            n = min(int(held[step][there].min()) for step, there in wish.cells.items())
+            n = _fewest(held, wish.cells)
             if n < wish.until and self._runs(whole) <= self._paper.budget:
                 reserved = whole
                 following = next(one for one in looks(LEAST, wish.until) if one > n)
                 seeds = self._with(seeds, wish.cells, following)
+        return seeds
+
+    def explored(self, held: Seeds, numbers: Sequence[Number]) -> Seeds:
+        """The seeds with the next look of each of ``numbers``, those with the fewest first, as far as the budget has the runs."""
+        seeds, behind = held, [points for number in numbers if (points := self._points(number, {}))]
+        for points in sorted(behind, key=lambda one: _fewest(held, one)):
+            n, last = _fewest(held, points), _fewest(self._most, points)
+            more = self._with(seeds, points, next((one for one in looks(LEAST, last) if one > n), n))
+            if self._runs(seeds) < self._runs(more) <= self._paper.budget:
+                seeds = more
         return seeds
 
     def _with(self, seeds: Seeds, cells: Mapping[str, NDArray[np.bool_]], n: int) -> dict[str, NDArray[np.intp]]:
@@ -270,6 +284,11 @@ class _Looking:
     def _runs(self, seeds: Seeds) -> int:
         """The runs of so many seeds; points with the same run have it once."""
         return sum(runs_of(self._shared[step], held) for step, held in seeds.items())
+
+
+def _fewest(seeds: Seeds, points: Mapping[str, NDArray[np.bool_]]) -> int:
+    """The least of the ``seeds`` of some ``points``, by step."""
+    return min(int(seeds[step][there].min()) for step, there in points.items())
 
 
 def runs_of(shared: NDArray[Any], seeds: NDArray[np.intp]) -> int:
