@@ -86,7 +86,7 @@ FILE = Path("README.in.md")
         ('{{ count("gain", more=0, less=0.3) }}', "1"),
         ('{{ point("share", load="high") }}', "100% (nothing varied)"),
         ('{{ point("rate", load="low") }}', "13.490 (13.487 to 13.493)"),
-        ('{{ point("rate", load="high").interval }}', "unbounded to unbounded"),
+        ('{{ point("rate", load="high").interval }}', "no interval"),
         ('{{ number("R1").printed }}, {{ number("R1") }}', "50%, 60% (53% to 66%)"),
         (
             '{{ claim("C1").answer }}; {{ claim("C1", place="low").interval }}',

@@ -80,9 +80,11 @@ def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
 def parts(row: Mapping[str, Any], metric: Metric) -> tuple[str, str]:
     """Return mean and interval of a point.
 
-    If all replicates gave one value there is no interval, and the text states that. An interval whose ends would be
-    formatted alike gets more digits.
+    If all replicates gave one value there is no interval, and the text states that; nor is there one of a single replicate. An
+    interval whose ends would be formatted alike gets more digits.
     """
+    if math.isinf(row["low"]) and math.isinf(row["high"]):
+        return quantity(row["mean"], metric), "no interval"
     if row["low"] == row["high"]:
         return quantity(row["mean"], metric), "nothing varied"
     for more in range(MOST_DIGITS):

@@ -32,13 +32,12 @@ def worth(given: Material) -> Finding:
 
     Both are counted over the seeds of the joint reading: with fewer seeds intervals are wider.
     """
-    seeds = min(given.at("joint_share")["n"])
-    if seeds < FEWEST:
+    if min(given.at("joint_share")["n"]) < FEWEST:
         return Finding(
             "Undecided",
             "open",
             STATEMENT,
-            f"Not counted with {seeds} seeds of the joint reading; the full size has {FEWEST} (`--full`).",
+            f"Not counted below {FEWEST} seeds of the joint reading, which the full size has (`--full`).",
         )
     first = {load: row["min_th"] for load, row in smallest(given).items()}
     texts, agree, total = [], 0, 0
