@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ecnlab.papers.kadhum_hassan import answers, measure, runs
+from ecnlab.papers.kadhum_hassan import answers, measure, responses, runs
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
 from ecnlab.papers.paper import Paper, Step, named
 
@@ -25,9 +25,19 @@ PAPER: Final = Paper(
         Step("variants-30", 10, 40),
         Step("apart", 10, 40),
         Step("clock", 20, 40),
+        Step("notice", 5, 20, ("packets",), blocks=True),
+        Step("front", 5, 20, ("packets",), blocks=True),
+        Step("short", 10, 40, ("transactions",)),
     ),
     runs.draw,
-    own=named(measure.queue_follows, measure.window_swing, measure.cut_correlation, measure.cut_together),
+    own=named(
+        measure.queue_follows,
+        measure.window_swing,
+        measure.windows_variation,
+        measure.cut_correlation,
+        measure.cut_together,
+        responses.response_delay,
+    ),
     findings={f"loss_{users}": partial(answers.loss, users=users) for users in USERS}
     | named(answers.unit, answers.buffer, answers.marks),
     blocks={f"time_{users}": partial(runs.over_time, users=users) for users in USERS}

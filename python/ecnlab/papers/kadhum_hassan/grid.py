@@ -10,8 +10,8 @@ QUEUES: Final = ("droptail", "red", "ecn")
 USERS: Final = ("10", "30")
 
 GRID: Final = Grid(
-    keys=("variant", "users", "queue", "against", "thresholds", "starts", "bin", "clock"),
-    names={"droptail": "drop-tail", "red": "RED", "ecn": "ECN-RED"},
+    keys=("variant", "users", "queue", "against", "thresholds", "starts", "bin", "clock", "signal"),
+    names={"droptail": "drop-tail", "red": "RED", "ecn": "ECN-RED", "front": "ECN-RED, mark-front"},
     words={
         "users": "{} users",
         "against": "against {}",
@@ -19,5 +19,6 @@ GRID: Final = Grid(
         "starts": "starts {}",
         "bin": "within {}",
         "clock": "clock of {}",
+        "signal": "after a {}",
     },
 )

@@ -33,13 +33,24 @@ def window_swing(sweep: Tables) -> pl.LazyFrame:
     return each.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
 
 
+def windows_variation(sweep: Tables) -> pl.LazyFrame:
+    """Coefficient of variation over time of the sum of all windows."""
+    total, sum_ = _all_windows(sweep), pl.col("cwnd_bytes")
+    return measuring.grouped(total, GRID.run_keys(total), (sum_.std() / sum_.mean()).alias("value"))
+
+
+def _all_windows(sweep: Tables) -> pl.LazyFrame:
+    """The sum of the windows of all flows, in bytes, at each sample."""
+    windows = sweep.table("flow_series").filter(pl.col("time_s") >= WARMUP_S)
+    keys = [*GRID.run_keys(windows), "time_s"]
+    return windows.group_by(keys, maintain_order=True).agg(pl.col("cwnd_bytes").sum())
+
+
 def queue_follows(sweep: Tables) -> pl.LazyFrame:
     """Correlation over time of the bytes in the queue and the sum of all windows: 1 when one follows the other."""
-    windows, queue = (
-        sweep.table(name).filter(pl.col("time_s") >= WARMUP_S) for name in ("flow_series", "queue_series")
-    )
-    keys = GRID.run_keys(windows)
-    total = windows.group_by([*keys, "time_s"], maintain_order=True).agg(pl.col("cwnd_bytes").sum())
+    queue = sweep.table("queue_series").filter(pl.col("time_s") >= WARMUP_S)
+    total = _all_windows(sweep)
+    keys = GRID.run_keys(total)
     both = total.join(
         queue.filter(pl.col("link") == LINK).select(*keys, "time_s", "bytes"),
         on=[*keys, "time_s"],
