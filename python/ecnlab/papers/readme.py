@@ -21,7 +21,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
 from ecnlab._core import ExperimentRun
@@ -32,10 +31,9 @@ from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows
 from ecnlab.papers.analysis import Analysis, Stored, read_results, shapes
-from ecnlab.papers.growing import cells_of, full_seeds
+from ecnlab.papers.growing import full_seeds
 from ecnlab.papers.inferred import Inferred
 from ecnlab.papers.judge import both_sizes, verdicts
-from ecnlab.papers.looking import runs_of
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.quoted import FORMAT, JUDGEMENTS, QUOTED, Evidence, dump, kept_rows, read_quoted
@@ -312,13 +310,15 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
     found, seeds = {}, _full(paper, folder)
     for step in paper.steps:
         file = folder / f"{step.name}.toml"
-        experiment = read_experiment(file)
-        shared = cells_of(experiment)["id"].rank("dense").to_numpy() - 1
+        once, of = read_experiment(file).with_replicates(1).runs, seeds[step.name]
+        largest: dict[str, int] = {}
+        for run, n in zip(once, of if isinstance(of, list) else [of] * len(once), strict=True):
+            largest[run.id] = max(n, largest.get(run.id, 0))
         found[step.name] = {
             "replicates": step.full,
-            "runs": runs_of(shared, np.asarray(seeds[step.name])),
+            "runs": sum(largest.values()),
             "files": _content_hash(file),
-            "first": _first(experiment.with_replicates(1).run(0)),
+            "first": _first(once[0]),
         }
     return found
 
