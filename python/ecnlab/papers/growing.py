@@ -15,7 +15,7 @@ from ecnlab.api.sweep import Sweep
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
 from ecnlab.papers.behind import Keys
-from ecnlab.papers.looking import Limited, Seeds, Settled, most, settle
+from ecnlab.papers.looking import Limited, Seeds, Settled, full_seeds, settle
 from ecnlab.papers.measuring import Measured
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published
@@ -47,7 +47,7 @@ def settled(
     Tables of runs are measured as they are there, and merged once, at the end.
     """
     steps = {step.name: step for step in paper.steps if not step.drawn}
-    full = {name: max(seeds) for name, seeds in full_seeds(paper, published, experiments).items()}
+    full = {name: max(seeds) for name, seeds in seeds_of_points(paper, published, experiments).items()}
     with ExitStack() as stack:
         growing = _Growing(how, {name: experiments[name].with_replicates(full[name]) for name in steps}, steps, stack)
         found = _settled(paper, published, growing.cells, growing.add)
@@ -59,7 +59,7 @@ def settled_in(
 ) -> Settled:
     """Return the quick size of ``paper`` that ``sweeps`` of the full size have. ``experiments`` and they are by step."""
     steps = [step for step in paper.steps if not step.drawn]
-    cells = {step.name: cells_of(experiments[step.name]) for step in steps}
+    cells = {step.name: _cells(experiments[step.name]) for step in steps}
 
     def add(measured: Measured, step: str, seeds: list[int], without: list[int]) -> None:
         measured.add(step, Limited(sweeps[step], cells[step], seeds, without))
@@ -78,7 +78,7 @@ class _Growing:
         self._sizes = {name: first_of_each_id(one, self._held[name]).size for name, one in experiments.items()}
         self._counts = dict.fromkeys(experiments, 0)
         self._begun: dict[str, Begun] = {}
-        self.cells = {name: cells_of(one) for name, one in experiments.items()}
+        self.cells = {name: _cells(one) for name, one in experiments.items()}
         """A run of each point."""
         for name, one in experiments.items():
             sweep = begun(
@@ -132,12 +132,11 @@ def _begin(folder: Path, experiment: Experiment, step: Step) -> list[int]:
     return list(map(max, least, held)) if len(held) == len(least) else least
 
 
-def full_seeds(paper: Paper, published: Published, experiments: Mapping[str, Experiment]) -> dict[str, list[int]]:
-    """The seeds of each point of a step in the full size, by step. ``experiments`` are by step, of any number of replicates."""
-    cells = {step.name: cells_of(experiments[step.name]) for step in paper.steps if not step.drawn}
-    return {name: seeds.tolist() for name, seeds in most(paper, published, cells).items()}
+def seeds_of_points(paper: Paper, published: Published, experiments: Mapping[str, Experiment]) -> dict[str, list[int]]:
+    """As `full_seeds`, from the ``experiments`` by step, of any number of replicates."""
+    cells = {step.name: _cells(experiments[step.name]) for step in paper.steps if not step.drawn}
+    return {name: seeds.tolist() for name, seeds in full_seeds(paper, published, cells).items()}
 
 
-def cells_of(experiment: Experiment) -> Keys:
-    """A run of each point and arm of ``experiment``, in its order."""
+def _cells(experiment: Experiment) -> Keys:
     return run_keys(experiment.with_replicates(1))

@@ -52,15 +52,21 @@ Judged: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 """The tables of printed numbers and claims."""
 
 
-def most(paper: Paper, published: Published, cells: Mapping[str, Keys]) -> Seeds:
+def full_seeds(paper: Paper, published: Published, cells: Mapping[str, Keys]) -> Seeds:
     """The seeds of each point in the full size. ``cells`` has a run of each point by step."""
     finder = Finder(paper, published, cells.__getitem__)
     seeds = {step.name: np.full(cells[step.name].height, step.full) for step in paper.steps if step.name in cells}
     for number in published.numbers if paper.printed else ():
-        for part in finder.behind(number):
-            there = cells[part.step]["id"].is_in(part.runs["id"].implode()).to_numpy()
-            seeds[part.step][there] = np.maximum(seeds[part.step][there], paper.printed)
+        for step, there in _points_behind(finder, cells, number).items():
+            seeds[step] = np.where(there, np.maximum(seeds[step], paper.printed), seeds[step])
     return seeds
+
+
+def _points_behind(finder: Finder, cells: Mapping[str, Keys], entry: Printed) -> dict[str, NDArray[np.bool_]]:
+    """By step whether a point of ``cells`` is behind ``entry``."""
+    return {
+        part.step: cells[part.step]["id"].is_in(part.runs["id"].implode()).to_numpy() for part in finder.behind(entry)
+    }
 
 
 class Limited:
@@ -202,7 +208,7 @@ class _Looking:
     def __init__(self, paper: Paper, published: Published, cells: Mapping[str, Keys]) -> None:
         self._paper, self._cells = paper, cells
         self._finder = Finder(paper, published, cells.__getitem__)
-        self._most = most(paper, published, cells)
+        self._full = full_seeds(paper, published, cells)
         self._shared = {name: keys["id"].rank("dense").to_numpy() - 1 for name, keys in cells.items()}
         self._behind: dict[tuple[str, str], dict[str, NDArray[np.bool_]]] = {}
 
@@ -218,7 +224,7 @@ class _Looking:
         """The rows of ``open_`` that more seeds would decide, with the first look at which they would."""
         for entry in open_:
             points = self._points(entry, {})
-            last = _fewest(self._most, points) if points else 0
+            last = _fewest(self._full, points) if points else 0
             if not last or not _decides(look.outcomes(entry, partial(sequential.projected, n=last))):
                 continue
             held = _fewest(seeds, points)
@@ -246,10 +252,8 @@ class _Looking:
         """The points behind a row, or only those of one ``place`` of it, by step."""
         key = entry.id, str(place)
         if key not in self._behind:
-            self._behind[key] = {
-                part.step: self._cells[part.step]["id"].is_in(part.runs["id"].implode()).to_numpy()
-                for part in self._finder.behind(structs.replace(entry, where={**entry.where, **place}))
-            }
+            there = structs.replace(entry, where={**entry.where, **place})
+            self._behind[key] = _points_behind(self._finder, self._cells, there)
         return self._behind[key]
 
     def further(self, held: Seeds, wishes: Sequence[Wish]) -> Seeds:
@@ -270,15 +274,15 @@ class _Looking:
         """The seeds with the next look of each of ``numbers``, those with the fewest first, as far as the budget has the runs."""
         seeds, behind = held, [points for number in numbers if (points := self._points(number, {}))]
         for points in sorted(behind, key=lambda one: _fewest(held, one)):
-            n, last = _fewest(held, points), _fewest(self._most, points)
+            n, last = _fewest(held, points), _fewest(self._full, points)
             more = self._with(seeds, points, next((one for one in looks(LEAST, last) if one > n), n))
             if self._runs(seeds) < self._runs(more) <= self._paper.budget:
                 seeds = more
         return seeds
 
     def _with(self, seeds: Seeds, cells: Mapping[str, NDArray[np.bool_]], n: int) -> dict[str, NDArray[np.intp]]:
-        """``seeds`` with ``n`` at ``cells``, as far as the step has so many."""
-        more = {step: np.where(there, np.minimum(n, self._most[step]), 0) for step, there in cells.items()}
+        """``seeds`` with ``n`` at ``cells``, as far as the full size has so many."""
+        more = {step: np.where(there, np.minimum(n, self._full[step]), 0) for step, there in cells.items()}
         return {step: np.maximum(held, more.get(step, 0)) for step, held in seeds.items()}
 
     def _runs(self, seeds: Seeds) -> int:

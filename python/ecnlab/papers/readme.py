@@ -31,7 +31,7 @@ from ecnlab.engines.protocol import PACKETS
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.papers import engine_rows
 from ecnlab.papers.analysis import Analysis, Stored, read_results, shapes
-from ecnlab.papers.growing import full_seeds
+from ecnlab.papers.growing import seeds_of_points
 from ecnlab.papers.inferred import Inferred
 from ecnlab.papers.judge import both_sizes, verdicts
 from ecnlab.papers.paper import Paper
@@ -224,8 +224,7 @@ def _kernel(
 ) -> dict[str, Any]:
     """Return the description of the kernel's runs: of ``results`` if they have some, else that which is quoted."""
     if engine_rows.CELLS in of_kernel:
-        sizes = {step.name: step.full if about["full"] else step.quick for step in paper.on_linux}
-        _refuse_others(paper, folder, results, sizes)
+        _refuse_others(paper, folder, results, _on_linux(paper, folder, full=about["full"]))
         return {"kernel": _described(paper, folder, about)}
     held = read_quoted(folder / QUOTED)["run"] if (folder / QUOTED).exists() else {}
     return {"kernel": held["kernel"]} if "kernel" in held else {}
@@ -274,19 +273,17 @@ def _content_hash(path: Path) -> str:
 
 
 def _refuse_others(
-    paper: Paper, folder: Path, results: Path, sizes: Mapping[str, int | list[int]], *, whole: bool = True
+    paper: Paper, folder: Path, results: Path, sizes: Mapping[str, list[int]], *, whole: bool = True
 ) -> None:
     """Raise EcnlabError if an experiment in ``results`` has changed, or this simulator's result of its first run.
 
-    ``sizes`` are by step the seeds of all points or of each, which they must have if it is the ``whole``.
+    ``sizes`` are by step the seeds of each point, which it must have if it is the ``whole``.
     """
     for step, seeds in sizes.items():
-        experiment = read_experiment(folder / f"{step}.toml").with_replicates(
-            max(seeds) if isinstance(seeds, list) else seeds
-        )
+        experiment = read_experiment(folder / f"{step}.toml").with_replicates(max(seeds))
         done = Sweep.load(results / "sweeps" / step)
         remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
-        wanted = chosen(experiment, seeds if isinstance(seeds, list) else None)
+        wanted = chosen(experiment, seeds)
         there, expected = set(done.runs["id"]), set(run_keys(experiment, wanted)["id"])
         if there != expected if whole else not there <= expected:
             raise EcnlabError(f"{results}: {step} is not today's experiment: {remedy}")
@@ -296,13 +293,17 @@ def _refuse_others(
             raise EcnlabError(f"{results}: the first run of {step} is not what this simulator gives: {remedy}")
 
 
-def _full(paper: Paper, folder: Path) -> dict[str, int | list[int]]:
-    """The seeds of each step in the full size: of all points, or of each in a paper with a budget."""
-    alike: dict[str, int | list[int]] = {step.name: step.full for step in paper.steps}
-    if not paper.budget:
-        return alike
-    experiments = {step.name: read_experiment(folder / f"{step.name}.toml") for step in paper.steps if not step.drawn}
-    return alike | full_seeds(paper, read_published(folder), experiments)
+def _full(paper: Paper, folder: Path) -> dict[str, list[int]]:
+    """By step the seeds of each point in the full size."""
+    experiments = {step.name: read_experiment(folder / f"{step.name}.toml").with_replicates(1) for step in paper.steps}
+    alike = {step.name: [step.full] * len(experiments[step.name]) for step in paper.steps}
+    return alike | seeds_of_points(paper, read_published(folder), experiments) if paper.budget else alike
+
+
+def _on_linux(paper: Paper, folder: Path, *, full: bool) -> dict[str, list[int]]:
+    """By step of both engines the seeds of each point."""
+    sizes = {step.name: step.full if full else step.quick for step in paper.on_linux}
+    return {name: [n] * len(read_experiment(folder / f"{name}.toml").with_replicates(1)) for name, n in sizes.items()}
 
 
 def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
@@ -310,9 +311,9 @@ def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
     found, seeds = {}, _full(paper, folder)
     for step in paper.steps:
         file = folder / f"{step.name}.toml"
-        once, of = read_experiment(file).with_replicates(1).runs, seeds[step.name]
+        once = read_experiment(file).with_replicates(1).runs
         largest: dict[str, int] = {}
-        for run, n in zip(once, of if isinstance(of, list) else [of] * len(once), strict=True):
+        for run, n in zip(once, seeds[step.name], strict=True):
             largest[run.id] = max(n, largest.get(run.id, 0))
         found[step.name] = {
             "replicates": step.full,

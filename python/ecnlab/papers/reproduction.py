@@ -33,7 +33,7 @@ from ecnlab.papers.analysis import Computed, Stored, read_results, shapes
 from ecnlab.papers.behind import TABLE as ROW_RUNS
 from ecnlab.papers.behind import row_runs
 from ecnlab.papers.engine_rows import KERNEL
-from ecnlab.papers.growing import Doing, full_seeds, settled, settled_in
+from ecnlab.papers.growing import Doing, seeds_of_points, settled, settled_in
 from ecnlab.papers.index import index_page
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.measuring import analysis_tables, tables_of_engines
@@ -94,7 +94,7 @@ def reproduce(
     planned = {name: one for step in found.steps for name, one in _planned(step, folder, full=full)}
     if found.budget and full:
         planned = _with_seeds(
-            planned, full_seeds(found, published, {name: one.experiment for name, one in planned.items()})
+            planned, seeds_of_points(found, published, {name: one.experiment for name, one in planned.items()})
         )
     beside = {name: one for step in found.on_linux for name, one in _planned(step, folder, full=full, linux=True)}
     report_runs = progress or (lambda _done, _all: None)
