@@ -96,9 +96,10 @@ thorough: build $(DEV) ## crashes at every rename, every kind of death, more fli
 newlaw: build $(DEV) ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
 	$(BIN)/python tests/tools/newlaw/newlaw.py $(ARGS)
 
+digests: export ECNLAB_DIGESTS_REASON = $(REASON)
 digests: build $(DEV) ## store digests of results that are meant to change: REASON="RED counts idle time once"
-	@test -n '$(REASON)' || { echo 'State why results change: make digests REASON="RED counts idle time once"' >&2; exit 1; }
-	ECNLAB_DIGESTS_REASON='$(REASON)' $(BIN)/pytest --quiet python/tests/test_digests.py
+	@test -n "$$ECNLAB_DIGESTS_REASON" || { echo 'State why results change: make digests REASON="RED counts idle time once"' >&2; exit 1; }
+	$(BIN)/pytest --quiet python/tests/test_digests.py
 
 lint: lintrust lintpython ## formatting, lints, types, and the stub against the binary
 
