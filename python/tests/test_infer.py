@@ -377,6 +377,33 @@ def test_the_command_prints_settings_numbers_and_the_answer(question, tmp_path):
         assert word in done.output
 
 
+def test_more_targets_can_be_held_out(question, tmp_path):
+    question.write_text(QUESTION.replace("held_out = true", "held_out = false"))
+    command = [
+        "infer",
+        str(question),
+        "--out",
+        str(tmp_path / "out"),
+        "--settings",
+        "40",
+        "--waves",
+        "2",
+        "--hold-out",
+        "goodput",
+    ]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    record = json.loads((tmp_path / "out/answer.json").read_text())
+    assert {one["name"]: one["target"]["held_out"] for one in record["answer"]["predicted"]} == {
+        "goodput": True,
+        "gain": False,
+    }
+    read = read_question(question)
+    with pytest.raises(EcnlabError, match=r"infer\.toml: .*goodputs.*goodput"):
+        ecnlab.infer(question, hold_out=["goodputs"])
+    with pytest.raises(EcnlabError, match=r"infer\.toml: goodput, gain: no target is left"):
+        read.holding_out(["goodput", "gain"])
+
+
 def test_settings_that_are_no_scenarios_are_left_out_and_refused_if_nearly_all_are(question):
     question.write_text(
         QUESTION.replace('range = ["2 packets", "40 packets"]', 'range = ["-10 packets", "40 packets"]')

@@ -21,14 +21,24 @@ from ecnlab.inference.api import infer as do_infer
 )
 @click.option("--waves", type=click.IntRange(1), default=WAVES, show_default=True, help="Number of waves of settings.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the settings.")
+@click.option("--hold-out", multiple=True, metavar="TARGET", help="Hold a target out of the fit; repeatable.")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @no_cache
 @examples("""
       ecnlab examples unstated && cd unstated
       ecnlab infer infer.toml
       ecnlab infer infer.toml --settings 2000 --waves 6
+      ecnlab infer infer.toml --hold-out gain
 """)
-def infer(question: Path, out: Path | None, settings: int, waves: int, seed: int, workers: int | None) -> None:
+def infer(
+    question: Path,
+    out: Path | None,
+    settings: int,
+    waves: int,
+    seed: int,
+    hold_out: tuple[str, ...],
+    workers: int | None,
+) -> None:
     """Infer the unstated settings behind printed numbers from QUESTION, a TOML file.
 
     The answer is a region for each unknown setting, that no setting gives the numbers, or that they do not identify it.
@@ -37,7 +47,16 @@ def infer(question: Path, out: Path | None, settings: int, waves: int, seed: int
 
     folder = out or Path("results") / question.stem
     with console.progress(question.stem) as report:
-        found = do_infer(question, folder, settings=settings, waves=waves, seed=seed, threads=workers, progress=report)
+        found = do_infer(
+            question,
+            folder,
+            settings=settings,
+            waves=waves,
+            seed=seed,
+            hold_out=hold_out,
+            threads=workers,
+            progress=report,
+        )
     for title, columns, rows in (
         ("Settings", ("unknown", "before", "region", "identified"), rows_of_unknowns(found.answer)),
         ("Numbers", ("number", "printed", "predicted", "use", "agrees"), rows_of_numbers(found.answer)),

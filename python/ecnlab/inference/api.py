@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -31,15 +32,16 @@ def infer(
     settings: int = SETTINGS,
     waves: int = WAVES,
     seed: int = 1,
+    hold_out: Sequence[str] = (),
     threads: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
 ) -> Inference:
     """Return which unstated settings could have given the printed numbers of ``question``, a file (``docs/infer.md``).
 
-    ``settings`` are run in ``waves``; the first wave fills the prior, each next one is near the settings that fit. Waves in the
-    folder ``out`` are not done again, and ``out`` gets ``settings.parquet``, ``answer.json`` and ``infer.html``. The same question, numbers
-    and ``seed`` give the same answer.
+    ``settings`` are run in ``waves``; the first wave fills the prior, each next one is near the settings that fit. ``hold_out`` has
+    names of targets that are held out beside those of the file. Waves in the folder ``out`` are not done again, and ``out`` gets
+    ``settings.parquet``, ``answer.json`` and ``infer.html``. The same question, numbers and ``seed`` give the same answer.
 
     Raises EcnlabError and SpecError for a file that is wrong, and if nearly no setting is a valid scenario; RunError; OSError.
     """
@@ -54,6 +56,7 @@ def infer(
             f"{settings} settings in {waves} waves: give at least {FEWEST} settings for each of 1 or more waves"
         )
     asked = question if isinstance(question, Question) else read_question(question)
+    asked = asked.holding_out(hold_out)
     folder = None if out is None else Path(out)
     found = sample(
         asked, folder, settings=settings, waves=waves, seed=seed, threads=threads, cache=cache, progress=progress

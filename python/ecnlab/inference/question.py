@@ -6,10 +6,12 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec import structs
 
 from ecnlab._core import Experiment, Scenario
 from ecnlab.base.errors import EcnlabError
@@ -143,6 +145,17 @@ class Question:
     experiment: Experiment
     cells: Mapping[Cell, Scenario]
     """The scenario of each arm at each point."""
+
+    def holding_out(self, names: Sequence[str]) -> Question:
+        """Return the question with the targets ``names`` held out, too. Raises EcnlabError if there is no such target, or none to fit is left."""
+        targets = self.file.target
+        for name in names:
+            if name not in targets:
+                raise EcnlabError(f"{self.path}: {no_such('target', name, targets)}")
+        held = {name: structs.replace(one, held_out=one.held_out or name in names) for name, one in targets.items()}
+        if all(one.held_out for one in held.values()):
+            raise EcnlabError(f"{self.path}: {', '.join(names)}: no target is left that is not held out")
+        return replace(self, file=structs.replace(self.file, target=held))
 
     def points(self, where: Where) -> list[tuple[str, ...]]:
         """Return the points of the grid in ``where``."""
