@@ -36,6 +36,8 @@ PAPER: Final = Paper(
         Step("envelope", 1, 20),
         Step("homogeneous-bulk", 4, 30),
         Step("homogeneous-transactions", 3, 40),
+        Step("thresholds-ecn", 4, 20),
+        Step("thresholds-goodput", 1, 20),
         Step("variants-bulk", 1, 30),
         Step("variants-transactions", 1, 40),
         Step("disciplines", 4, 20, SERIES),
