@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-import ecnlab
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.base.stats import mean_interval, paired_difference
 from ecnlab.papers.rfc2884.runs import COMPETING
+from ecnlab.runs.run import run as simulate
 from ecnlab.scenario.files import read_experiment
 
 SENDERS_LINK: Final = "ethernet"
@@ -76,7 +76,7 @@ def measured(path: str) -> pl.DataFrame:
     """The shares of each run of the experiment: its axes, ``replicate``, ``ecn`` and ``plain``. Raises EcnlabError, OSError."""
     rows = []
     for run in read_experiment(path).runs:
-        done = ecnlab.run(run.scenario, run.seed)
+        done = simulate(run.scenario, run.seed)
         times = [quantity(run.scenario.resolved[name]) for name in ("warmup", "duration")]
         packets = done.table("packets")
         shares = {group: share(of_flow(packets, group), *times) for group in COMPETING}
@@ -107,8 +107,9 @@ def summary(shares: pl.DataFrame) -> pl.DataFrame:
 def main(arguments: list[str]) -> int:
     """Print the summary of the experiment that is named, as CSV."""
     try:
-        (path,) = arguments
-        sys.stdout.write(summary(measured(path)).write_csv())
+        if len(arguments) != 1:
+            raise EcnlabError("name one experiment, such as papers/rfc2884/recovery-time.toml")
+        sys.stdout.write(summary(measured(arguments[0])).write_csv())
     except (EcnlabError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
