@@ -53,12 +53,13 @@ def packets(first: int) -> pl.DataFrame:
     return pl.concat([sent, acked]).with_columns(flow=pl.lit("plain"))
 
 
-@pytest.mark.parametrize("first", [1, 2**32 - 15])
+@pytest.mark.parametrize("first", [1, 2**31 - 15, 2**32 - 15])
 def test_the_share_is_of_the_time_asked_for_wherever_sequence_numbers_begin(first) -> None:
     times = of_flow(packets(first), "plain")
     assert times == [(2.0, 3.0)]
     assert share(times, 0.0, 4.0) == pytest.approx(0.25)
     assert share(times, 2.5, 4.5) == pytest.approx(0.25)
+    assert share(times, 1.0, 2.5) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("profile", ["linux-2.0", "linux-2.2"])

@@ -45,7 +45,7 @@ def recoveries(
     for one in again:
         if found and sent_s[one] < found[-1][1]:
             continue
-        end = np.searchsorted(acknowledged, highest[one - 1])
+        end = np.searchsorted(acknowledged, highest[one])
         found.append((float(sent_s[one]), float(acked_s[end]) if end < len(acked_s) else np.inf))
     return found
 
