@@ -29,7 +29,7 @@ pub use dscp::Dscp;
 pub use ecn::Ecn;
 pub use error::WireError;
 pub use icmp::IcmpHeader;
-pub use ip::{Extension, Fragment, IpPacket, Ipv4Header, Ipv6Header, protocol};
+pub use ip::{Extension, Fragment, IpPacket, IpVersion, Ipv4Header, Ipv6Header, protocol};
 pub use options::TcpOptions;
 pub use quench::{MESSAGE_LEN, Malformed, QUENCH_LEN, Quench, QuenchCause};
 pub use segment::{Flags, IPV4_HEADER, MAX_SACK_BLOCKS, SackBlock, SackBlocks, Segment, TCP_HEADER, Timestamps};
