@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ecnlab_wire::packets::{Between, emit_quench, emit_segment};
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 use ecnlab_wire::{
-    AccEcn, Checksum, Datagram, Dscp, Ecn, Extension, Flags, Fragment, IpPacket, IpVersion, Ipv4Header, Ipv6Header, QuenchCause,
-    SackBlock, SackBlocks, Segment, Seq, TcpHeader, TcpOptions, Timestamps,
+    AccEcn, Checksum, Datagram, Dscp, Ecn, Extension, Flags, Fragment, IpPacket, IpVersion, Ipv4Header, Ipv6Header,
+    QuenchCause, SackBlock, SackBlocks, Segment, Seq, TcpHeader, TcpOptions, Timestamps,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
