@@ -8,7 +8,7 @@ use common::{droptail, flow, ftp, number, path, red, tcp};
 use ecnlab_aqm::Item as _;
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_engine::capture::{Capture, Interface, Seen, Sink, bytes};
-use ecnlab_engine::{BoxPlan, Column, FlowPlan, Output, Plan, Setup, run, run_captured};
+use ecnlab_engine::{BoxPlan, Column, FlowPlan, Plan, Setup, run, run_captured};
 use ecnlab_tcp::registry::EcnKind;
 use ecnlab_traffic::Params;
 use ecnlab_wire::{Checksum, Dscp, Ecn, IpPacket, IpVersion, Ipv6Header, protocol};

@@ -27,7 +27,6 @@ impl IpVersion {
         }
     }
     /// Returns whether it is IPv4, the default.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if hands over a reference")]
     pub const fn is_v4(&self) -> bool {
         matches!(self, IpVersion::V4)
     }
@@ -55,5 +54,22 @@ impl JsonSchema for IpVersion {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "description": "a version of IP", "enum": [4, 6] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::{IntoDeserializer, value};
+
+    #[test]
+    fn versions_are_read_as_numbers() {
+        let read = |number: i64| {
+            let number: value::I64Deserializer<value::Error> = number.into_deserializer();
+            IpVersion::deserialize(number).map_err(|error| error.to_string())
+        };
+        assert_eq!([read(4), read(6)], [Ok(IpVersion::V4), Ok(IpVersion::V6)]);
+        assert_eq!(read(5).unwrap_err(), "5 is not a version of IP; write 4 or 6");
+        assert_eq!([IpVersion::V4, IpVersion::V6].map(IpVersion::header_len), [20, 40]);
     }
 }
