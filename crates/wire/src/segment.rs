@@ -4,8 +4,6 @@ use bitflags::bitflags;
 
 use crate::{AccEcn, Ecn, IpVersion, Seq};
 
-/// Bytes of an IPv4 header without options.
-pub const IPV4_HEADER: u32 = 20;
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER: u32 = 20;
 /// Maximum number of SACK blocks together with a timestamp option (RFC 2018 §3), or with an AccECN option with all

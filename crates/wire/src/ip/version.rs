@@ -6,7 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Ipv6Header;
-use crate::IPV4_HEADER;
+
+/// Bytes of an IPv4 header without options.
+pub const IPV4_HEADER: u32 = 20;
 
 /// A version of IP. Files give it as the number 4 or 6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
