@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ecnlab_aqm::Item;
 use ecnlab_base::Rng;
-use ecnlab_wire::{Ecn, Flags, Segment};
+use ecnlab_wire::{Ecn, Flags, IpVersion, Segment};
 
 use crate::packet::Packet;
 use crate::plan::{BoxPlan, Setup};
@@ -227,12 +227,12 @@ impl Middlebox {
 }
 
 /// Returns the RST with which a box replies to a SYN or SYN-ACK on behalf of its destination (RFC 9293 §3.10.7.1).
-pub fn reset_of(segment: &Segment) -> Segment {
+pub fn reset_of(segment: &Segment, ip: IpVersion) -> Segment {
     let mut reset = if segment.flags.contains(Flags::ACK) {
         Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
     } else {
         Segment { ack: segment.end(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
     };
-    reset.wire_len = reset.ipv4_len();
+    reset.wire_len = reset.len_over(ip);
     reset
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_base::{Rng, Time};
 use ecnlab_tcp::{Config, Counters};
 use ecnlab_traffic::{Side, Source, Traffic};
-use ecnlab_wire::{Datagram, Dscp, Ecn, Seq};
+use ecnlab_wire::{Datagram, Dscp, Ecn, IpVersion, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
 use crate::packet::{Label, Way};
@@ -30,6 +30,7 @@ pub struct Flow {
     opened: u32,
     group: u32,
     dscp: Dscp,
+    ip: IpVersion,
     tcp: [Arc<Config>; 2],
     reads: Option<Reads>,
     /// Serial number for the datagrams' pair of ports.
@@ -91,6 +92,7 @@ impl Flow {
             opened: 0,
             group: plan.group as u32,
             dscp: plan.dscp,
+            ip: plan.ip,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
             reads: plan.reads,
             serial,
@@ -106,9 +108,9 @@ impl Flow {
         self.opened += 1;
         let [from, to] = &self.tcp;
         let (nodes, first_links) = self.ways.between(ends);
-        let (group, dscp) = (self.group, self.dscp);
+        let (group, dscp, ip) = (self.group, self.dscp, self.ip);
         let reads = self.reads;
-        Opening { flow: index, number, group, dscp, tcp: [from, to], nodes, first_links, iss, reads }
+        Opening { flow: index, number, group, dscp, ip, tcp: [from, to], nodes, first_links, iss, reads }
     }
 
     /// Iterates over all paths of its packets: the first link, and the nodes of sender and receiver.
@@ -128,13 +130,13 @@ impl Flow {
     pub fn datagram(&mut self, index: u32, wire_len: u32) -> (Datagram, Way) {
         let ended = self.ended.get_or_insert_default();
         let sent = &mut ended.tcp[Side::From.index()];
-        let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, self.ecn);
+        let datagram = Datagram::filling(self.ip, wire_len, sent.segments_sent as u32, self.ecn);
         sent.segments_sent += 1;
         sent.data_segments_sent += 1;
         sent.bytes_sent += u64::from(datagram.len);
         ended.ecn |= self.ecn.is_capable();
         let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
-        let label = Label { to, flow: index, group: self.group, dscp: self.dscp, ..Label::default() };
+        let label = Label { to, flow: index, group: self.group, dscp: self.dscp, ip: self.ip, ..Label::default() };
         (datagram, Way::new(first_link, from, self.serial, label))
     }
 

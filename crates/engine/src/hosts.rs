@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ecnlab_base::Time;
 use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
-use ecnlab_wire::{Dscp, Seq};
+use ecnlab_wire::{Dscp, IpVersion, Seq};
 
 use crate::packet::{Label, Way};
 use crate::plan::Reads;
@@ -63,6 +63,8 @@ pub struct Opening<'a> {
     pub group: u32,
     /// The DSCP of the flow's packets.
     pub dscp: Dscp,
+    /// The IP version of the flow's packets.
+    pub ip: IpVersion,
     /// Endpoint settings at `from` and at `to`.
     pub tcp: [&'a Arc<Config>; 2],
     /// The nodes `from` and `to`.
@@ -198,17 +200,17 @@ impl Opening<'_> {
     fn host(&self, side: Side, exchange: &Exchange, serial: u32, now: Time, out: &mut Out) -> Host {
         let i = side.index();
         let (endpoint, expects) = if side == exchange.opener {
-            let mut endpoint = Endpoint::connect(self.tcp[i], self.iss[i], now, out);
+            let mut endpoint = Endpoint::connect(self.tcp[i], self.ip, self.iss[i], now, out);
             endpoint.write(exchange.request, now, out);
             if exchange.is_one_way() && exchange.request != ENDLESS {
                 endpoint.close(now, out);
             }
             (endpoint, if exchange.is_one_way() { u64::MAX } else { exchange.response })
         } else {
-            (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
+            (Endpoint::listen(self.tcp[i], self.ip, self.iss[i]), exchange.request)
         };
-        let (to, flow, group, dscp) = (self.nodes[1 - i], self.flow, self.group, self.dscp);
-        let label = Label { to, flow, group, dscp, ..Label::default() };
+        let (to, flow, group, dscp, ip) = (self.nodes[1 - i], self.flow, self.group, self.dscp, self.ip);
+        let label = Label { to, flow, group, dscp, ip, ..Label::default() };
         let way = Way::new(self.first_links[i], self.nodes[i], serial, label);
         Host { endpoint, armed: Time::NEVER, expects, way }
     }

@@ -1,7 +1,7 @@
 //! Packets carried by links and queues.
 
 use ecnlab_aqm::Item;
-use ecnlab_wire::{Datagram, Dscp, Ecn, Quench, Segment};
+use ecnlab_wire::{Datagram, Dscp, Ecn, IpVersion, Quench, Segment};
 
 /// The part of a packet in flight that queues and routers use. Small and `Copy`: it moves between rings by value, two
 /// per cache line with their times. The part that only the endpoints use is in the `Hold`.
@@ -13,7 +13,7 @@ pub struct Packet {
     way: u64,
     /// Index of the cargo in the `Hold`; index of the flow.
     whose: u64,
-    /// [`Packet::class`]; codepoint; payload flag; DSCP; the low bits of the connection.
+    /// [`Packet::class`]; codepoint; payload flag; DSCP; IPv6 flag; the low bits of the connection.
     kind: u64,
 }
 
@@ -38,6 +38,8 @@ pub struct Label {
     pub has_data: bool,
     /// The DSCP in its IP header.
     pub dscp: Dscp,
+    /// The version of its IP header.
+    pub ip: IpVersion,
     /// Distinguishes the connections of the flow: its low bits stand for the pair of ports.
     pub connection: u32,
 }
@@ -50,6 +52,7 @@ impl From<Label> for Packet {
         let marks = u32::from(label.ecn.bits())
             | u32::from(label.has_data) << HAS_DATA
             | u32::from(label.dscp.bits()) << DSCP
+            | u32::from(!label.ip.is_v4()) << IPV6
             | label.connection << CONNECTION;
         debug_assert!(label.wire_len <= u16::MAX.into(), "{} bytes in an IP packet", label.wire_len);
         let len_and_from = u32::from(label.wire_len as u16) | label.from << FROM;
@@ -71,8 +74,10 @@ const FROM: u32 = 16;
 const HAS_DATA: u32 = 2;
 /// Bit position of the six-bit DSCP.
 const DSCP: u32 = 3;
+/// Bit of the IPv6 flag.
+const IPV6: u32 = 9;
 /// Bit position of the connection, truncated to the remaining bits.
-const CONNECTION: u32 = 9;
+const CONNECTION: u32 = 10;
 
 impl Packet {
     /// See [`Label::to`].
@@ -92,6 +97,10 @@ impl Packet {
     /// See [`Label::has_data`].
     pub fn has_data(&self) -> bool {
         self.kind >> (32 + HAS_DATA) & 1 == 1
+    }
+    /// See [`Label::ip`].
+    pub fn ip(&self) -> IpVersion {
+        if self.kind >> (32 + IPV6) & 1 == 1 { IpVersion::V6 } else { IpVersion::V4 }
     }
     /// Sets the bytes on the wire.
     pub fn set_wire_len(&mut self, wire_len: u32) {
@@ -343,8 +352,9 @@ mod tests {
             for has_data in [false, true] {
                 let dscp = Dscp::from_bits(if has_data { 63 } else { 45 });
                 let (wire_len, from, to) = (65_535, 70_000, 2);
-                let label =
-                    Label { wire_len, from, to, cargo: 3, flow: 4, group: 5, ecn, has_data, dscp, connection: 6 };
+                let ip = if has_data { IpVersion::V6 } else { IpVersion::V4 };
+                let (cargo, flow, group, connection) = (3, 4, 5, 6);
+                let label = Label { wire_len, from, to, cargo, flow, group, ecn, has_data, dscp, ip, connection };
                 let mut packet = Packet::from(label);
                 assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (65_535, 2, 3, 4));
                 // 70,000 is 4464 past 2^16.
@@ -358,7 +368,7 @@ mod tests {
                 assert_eq!((packet.wire_len(), packet.hosts(), packet.ecn()), (1499, (4_464, 2), ecn));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
                 assert_eq!((packet.class(), packet.flow()), (5 << 2 | u32::from(ecn.bits()), 4));
-                assert_eq!((packet.flow_key(), packet.dscp()), (6 << 32 | 4, dscp));
+                assert_eq!((packet.flow_key(), packet.dscp(), packet.ip()), (6 << 32 | 4, dscp, ip));
             }
         }
     }
@@ -370,7 +380,7 @@ mod tests {
         assert_eq!((hosts(&way), hosts(&way.from(6))), ((8, 1), (6, 1)));
         let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
         let ack = Segment { wire_len: 40, ..Segment::default() };
-        let datagram = Datagram::filling(1000, 7, Ecn::Ect0);
+        let datagram = Datagram::filling(IpVersion::V4, 1000, 7, Ecn::Ect0);
         let quench = Quench::new(QuenchCause::Marked, Seq(0), 40);
         let bodies = [
             (Body::Tcp(segment), 1500, Ecn::Ect0, true),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Steps, Time};
-use ecnlab_wire::{Dscp, Ecn, Flags};
+use ecnlab_wire::{Dscp, Ecn, Flags, IpVersion};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A complete description of a run. Nodes, groups and flows are referred to by their index in these lists.
@@ -291,6 +291,8 @@ pub struct FlowPlan {
     pub group: usize,
     /// The DSCP of its packets, in both directions.
     pub dscp: Dscp,
+    /// The IP version of its packets. No queue on the way of IPv6 packets sends source quenches.
+    pub ip: IpVersion,
     /// The node that sends the main data; several for a [pool](traffic::Source::POOL).
     pub from: Vec<usize>,
     /// The node that receives it; several for a pool.

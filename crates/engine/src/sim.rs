@@ -247,10 +247,10 @@ impl<'b, P: Probe> Sim<'b, P> {
         if passage == Passage::Reset {
             // On behalf of the packet's destination: the path of the RST starts elsewhere, but only this node looks it
             // up.
-            let (flow, group, dscp) = (packet.flow(), packet.group() as u32, packet.dscp());
-            let label = Label { to: from, flow, group, dscp, ..Label::default() };
+            let (flow, group, dscp, ip) = (packet.flow(), packet.group() as u32, packet.dscp(), packet.ip());
+            let label = Label { to: from, flow, group, dscp, ip, ..Label::default() };
             let way = Way::new(0, packet.to(), connection, label);
-            let reset = self.hold.load_segment(&boxes::reset_of(&segment), endpoint ^ 1, &way);
+            let reset = self.hold.load_segment(&boxes::reset_of(&segment, ip), endpoint ^ 1, &way);
             self.forward(row, reset, now);
         }
     }

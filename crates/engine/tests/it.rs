@@ -8,6 +8,7 @@ mod captures;
 mod closed_forms;
 mod common;
 mod flow_signals;
+mod ipv6;
 mod link;
 mod prague;
 mod reads;

@@ -7,7 +7,7 @@ use ecnlab_scenario::parse_scenario;
 use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::{Config, Endpoint};
 use ecnlab_wire::{
-    AccEcn as AccEcnOption, Ecn, Flags, Quench, QuenchCause, SackBlock, SackBlocks, Segment, Seq, Timestamps,
+    AccEcn as AccEcnOption, Ecn, Flags, IpVersion, Quench, QuenchCause, SackBlock, SackBlocks, Segment, Seq, Timestamps,
 };
 
 use crate::bytes::Bytes;
@@ -33,8 +33,11 @@ pub fn endpoint(input: &[u8]) {
     let Some(config) = config(settings) else { return };
     let (mut now, mut out) = (Time::ZERO, Vec::new());
     let is_active = bytes.u8() & 1 == 1;
-    let mut end =
-        if is_active { Endpoint::connect(&config, ISS, now, &mut out) } else { Endpoint::listen(&config, ISS) };
+    let mut end = if is_active {
+        Endpoint::connect(&config, IpVersion::V4, ISS, now, &mut out)
+    } else {
+        Endpoint::listen(&config, IpVersion::V4, ISS)
+    };
     let (mut written, mut sent) = (0, 0);
     while !bytes.is_empty() && sent < MAX_SEGMENTS {
         let (received, acked) = (end.received(), end.acked());

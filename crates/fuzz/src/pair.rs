@@ -2,7 +2,7 @@
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Endpoint, State};
-use ecnlab_wire::{Ecn, Segment, Seq};
+use ecnlab_wire::{Ecn, IpVersion, Segment, Seq};
 
 use crate::bytes::Bytes;
 use crate::endpoint::config;
@@ -26,9 +26,9 @@ pub fn pair(input: &[u8]) {
     let Some(config) = config(settings) else { return };
     let written = [u64::from(bytes.u16()), u64::from(bytes.u8()) * 100];
     let mut out = Vec::new();
-    let mut client = Endpoint::connect(&config, Seq(u32::MAX - 3_000), Time::ZERO, &mut out);
+    let mut client = Endpoint::connect(&config, IpVersion::V4, Seq(u32::MAX - 3_000), Time::ZERO, &mut out);
     client.write(written[0], Time::ZERO, &mut out);
-    let mut server = Endpoint::listen(&config, Seq(17));
+    let mut server = Endpoint::listen(&config, IpVersion::V4, Seq(17));
     server.write(written[1], Time::ZERO, &mut Vec::new());
     let mut pair = Pair { ends: [client, server], wire: Vec::new(), sent: 0, wrong: bytes };
     pair.send(0, Time::ZERO, out);

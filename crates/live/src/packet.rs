@@ -76,7 +76,8 @@ pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
 /// Writes `segment` with its `data` as a packet to `out`, replacing its contents.
 pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    packets::emit_segment(source, destination, Dscp::default(), segment, data, out);
+    let between = packets::Between::V4(*source.ip(), *destination.ip());
+    packets::emit_segment(between, [source.port(), destination.port()], Dscp::default(), segment, data, out);
 }
 
 /// A source quench with the addresses of the original segment.

@@ -10,7 +10,7 @@ use ecnlab_base::{Dur, Rng, Time};
 use ecnlab_engine::capture::EPOCH_NS;
 use ecnlab_tcp::{Config, Counters, Endpoint, Out, State};
 use ecnlab_wire::pcap::{self, Direction};
-use ecnlab_wire::{Flags, Segment, Seq};
+use ecnlab_wire::{Flags, IpVersion, Segment, Seq};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::clock::{Clock, timeout};
@@ -219,8 +219,8 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
     fn begin(&mut self) -> Result<(), Failure> {
         let config = &self.talk.config;
         self.endpoint = Some(match self.talk.role {
-            Role::Client => Endpoint::connect(config, self.iss, self.now, &mut self.out),
-            Role::Server => Endpoint::listen(config, self.iss),
+            Role::Client => Endpoint::connect(config, IpVersion::V4, self.iss, self.now, &mut self.out),
+            Role::Server => Endpoint::listen(config, IpVersion::V4, self.iss),
         });
         self.flush()
     }

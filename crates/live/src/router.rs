@@ -18,7 +18,7 @@ use ecnlab_engine::capture::{Capture, Settings};
 use ecnlab_engine::{
     ARRIVED, BoxPlan, Label, Ledger, Link, Packet, Passage, Paths, Plan, Routes, Table, WatchWire, reset_of,
 };
-use ecnlab_wire::{Dscp, Ecn, Ipv4Header, TcpHeader, packets, protocol};
+use ecnlab_wire::{Dscp, Ecn, IpVersion, Ipv4Header, TcpHeader, packets, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::capture::{Out, Taps};
@@ -274,6 +274,7 @@ impl Router {
             group: self.plan.flows[flow].group as u32,
             ecn: ip.ecn,
             dscp: Dscp::from_bits(ip.dscp),
+            ip: IpVersion::V4,
             has_data: !data.is_empty(),
             // The listener's port is that of the flow; the other port distinguishes its connections.
             connection: u32::from(tcp.source ^ tcp.destination),
@@ -349,7 +350,13 @@ impl Router {
         if passage == Passage::Reset
             && let Ok(arrived) = packet::parse(self.cargo.bytes(packet.cargo()))
         {
-            packet::emit(arrived.destination, arrived.source, &reset_of(&arrived.segment), &[], &mut reset);
+            packet::emit(
+                arrived.destination,
+                arrived.source,
+                &reset_of(&arrived.segment, IpVersion::V4),
+                &[],
+                &mut reset,
+            );
         }
         let Some(host) = self.host_of(&reset) else { return Ok(()) };
         let label = Label {
@@ -362,6 +369,7 @@ impl Router {
             ecn: Ecn::NotEct,
             has_data: false,
             dscp: Dscp::default(),
+            ip: IpVersion::V4,
             connection: 0,
         };
         self.forward(row, Packet::from(label), at, clock)
@@ -420,6 +428,7 @@ impl Router {
                 ecn: Ecn::NotEct,
                 has_data: false,
                 dscp: about.dscp(),
+                ip: IpVersion::V4,
                 connection: 0,
             };
             self.forward(row, Packet::from(label), at, clock)?;

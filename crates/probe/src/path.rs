@@ -122,7 +122,10 @@ impl<'a> Path<'a> {
     fn ask(mut self) -> Result<Answers, Failure> {
         for _ in 0..CONNECTIONS {
             let iss = Seq(self.iss.u64() as u32);
-            self.servers.push(Server { endpoint: Endpoint::listen(&self.config, iss), answered: false });
+            self.servers.push(Server {
+                endpoint: Endpoint::listen(&self.config, self.plan.flows[self.flow].ip, iss),
+                answered: false,
+            });
         }
         let (mut outgoing, iss) = (Vec::new(), Seq(self.iss.u64() as u32));
         let mut session = Session::start(REQUEST, iss, Time::ZERO, &mut outgoing);
@@ -156,9 +159,12 @@ impl<'a> Path<'a> {
     }
 
     fn load(&mut self, end: usize, connection: u32, segment: Segment) -> Packet {
+        let ip = self.plan.flows[self.flow].ip;
+        // The prober computes lengths over IPv4, the server over the IP version of its endpoint.
+        let wire_len = if end == 0 { segment.len_over(ip) } else { segment.wire_len };
         self.cargo.push(Sent { segment, connection });
         Packet::from(Label {
-            wire_len: segment.wire_len,
+            wire_len,
             from: self.nodes[end],
             to: self.nodes[1 - end],
             cargo: self.cargo.len() as u32 - 1,
@@ -167,6 +173,7 @@ impl<'a> Path<'a> {
             ecn: segment.ecn,
             has_data: segment.len > 0,
             dscp: self.plan.flows[self.flow].dscp,
+            ip,
             connection,
         })
     }
@@ -255,7 +262,7 @@ impl<'a> Path<'a> {
             return None;
         }
         let receiver = usize::from(packet.to() != self.nodes[0]);
-        let reset = self.load(receiver, connection, reset_of(&segment));
+        let reset = self.load(receiver, connection, reset_of(&segment, self.plan.flows[self.flow].ip));
         self.forward(row, reset, now)
     }
 
@@ -270,7 +277,7 @@ impl<'a> Path<'a> {
         server.endpoint.on_segment(&segment, now, &mut out);
         if server.endpoint.state() == State::Closed && !server.answered {
             // RFC 9293 §3.10.7.4: a passive open that is reset before it is established returns to LISTEN.
-            server.endpoint = Endpoint::listen(&self.config, Seq(self.iss.u64() as u32));
+            server.endpoint = Endpoint::listen(&self.config, self.plan.flows[self.flow].ip, Seq(self.iss.u64() as u32));
         }
         if !server.answered && server.endpoint.received() >= u64::from(REQUEST) {
             server.answered = true;

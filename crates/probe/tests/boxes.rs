@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ecnlab_probe::probe;
+use ecnlab_wire::IpVersion;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ecnlab/probing");
 
@@ -14,8 +15,9 @@ fn text(file: &str) -> String {
 fn every_box_is_classified_as_expected() {
     let scenario = ecnlab_scenario::parse_scenario("boxes.toml", &text("boxes.toml")).unwrap_or_else(|e| panic!("{e}"));
     let expected: BTreeMap<String, String> = toml::from_str(&text("expected.toml")).expect("a class for each flow");
-    for seed in [1, 2] {
-        let plan = scenario.plan(seed);
+    for (seed, ip) in [(1, IpVersion::V4), (2, IpVersion::V4), (1, IpVersion::V6)] {
+        let mut plan = scenario.plan(seed);
+        plan.flows.iter_mut().for_each(|flow| flow.ip = ip);
         let class = |(i, flow): (usize, &ecnlab_engine::FlowPlan)| {
             let answers = probe(&plan, i, seed).unwrap_or_else(|error| panic!("{error}"));
             (flow.name.clone(), answers.class())

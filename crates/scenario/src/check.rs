@@ -3,6 +3,7 @@
 mod boxes;
 mod captures;
 mod changes;
+mod ip;
 mod reads;
 mod tunnels;
 mod wire;
@@ -48,6 +49,7 @@ pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnost
     for (name, flow) in &tables.flows {
         check_flow(name, flow, tables, &mut found);
     }
+    ip::check(tables, &mut found);
     captures::check(tables, &layout, &mut found);
     boxes::check(tables, &mut found);
     tunnels::check(tables, &mut found);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate};
 use ecnlab_engine::Reads;
-use ecnlab_wire::Dscp;
+use ecnlab_wire::{Dscp, IpVersion};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -225,6 +225,10 @@ pub(crate) struct Flow {
     /// which is 0.
     #[serde(default, skip_serializing_if = "Dscp::is_default")]
     pub dscp: Dscp,
+    /// The IP version of the flow's packets in both directions, 4 or 6. An IPv6 header has 40 bytes, 20 more than IPv4's;
+    /// `mss` of its TCP is 20 bytes less unless it is set there. Sizes of datagrams include the header. Default 4.
+    #[serde(default, skip_serializing_if = "IpVersion::is_v4")]
+    pub ip: IpVersion,
     /// Start time, drawn for each flow and run. Default 0 s.
     #[serde(default)]
     pub start: Dist<Dur>,

@@ -219,6 +219,7 @@ impl Scenario {
             name: instance.name.clone(),
             group: self.layout().groups.iter().position(|g| g == group).unwrap_or(0),
             dscp: flow.dscp,
+            ip: flow.ip,
             from: instance.senders().collect(),
             to: instance.receivers().collect(),
             traffic: flow.traffic.clone(),

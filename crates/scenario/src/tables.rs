@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ecnlab_base::Bytes;
+use ecnlab_wire::IpVersion;
 use serde::Deserialize;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
@@ -125,8 +127,9 @@ impl Tables {
         let nodes = reader.section("node", |_, node, path| read::<NodeTable>(node, path));
         let links = reader.section("link", |_, node, path| read_link(node, path));
         let queues = reader.section("queue", |_, node, path| read_queue(node, path).map(Arc::new));
-        let tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
+        let mut tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
+        default_mss(&mut tcps, &flows, tree);
         let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
         let boxes = reader.section("box", |_, node, path| read::<HostileBox>(node, path));
         let tunnels = reader.section("tunnel", |_, node, path| read::<Tunnel>(node, path));
@@ -135,6 +138,29 @@ impl Tables {
                 Ok(Tables { head, nodes, links, queues, tcps, flows, captures, boxes, tunnels })
             }
             _ => Err(reader.found),
+        }
+    }
+}
+
+/// Names of the flows over a version of IP that use the TCP called `tcp`.
+pub(crate) fn flows_over<'a>(
+    ip: IpVersion,
+    tcp: &'a str,
+    flows: &'a BTreeMap<String, Flow>,
+) -> impl Iterator<Item = &'a str> {
+    let uses = move |flow: &Flow| flow.traffic.uses_tcp() && [flow.tcp_from(), flow.tcp_to()].contains(&tcp);
+    let on = |flow: &Flow| flow.count != Some(0);
+    flows.iter().filter(move |(_, flow)| flow.ip == ip && uses(flow) && on(flow)).map(|(name, _)| name.as_str())
+}
+
+/// Adapts the MSS of TCPs that have only IPv6 flows and do not set it: the profiles' values are those of IPv4.
+fn default_mss(tcps: &mut BTreeMap<String, Tcp>, flows: &BTreeMap<String, Flow>, tree: &Node) {
+    let longer = u64::from(IpVersion::V6.header_len() - IpVersion::V4.header_len());
+    for (name, tcp) in tcps {
+        let used = [IpVersion::V4, IpVersion::V6].map(|ip| flows_over(ip, name, flows).next().is_some());
+        if used == [false, true] && tree.at(&["tcp", name, "mss"]).is_none() {
+            let mss = &mut Arc::make_mut(&mut tcp.config).mss;
+            *mss = Bytes(mss.0.saturating_sub(longer));
         }
     }
 }

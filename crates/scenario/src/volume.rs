@@ -6,13 +6,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 use ecnlab_base::Time;
 use ecnlab_engine::{FlowPlan, LinkPlan, Paths, Plan};
 use ecnlab_traffic::Params;
+use ecnlab_wire::TCP_HEADER;
 
 use crate::Scenario;
 
 /// Rows of the packet table per packet and link: it enters the queue, leaves it, and arrives.
 const EVENTS: f64 = 3.0;
-/// Bytes of the headers of a data segment, IPv4 and TCP without options.
-const HEADERS: u64 = 40;
 
 impl Scenario {
     /// Returns the expected rows of the tables `queue_series`, `class_series` and `flow_series`, if the scenario has a
@@ -73,7 +72,9 @@ fn cap(flow: &FlowPlan, ways: &[Vec<u32>; 2], links: &[LinkPlan]) -> f64 {
         Params::Cbr(p) => p.rate.bps() as f64,
         Params::OnOff(p) => p.rate.bps() as f64,
         // A transaction takes at least one RTT to connect and one for the reply.
-        Params::Crr(p) => a_round(window).min(a_round((p.request.mean().0 + p.response.mean().0 + 4 * HEADERS) / 2)),
+        Params::Crr(p) => {
+            a_round(window).min(a_round((p.request.mean().0 + p.response.mean().0 + 4 * headers(flow)) / 2))
+        }
         Params::Ftp(_) => a_round(window),
         Params::Web(_) => f64::INFINITY,
     }
@@ -84,9 +85,14 @@ fn packet(flow: &FlowPlan) -> u64 {
     match &flow.traffic {
         Params::Cbr(p) => p.packet.0,
         Params::OnOff(p) => p.packet.0,
-        Params::Crr(p) => (p.response.mean().0.max(1)).min(flow.tcp_from.mss.0) + HEADERS,
-        Params::Ftp(_) | Params::Web(_) => payload(flow) + HEADERS,
+        Params::Crr(p) => (p.response.mean().0.max(1)).min(flow.tcp_from.mss.0) + headers(flow),
+        Params::Ftp(_) | Params::Web(_) => payload(flow) + headers(flow),
     }
+}
+
+/// Bytes of the headers of a data segment, IP and TCP without options.
+fn headers(flow: &FlowPlan) -> u64 {
+    (flow.ip.header_len() + TCP_HEADER).into()
 }
 
 fn payload(flow: &FlowPlan) -> u64 {

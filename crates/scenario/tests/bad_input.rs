@@ -1,6 +1,7 @@
 //! Every mistake in a scenario is answered with its line, its key and a remedy. A table for each subject: what is written, and
 //! the messages.
 
+mod ipv6;
 mod paths;
 mod queues;
 mod traffic;
@@ -397,7 +398,7 @@ fn the_text_that_the_cases_change_is_good() {
 #[test]
 fn every_mistake_is_answered() {
     let mut wrong = Vec::new();
-    for (old, new, expected) in [CASES, traffic::CASES, queues::CASES, paths::CASES].concat() {
+    for (old, new, expected) in [CASES, ipv6::CASES, traffic::CASES, queues::CASES, paths::CASES].concat() {
         assert!(GOOD.contains(old), "{old}");
         let errors = errors(&GOOD.replacen(old, new, 1));
         if errors != expected {

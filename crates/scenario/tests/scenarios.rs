@@ -499,3 +499,27 @@ fn a_drawn_delay_has_the_value_of_its_seed() {
     assert_ne!(drawn.in_force(1)["pipe"]["weight"], drawn.in_force(2)["pipe"]["weight"]);
     assert_eq!(drawn.in_force(3), drawn.in_force(3));
 }
+
+#[test]
+fn over_ipv6_the_default_mss_is_twenty_bytes_less() {
+    let with = |ip: &str, mss: &str| {
+        let text = PAIRS.replace("[tcp.old]", &format!("[tcp.own]\n{mss}\n[tcp.old]"));
+        scenario(&text.replace("[flow.bulk]", &format!("[flow.bulk]\n{ip}\ntcp = \"own\"")))
+    };
+    let mss = |s: &Scenario| s.plan(1).flows[0].tcp_from.mss.0;
+    let (four, six, written) = (with("", ""), with("ip = 6", ""), with("ip = 6", "mss = \"1460 B\""));
+    assert_eq!([mss(&four), mss(&six), mss(&written)], [1460, 1440, 1460]);
+    // IPv4 is the default, and changes no hash.
+    assert_eq!(with("ip = 4", "").hash(), four.hash());
+    // The resolved scenario, read again, is the same; the departure from the profile is reported.
+    assert_eq!(
+        (&six.resolved()["flow"]["bulk"]["ip"], &six.resolved()["tcp"]["own"]["mss"]),
+        (&6.into(), &"1440 B".into())
+    );
+    let again = toml::to_string(&six.resolved()).expect("TOML");
+    assert_eq!(scenario(&again).hash(), six.hash());
+    assert!(six.departures().iter().any(|d| d.key == "tcp.own.mss" && d.profile_value == "1460 B"));
+    // Back to IPv4 by an override.
+    let back = six.with(&[("flow.bulk.ip".to_owned(), 4.into())]).expect("a scenario");
+    assert_eq!(back.hash(), four.hash());
+}

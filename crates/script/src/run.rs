@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ecnlab_base::Time;
 use ecnlab_tcp::config::Headers;
 use ecnlab_tcp::{Config, Endpoint};
-use ecnlab_wire::{QUENCH_LEN, Quench, Segment, Seq};
+use ecnlab_wire::{IpVersion, QUENCH_LEN, Quench, Segment, Seq};
 
 use crate::segment::Described;
 use crate::{Action, Case, Failure, Place, Step, observe, show_time};
@@ -110,8 +110,8 @@ impl Player {
         let mut out = Vec::new();
         self.now = now;
         match action {
-            Action::Connect => self.endpoint = Some(Endpoint::connect(&self.config, ISS, now, &mut out)),
-            Action::Listen => self.endpoint = Some(Endpoint::listen(&self.config, ISS)),
+            Action::Connect => self.endpoint = Some(Endpoint::connect(&self.config, IpVersion::V4, ISS, now, &mut out)),
+            Action::Listen => self.endpoint = Some(Endpoint::listen(&self.config, IpVersion::V4, ISS)),
             Action::Arrive(segment) => {
                 self.trace.push(format!("{} < {segment}", show_time(now)));
                 self.open(place)?.on_segment(&segment.build(IRS, ISS), now, &mut out);

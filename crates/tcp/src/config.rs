@@ -18,9 +18,10 @@ use crate::rules::Rules;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Largest segment sent and announced: payload and TCP options, without the headers of 40 bytes (RFC 9293 §3.7.1).
+    /// Largest segment sent and announced: payload and TCP options, without the headers of IP and TCP: 40 bytes over
+    /// IPv4, 60 over IPv6 (RFC 9293 §3.7.1). Flows with `ip = 6` have 20 bytes less if it is not set.
     pub mss: Bytes,
-    /// Header bytes of a data segment on the wire: "real" counts IPv4, TCP and option bytes; a number of bytes is added
+    /// Header bytes of a data segment on the wire: "real" counts IP, TCP and option bytes; a number of bytes is added
     /// unchanged, for comparison with simulators.
     pub data_headers: Headers,
     /// Bytes on the wire of a segment without payload: "real", or a number of bytes.
@@ -152,7 +153,7 @@ pub struct Config {
 /// Header bytes: the real ones, or a fixed number as in simulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headers {
-    /// IPv4 and TCP headers with the options that the segment carries.
+    /// IP and TCP headers with the options that the segment carries.
     Real,
     /// A fixed number of bytes, and 8 for each SACK block; other options are not counted.
     Fixed(Bytes),
@@ -328,11 +329,11 @@ impl Config {
 }
 
 impl Headers {
-    /// Length of `segment` on the wire, in bytes.
+    /// Length of `segment` on the wire behind an IP header of `ip_header` bytes, in bytes.
     #[inline]
-    pub(crate) fn wire_len(self, segment: &Segment) -> u32 {
+    pub(crate) fn wire_len(self, segment: &Segment, ip_header: u32) -> u32 {
         match self {
-            Headers::Real => segment.ipv4_len(),
+            Headers::Real => ip_header + segment.tcp_len(),
             Headers::Fixed(bytes) => segment.len + bytes.0 as u32 + 8 * segment.sack.as_slice().len() as u32,
         }
     }

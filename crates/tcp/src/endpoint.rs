@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_wire::{Quench, Segment, Seq};
+use ecnlab_wire::{IpVersion, Quench, Segment, Seq};
 
 use crate::cc::CongestionControl;
 use crate::config::Config;
@@ -82,24 +82,26 @@ pub struct Endpoint {
     pub(crate) requested: Option<EcnKind>,
     /// Options of the peer's SYN, stored until the connection is established.
     pub(crate) peer_mss: u32,
+    /// Bytes of the IP header of its packets.
+    pub(crate) ip_header: u32,
     pub(crate) config: Arc<Config>,
     pub(crate) counters: Counters,
 }
 
 impl Endpoint {
-    /// Active open: sends the SYN. `iss` is the initial sequence number.
-    pub fn connect(config: &Arc<Config>, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
-        let mut end = Endpoint::new(config, iss, State::SynSent);
+    /// Active open over a version of IP: sends the SYN. `iss` is the initial sequence number.
+    pub fn connect(config: &Arc<Config>, ip: IpVersion, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
+        let mut end = Endpoint::new(config, ip, iss, State::SynSent);
         end.send_syn(now, out);
         end
     }
 
-    /// Passive open: waits for a SYN.
-    pub fn listen(config: &Arc<Config>, iss: Seq) -> Endpoint {
-        Endpoint::new(config, iss, State::Listen)
+    /// Passive open over a version of IP: waits for a SYN.
+    pub fn listen(config: &Arc<Config>, ip: IpVersion, iss: Seq) -> Endpoint {
+        Endpoint::new(config, ip, iss, State::Listen)
     }
 
-    fn new(config: &Arc<Config>, iss: Seq, state: State) -> Endpoint {
+    fn new(config: &Arc<Config>, ip: IpVersion, iss: Seq, state: State) -> Endpoint {
         Endpoint {
             tx: Sender::new(config, iss),
             rx: Receiver::new(config),
@@ -110,6 +112,7 @@ impl Endpoint {
             peer_shift: 0,
             requested: None,
             peer_mss: 0,
+            ip_header: ip.header_len(),
             config: Arc::clone(config),
             counters: Counters::default(),
         }

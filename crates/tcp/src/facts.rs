@@ -74,6 +74,8 @@ pub struct Facts {
     pub option_len: u32,
     /// Whether a feedback scheme requires D-SACK with SACK (RFC 9768 §3.1.1).
     pub wants_dsack: bool,
+    /// Whether a feedback scheme responds to source quenches, which IPv6 does not have.
+    pub quenches: bool,
     /// Whether a feedback scheme answers the SYN-ACK by an ACK of its own, even if data could carry it (RFC 9768 §3.2.2.1).
     pub wants_last_ack: bool,
 }
@@ -99,6 +101,7 @@ impl Facts {
         counts_marks: false,
         option_len: 0,
         wants_dsack: false,
+        quenches: false,
         wants_last_ack: false,
     };
 }

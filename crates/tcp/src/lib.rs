@@ -38,7 +38,7 @@ mod wheel;
 mod window;
 mod window_law;
 
-pub use config::Config;
+pub use config::{Config, Headers};
 pub use counters::Counters;
 pub use endpoint::{Endpoint, Out, Sample, State};
 pub use facts::{Facts, Marks};

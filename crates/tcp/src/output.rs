@@ -140,7 +140,7 @@ impl Endpoint {
     #[inline(always)]
     fn wire_len(&self, segment: &Segment) -> u32 {
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
-        headers.wire_len(segment)
+        headers.wire_len(segment, self.ip_header)
     }
 
     /// Bytes of options that can be added to `segment`: limited by the 40 bytes of a header and by the largest segment

@@ -6,7 +6,7 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 use ecnlab_tcp::{Endpoint, profiles};
-use ecnlab_wire::{AccEcn, Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
+use ecnlab_wire::{AccEcn, Ecn, Flags, IpVersion, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 use proptest::prelude::*;
 
 /// Numbers near those in use, and anywhere.
@@ -96,8 +96,11 @@ fn survives((profile, recovery, ecn, law, active, acts): Case) -> Result<(), Tes
     let config = Arc::new(config);
     let mut out = Vec::new();
     let mut now = Time::ZERO;
-    let mut end =
-        if active { Endpoint::connect(&config, Seq(ISS), now, &mut out) } else { Endpoint::listen(&config, Seq(ISS)) };
+    let mut end = if active {
+        Endpoint::connect(&config, IpVersion::V4, Seq(ISS), now, &mut out)
+    } else {
+        Endpoint::listen(&config, IpVersion::V4, Seq(ISS))
+    };
     let mut written = 0;
     for act in acts {
         now += Dur::from_ms(3);

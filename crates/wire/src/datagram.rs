@@ -1,6 +1,6 @@
 //! A UDP datagram with its IP codepoint.
 
-use crate::{Ecn, IPV4_HEADER, UdpHeader};
+use crate::{Ecn, IpVersion, UdpHeader};
 
 /// Bytes of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = UdpHeader::LEN as u32;
@@ -21,8 +21,9 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// Returns the datagram that fills `wire_len` bytes over IPv4; below the 28 bytes of the headers it has no payload.
-    pub const fn filling(wire_len: u32, seq: u32, ecn: Ecn) -> Datagram {
-        Datagram { seq, len: wire_len.saturating_sub(IPV4_HEADER + UDP_HEADER), wire_len, ecn }
+    /// Returns the datagram that fills `wire_len` bytes over `ip`; below the 28 bytes of the headers, 48 with IPv6, it has
+    /// no payload.
+    pub const fn filling(ip: IpVersion, wire_len: u32, seq: u32, ecn: Ecn) -> Datagram {
+        Datagram { seq, len: wire_len.saturating_sub(ip.header_len() + UDP_HEADER), wire_len, ecn }
     }
 }

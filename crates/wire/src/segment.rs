@@ -2,10 +2,8 @@
 
 use bitflags::bitflags;
 
-use crate::{AccEcn, Ecn, Seq};
+use crate::{AccEcn, Ecn, IpVersion, Seq};
 
-/// Bytes of an IPv4 header without options.
-pub const IPV4_HEADER: u32 = 20;
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER: u32 = 20;
 /// Maximum number of SACK blocks together with a timestamp option (RFC 2018 §3), or with an AccECN option with all
@@ -162,9 +160,18 @@ impl Segment {
         }
         n
     }
+    /// Bytes of the TCP header, with this segment's options, and of the payload.
+    #[inline]
+    pub const fn tcp_len(&self) -> u32 {
+        TCP_HEADER + self.options_len() + self.len
+    }
     /// Bytes on the wire over IPv4, with this segment's options.
     pub const fn ipv4_len(&self) -> u32 {
-        IPV4_HEADER + TCP_HEADER + self.options_len() + self.len
+        self.len_over(IpVersion::V4)
+    }
+    /// Bytes on the wire over a version of IP, with this segment's options.
+    pub const fn len_over(&self, ip: IpVersion) -> u32 {
+        ip.header_len() + self.tcp_len()
     }
 }
 
@@ -175,7 +182,7 @@ mod tests {
     #[test]
     fn lengths_are_those_of_the_wire() {
         let data = Segment { len: 1460, ..Segment::default() };
-        assert_eq!(data.ipv4_len(), 1500);
+        assert_eq!((data.ipv4_len(), data.len_over(IpVersion::V6)), (1500, 1520));
         let stamped = Segment { timestamps: Some(Timestamps::default()), len: 1448, ..Segment::default() };
         assert_eq!(stamped.ipv4_len(), 1500);
         // A Linux SYN: MSS 4 + SACK-permitted 2 + timestamps 10 + NOP 1 + window scale 3 = 20.

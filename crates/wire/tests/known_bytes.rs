@@ -1,12 +1,12 @@
 //! Packets and capture files whose bytes are known from elsewhere: sums done by hand, tshark's verdicts, the drafts' layouts.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ecnlab_wire::packets::{emit_quench, emit_segment};
+use ecnlab_wire::packets::{Between, emit_quench, emit_segment};
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 use ecnlab_wire::{
-    AccEcn, Checksum, Datagram, Dscp, Ecn, Extension, Flags, Fragment, IpPacket, Ipv4Header, Ipv6Header, QuenchCause,
-    SackBlock, SackBlocks, Segment, Seq, TcpHeader, TcpOptions, Timestamps,
+    AccEcn, Checksum, Datagram, Dscp, Ecn, Extension, Flags, Fragment, IpPacket, IpVersion, Ipv4Header, Ipv6Header,
+    QuenchCause, SackBlock, SackBlocks, Segment, Seq, TcpHeader, TcpOptions, Timestamps,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -36,13 +36,26 @@ fn segment() -> Segment {
 #[test]
 fn a_segment_is_the_packet_that_tshark_finds_good() {
     let mut out = vec![0xff];
-    let ends = [SocketAddrV4::new(A, 43000), SocketAddrV4::new(B, 5001)];
-    let len = emit_segment(ends[0], ends[1], Dscp::default(), &segment(), b"ecn!", &mut out);
+    let (ends, ports) = (Between::V4(A, B), [43000, 5001]);
+    let len = emit_segment(ends, ports, Dscp::default(), &segment(), b"ecn!", &mut out);
     assert_eq!((len, &out[1..]), (56, &PACKET[..]));
     // EF is 101110, in front of ECT(0): 0xba for 0x02, and 0xb8 less in the checksum.
     out.clear();
-    emit_segment(ends[0], ends[1], Dscp::from_bits(46), &segment(), b"ecn!", &mut out);
+    emit_segment(ends, ports, Dscp::from_bits(46), &segment(), b"ecn!", &mut out);
     assert_eq!((out[1], &out[10..12], &out[20..]), (0xba, &[0x26, 0x04][..], &PACKET[20..]));
+}
+
+#[test]
+fn over_ipv6_the_traffic_class_has_dscp_and_ecn() {
+    let (a, b) = (Ipv6Addr::from(1), Ipv6Addr::from(2));
+    let mut out = Vec::new();
+    let len = emit_segment(Between::V6(a, b), [43000, 5001], Dscp::from_bits(46), &segment(), b"ecn!", &mut out);
+    assert_eq!((len, out.len()), (76, 76));
+    // Version 6, then EF and ECT(0), 0xba, over two bytes; 36 bytes behind the header; TCP; hop limit 64.
+    assert_eq!(out[..8], [0x6b, 0xa0, 0, 0, 0, 36, 6, 64]);
+    // The TCP segment is that over IPv4 but for its checksum.
+    assert_eq!((&out[40..56], &out[58..]), (&PACKET[20..36], &PACKET[38..]));
+    assert!(Checksum::pseudo_ipv6(a, b, 6, 36).bytes(&out[40..]).is_valid());
 }
 
 #[test]
@@ -79,9 +92,11 @@ fn a_quench_goes_from_the_router_to_the_packets_source() {
 #[test]
 fn a_datagram_fills_what_the_headers_leave() {
     // 20 bytes of IPv4 and 8 of UDP.
-    let filled = |wire_len| Datagram::filling(wire_len, 5, Ecn::Ect1);
+    let filled = |wire_len| Datagram::filling(IpVersion::V4, wire_len, 5, Ecn::Ect1);
     assert_eq!(filled(1000), Datagram { wire_len: 1000, ecn: Ecn::Ect1, len: 972, seq: 5 });
     assert_eq!((filled(28).len, filled(29).len, filled(3).len), (0, 1, 0));
+    // 40 bytes of IPv6 and 8 of UDP.
+    assert_eq!([1000, 48, 49].map(|len| Datagram::filling(IpVersion::V6, len, 5, Ecn::Ect1).len), [952, 0, 1]);
 }
 
 #[test]

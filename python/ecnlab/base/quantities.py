@@ -22,6 +22,15 @@ TIMES: Final = {
 COUNTS: Final = {**BYTES, **RATES, "packets": 1}
 
 
+HEADERS: Final = {4: 40.0, 6: 60.0}
+"""Bytes of IP and TCP without options, which count in the MSS, by IP version."""
+
+
+def headers_bytes(flow: Mapping[str, Any]) -> float:
+    """Return the bytes of the IP and TCP headers of a flow of a resolved scenario."""
+    return HEADERS[flow.get("ip", 4)]
+
+
 def quantity(text: str) -> float:
     """``text``, a number and its unit, in bytes, bits per second, seconds or packets; "unlimited" is infinite."""
     if text == "unlimited":

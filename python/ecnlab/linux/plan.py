@@ -88,6 +88,9 @@ def _check_traffic(flows: list[Flow], found: Findings) -> None:
         if "dscp" in table:
             key = f"flow.{name}.dscp"
             found.refuse(key, f"`{key}`: the Linux engine does not set a DSCP", "leave it out")
+        if "ip" in table:
+            key = f"flow.{name}.ip"
+            found.refuse(key, f"`{key}`: the Linux engine has only IPv4", "leave it out, or run it in the simulator")
         for key in ("request", "response"):
             if not isinstance(table["traffic"].get(key, ""), str):
                 path = f"flow.{name}.traffic.{key}"

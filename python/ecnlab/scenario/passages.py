@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ecnlab import laws
 from ecnlab._core import Scenario
-from ecnlab.base.quantities import highest, quantity
+from ecnlab.base.quantities import headers_bytes, highest, quantity
 
 Table = Mapping[str, Any]
 
@@ -18,9 +18,6 @@ OFF: Final = "off"
 """The ECN feedback of a TCP without ECN."""
 
 CAPABLE: Final = frozenset({"ect0", "ect1", "ce"})
-
-HEADERS: Final = 40.0
-"""Bytes of IPv4 and TCP without options, which count in the MSS."""
 
 
 @dataclass
@@ -115,7 +112,7 @@ def _packet(flow: Table, spec: Table) -> float:
         return quantity(flow["traffic"]["packet"])
     headers = spec["tcp"][flow["tcp_from"]]["data_headers"]
     mss = min(quantity(spec["tcp"][flow[end]]["mss"]) for end in ("tcp_from", "tcp_to"))
-    return mss + (HEADERS if headers == "real" else quantity(headers))
+    return mss + (headers_bytes(flow) if headers == "real" else quantity(headers))
 
 
 def _may_join(flow: Table, member: Table) -> bool:

@@ -56,6 +56,7 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
         name: name.to_owned(),
         group: 0,
         dscp: ecnlab_wire::Dscp::default(),
+        ip: ecnlab_wire::IpVersion::V4,
         from: vec![0],
         to: vec![to],
         traffic,

@@ -1,21 +1,24 @@
 //! Checks of `[tunnel.NAME]` and of the tunnel named by a link.
 
 use ecnlab_traffic::Checked as _;
+use ecnlab_wire::{IpVersion, TCP_HEADER};
 
 use crate::diagnostic::suggest;
 use crate::file::Link;
 use crate::findings::Findings;
 use crate::path::Path;
-use crate::tables::Tables;
+use crate::tables::{Tables, flows_over};
 
 /// Maximum length of an IP packet in bytes.
 const LONGEST: u64 = 65_535;
-/// Bytes of the TCP and IP headers of a full segment.
-const HEADERS: u64 = 40;
 
 /// Checks that the longest packet of the scenario fits into an IP packet with the outer header of each tunnel.
 pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
-    let segments = tables.tcps.values().map(|tcp| tcp.config.mss.0 + HEADERS);
+    let segments = tables.tcps.iter().map(|(name, tcp)| {
+        let over_ipv6 = flows_over(IpVersion::V6, name, &tables.flows).next().is_some();
+        let ip = if over_ipv6 { IpVersion::V6 } else { IpVersion::V4 };
+        tcp.config.mss.0 + u64::from(ip.header_len() + TCP_HEADER)
+    });
     let datagrams = tables.flows.values().map(|flow| flow.traffic.largest_datagram().0);
     let longest = segments.chain(datagrams).max().unwrap_or_default();
     for (name, tunnel) in &tables.tunnels {

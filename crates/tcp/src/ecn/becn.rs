@@ -17,6 +17,7 @@ pub const FACTS: Facts = Facts {
     label: "BECN",
     summary: "Historic BECN: responds to the routers' source quenches and ignores echoes. Nothing is negotiated.",
     reference: "draft-salim-jhsbnns-ecn-00",
+    quenches: true,
     ..Facts::PLAIN
 };
 /// Static properties of ECN+BECN.
@@ -25,6 +26,7 @@ pub const ECN_BECN: Facts = Facts {
     label: "ECN+BECN",
     summary: "Historic ECN+BECN: RFC 2481's ECN that also responds to source quenches; the echo is the backup of a lost source quench.",
     reference: "F. Akujobi, I. Lambadaris, R. Makkar, N. Seddigh and B. Nandy, 'Congestion control in TCP/IP networks: a combined ECN and BECN approach', 2003",
+    quenches: true,
     ..Facts::PLAIN
 };
 /// Static properties of ECN+BECN (both).
@@ -33,6 +35,7 @@ pub const ECN_BECN_BOTH: Facts = Facts {
     label: "ECN+BECN (both)",
     summary: "Historic ECN+BECN that also responds to the echo of a mark after the source quench for it.",
     reference: "F. Akujobi, I. Lambadaris, R. Makkar, N. Seddigh and B. Nandy, 'Congestion control in TCP/IP networks: a combined ECN and BECN approach', 2003, section IV-B",
+    quenches: true,
     ..Facts::PLAIN
 };
 

@@ -325,6 +325,10 @@ macro_rules! schemes {
             pub const fn wants_dsack(self) -> bool {
                 match self { EcnKind::Off => false, $(EcnKind::$scheme => $module::$facts.wants_dsack),+ }
             }
+            /// [`Facts::quenches`](crate::Facts::quenches).
+            pub const fn quenches(self) -> bool {
+                match self { EcnKind::Off => false, $(EcnKind::$scheme => $module::$facts.quenches),+ }
+            }
         }
     };
 }

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Endpoint;
     use crate::registry::WindowLaw;
-    use ecnlab_wire::{Flags, SackBlock, SackBlocks, Seq};
+    use ecnlab_wire::{Flags, IpVersion, SackBlock, SackBlocks, Seq};
     use std::sync::Arc;
 
     const MSS: u64 = 1_000;
@@ -303,7 +303,7 @@ mod tests {
         let mut config = crate::profile("modern").unwrap().config.clone();
         (config.congestion, config.timestamps) = (WindowLaw::Cubic(Default::default()), false);
         let mut out = Vec::new();
-        let mut end = Endpoint::connect(&Arc::new(config), Seq(0), at(0), &mut out);
+        let mut end = Endpoint::connect(&Arc::new(config), IpVersion::V4, Seq(0), at(0), &mut out);
         let segment = |flags: Flags, ack: u32| ecnlab_wire::Segment {
             seq: Seq(1),
             ack: Seq(ack),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ecnlab_base::{Dur, Rng, Time};
 use ecnlab_tcp::{Config, Endpoint};
-use ecnlab_wire::{Ecn, Segment, Seq};
+use ecnlab_wire::{Ecn, IpVersion, Segment, Seq};
 
 /// What the path does to segments.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +65,9 @@ impl Pair {
     /// Endpoint 0 opens, endpoint 1 listens.
     pub fn new(client: &Arc<Config>, server: &Arc<Config>, iss: [u32; 2], path: Path, seed: u64) -> Pair {
         let mut out = Vec::new();
-        let opener = Endpoint::connect(client, Seq(iss[0]), Time::ZERO, &mut out);
+        let opener = Endpoint::connect(client, IpVersion::V4, Seq(iss[0]), Time::ZERO, &mut out);
         let mut pair = Pair {
-            ends: [opener, Endpoint::listen(server, Seq(iss[1]))],
+            ends: [opener, Endpoint::listen(server, IpVersion::V4, Seq(iss[1]))],
             now: Time::ZERO,
             path,
             log: Vec::new(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_base::{Bytes, Dur, Time};
 use ecnlab_tcp::registry::RecoveryKind;
 use ecnlab_tcp::{Config, Endpoint, profile};
-use ecnlab_wire::{Flags, Segment, Seq};
+use ecnlab_wire::{Flags, IpVersion, Segment, Seq};
 
 use super::pair::{Pair, Path};
 
@@ -136,7 +136,7 @@ fn after_idleness_the_window_is_the_initial_one() {
 fn a_closed_window_is_probed_until_it_opens() {
     let config = config("linux-2.0", |_| {});
     let mut out = Vec::new();
-    let mut end = Endpoint::connect(&config, Seq(0), Time::ZERO, &mut out);
+    let mut end = Endpoint::connect(&config, IpVersion::V4, Seq(0), Time::ZERO, &mut out);
     let answer = |ack: u32, window, flags| Segment {
         seq: if flags == Flags::ACK { Seq(501) } else { Seq(500) },
         ack: Seq(ack),

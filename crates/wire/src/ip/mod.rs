@@ -3,10 +3,12 @@
 mod packet;
 mod v4;
 mod v6;
+mod version;
 
 pub use packet::{Fragment, IpPacket};
 pub use v4::Ipv4Header;
 pub use v6::{Extension, Ipv6Header};
+pub use version::{IPV4_HEADER, IpVersion};
 
 /// Numbers of protocols and extension headers (IANA).
 pub mod protocol {

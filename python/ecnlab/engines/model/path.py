@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecnlab import laws
-from ecnlab.base.quantities import changes, quantity
+from ecnlab.base.quantities import changes, headers_bytes, quantity
 from ecnlab.laws.model_coverage import covered, expected
-
-HEADERS_BYTES = 40.0
-"""IPv4 and TCP without options."""
 
 TIMESTAMP_BYTES = 12.0
 """Bytes of the timestamps option as sent, with padding (RFC 7323 appendix A)."""
@@ -51,6 +48,8 @@ class FlowClass:
     ecn: bool
     sender: Table
     receiver: Table
+    headers_bytes: float
+    """IP and TCP without options."""
 
     @property
     def payload_bytes(self) -> float:
@@ -63,13 +62,14 @@ class FlowClass:
         """A full segment on the wire."""
         headers = self.sender["data_headers"]
         mss = min(quantity(self.sender["mss"]), quantity(self.receiver["mss"]))
-        return mss + HEADERS_BYTES if headers == "real" else self.payload_bytes + quantity(headers)
+        return mss + self.headers_bytes if headers == "real" else self.payload_bytes + quantity(headers)
 
     @property
     def ack_bytes(self) -> float:
         """An ACK on the wire."""
         headers = self.receiver["ack_headers"]
-        return HEADERS_BYTES + TIMESTAMP_BYTES * self.sender["timestamps"] if headers == "real" else quantity(headers)
+        real = self.headers_bytes + TIMESTAMP_BYTES * self.sender["timestamps"]
+        return real if headers == "real" else quantity(headers)
 
     @property
     def base_rtt_s(self) -> float:
@@ -142,7 +142,7 @@ def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
     count = flow.get("count") or max(spec["node"][node].get("count", 1) for node in (start, end))
     ecn = OFF not in (sender["ecn"], receiver["ecn"])
     path, back = _path(links, start, end), _path(links, end, start)
-    return FlowClass(name, flow["group"], count, path, back, ecn, sender, receiver)
+    return FlowClass(name, flow["group"], count, path, back, ecn, sender, receiver, headers_bytes(flow))
 
 
 def _path(links: list[Link], start: str, end: str) -> tuple[Link, ...]:
