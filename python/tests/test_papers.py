@@ -124,6 +124,10 @@ SEEDS_OF_ITS_OWN = {
     "ends",
     "calibration",
     "calibration-drop",
+    "notice",
+    "notice-web",
+    "paths",
+    "datagrams",
 }
 """Experiments whose results are set beside no other's; why the seeds are others is in the file."""
 

@@ -11,6 +11,7 @@ mod record;
 mod recorded;
 pub mod registry;
 
+use ecnlab_base::Dur;
 use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 
 pub use across::*;
@@ -103,6 +104,8 @@ pub struct Owed<P> {
     pub cause: QuenchCause,
     /// Bytes of the source quench on the wire.
     pub wire_len: u32,
+    /// The time until it is sent.
+    pub delay: Dur,
 }
 
 /// Observer of each packet's fate; a type parameter, so that a run without observation has no cost.

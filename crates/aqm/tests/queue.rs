@@ -17,7 +17,7 @@ use packet::Packet;
 /// 15, `thresh` and 45.
 fn speaking(thresh: f64, change: impl FnOnce(&mut red::Params, &mut Common)) -> Bench {
     let at = |n| Threshold::At(Length::Packets(n));
-    let becn = red::Becn { thresh: Length::Packets(thresh), quench_size: Bytes(40) };
+    let becn = red::Becn { thresh: Length::Packets(thresh), quench_size: Bytes(40), delay: Dur::ZERO };
     let mut params =
         red::Params { weight: Weight::Of(1.0), max_p: 1.0, becn: Some(becn), ..red::Params::new(at(15.0), at(45.0)) };
     let mut common = Common { ecn: true, ..Common::with_limit(Length::Packets(90.0)) };
@@ -347,7 +347,7 @@ fn a_packet_without_room_is_quenched_as_any_drop() {
 #[test]
 fn the_mark_at_the_front_is_quenched_to_the_sender_of_the_head() {
     let mut bench = speaking(20.0, |params, common| {
-        params.becn = Some(red::Becn { thresh: Length::Packets(20.0), quench_size: Bytes(56) });
+        params.becn = Some(red::Becn { thresh: Length::Packets(20.0), quench_size: Bytes(56), delay: Dur::ZERO });
         common.mark_at = MarkAt::Front;
     });
     bench.fill_to(30);

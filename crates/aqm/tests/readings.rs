@@ -42,7 +42,7 @@ fn red(change: impl FnOnce(&mut red::Params)) -> Config {
 }
 
 fn becn(params: &mut red::Params) {
-    params.becn = Some(red::Becn { thresh: Length::Packets(6.0), quench_size: Bytes(56) });
+    params.becn = Some(red::Becn { thresh: Length::Packets(6.0), quench_size: Bytes(56), delay: Dur::ZERO });
 }
 
 fn high() -> Member {

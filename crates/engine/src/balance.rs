@@ -13,10 +13,11 @@ use crate::sim::Sim;
 /// Checks conservation. For every link: entered = left + dropped + held. For every connection: the bytes an application
 /// received are those its peer wrote, minus the bytes in flight. For datagrams: no more arrive than were sent.
 pub fn check<P: Probe>(plan: &Plan, sim: &Sim<'_, P>) -> Result<(), Error> {
-    let held: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+    let on_links: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+    let held = on_links + sim.delayed_quenches();
     if held != sim.hold.len() as u64 {
         let loaded = sim.hold.len();
-        return Err(Error::Conservation(format!("{loaded} packets are in flight, the links hold {held}")));
+        return Err(Error::Conservation(format!("{loaded} packets are in flight, links and routers hold {held}")));
     }
     check_links(plan, &sim.links)?;
     for (plan, flow) in plan.flows.iter().zip(&sim.flows) {

@@ -27,6 +27,8 @@ pub enum Class {
     Wake,
     /// An application reads.
     Read,
+    /// A router sends a source quench that it has delayed.
+    Quench,
     /// The warm-up ends.
     Warmup,
     /// Time series are sampled: after all other events at that time.
@@ -63,11 +65,12 @@ impl Event {
             2 => Class::Stop,
             3 => Class::Wake,
             4 => Class::Read,
-            5 => Class::Warmup,
+            5 => Class::Quench,
+            6 => Class::Warmup,
             _ => Class::Sample,
         }
     }
-    /// Index of the link, endpoint or flow.
+    /// Index of the link, endpoint, flow or cargo.
     #[inline(always)]
     pub const fn target(&self) -> u32 {
         self.order as u32 & ((1 << TARGET_BITS) - 1)
@@ -217,10 +220,10 @@ mod tests {
         /// Compares with a sorted list; steps from zero to beyond the wheel's range, pushes between pops.
         #[test]
         fn events_leave_in_order(
-            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..7, 0_u8..3), 1..200),
+            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..8, 0_u8..3), 1..200),
         ) {
-            const CLASSES: [Class; 7] =
-                [Class::Link, Class::Timer, Class::Stop, Class::Wake, Class::Read, Class::Warmup, Class::Sample];
+            use Class::{Link, Quench, Read, Sample, Stop, Timer, Wake, Warmup};
+            const CLASSES: [Class; 8] = [Link, Timer, Stop, Wake, Read, Quench, Warmup, Sample];
             let mut q = EventQueue::default();
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
             let mut now = 0;

@@ -236,11 +236,6 @@ impl Way {
         Way { from: node, blank, ..self }
     }
 
-    /// The peer's node.
-    pub fn to(&self) -> u32 {
-        self.blank.to()
-    }
-
     #[inline]
     fn packet(&self, cargo: u32, wire_len: u32, ecn: Ecn, has_data: bool) -> Packet {
         let own = Packet::from(Label { wire_len, cargo, ecn, has_data, ..Label::default() });

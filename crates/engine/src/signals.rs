@@ -1,5 +1,7 @@
 //! Signals of the queues to senders: source quenches not yet sent, and the marks and drops of each flow.
 
+use std::collections::BTreeMap;
+
 use ecnlab_aqm::{DropReason, Owed};
 
 use crate::packet::Packet;
@@ -8,6 +10,8 @@ use crate::packet::Packet;
 pub struct Signals {
     /// Source quenches caused by the arrival being processed.
     pub owed: Vec<Owed<Packet>>,
+    /// Source quenches that are sent later, by the index of their cargo, each with the row of its router.
+    pub later: BTreeMap<u32, (u32, Packet)>,
     /// Counts by flow; empty if they are not recorded.
     flows: Vec<FlowSignals>,
 }
@@ -28,7 +32,7 @@ pub struct FlowSignals {
 impl Signals {
     /// Counts marks and drops of the flows 0 to `flows` - 1; of none if `flows` is 0.
     pub fn new(flows: usize) -> Signals {
-        Signals { owed: Vec::new(), flows: vec![FlowSignals::default(); flows] }
+        Signals { owed: Vec::new(), later: BTreeMap::new(), flows: vec![FlowSignals::default(); flows] }
     }
 
     /// Returns the counts of `flow`; zeros if they are not recorded.

@@ -160,6 +160,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             Class::Stop => self.on_stop(event.target(), event.time),
             Class::Wake => self.on_wake(event.target(), event.time),
             Class::Read => self.on_read(event.target(), event.time),
+            Class::Quench => self.on_delayed_quench(event.target(), event.time),
             Class::Warmup => self.on_warmup(event.time),
             Class::Sample => self.on_sample(event.time),
         }

@@ -5,6 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use common::{droptail, duplex, flow, ftp, number, path, red, tcp};
+use ecnlab_aqm::red as law;
 use ecnlab_aqm::registry::Params;
 use ecnlab_base::{Dur, Length};
 use ecnlab_engine::{Column, Error, Errors, LinkPlan, Output, Plan, run};
@@ -84,6 +85,23 @@ fn plain_and_ecn_senders_take_no_notice() {
     assert_eq!(sum(&out, "quench_reductions"), 0.0);
 }
 
+/// Codes of packet events.
+const ENQUEUE: u32 = 0;
+const DELIVER: u32 = 7;
+
+/// Times of the events of source quenches with this code, in ps.
+fn of_quenches(out: &Output, event: u32) -> Vec<u64> {
+    let events = out.table("packets").expect("the packets");
+    let (Some(Column::Text { codes: protocols, names }), Some(Column::U64(times)), Some(Column::Text { codes, .. })) =
+        (events.column("protocol"), events.column("time_ps"), events.column("event"))
+    else {
+        panic!("columns missing")
+    };
+    assert_eq!(names[2], "icmp");
+    let rows = protocols.iter().zip(codes).zip(times);
+    rows.filter(|((p, e), _)| (**p, **e) == (2, event)).map(|(_, time)| *time).collect()
+}
+
 #[test]
 fn a_quench_is_as_fast_as_the_way_back_and_no_faster() {
     // One flow; ways of 30 ms on either side of the router. A quench of 40 B from r to a takes 32 us at 10 Mbit/s and
@@ -93,25 +111,39 @@ fn a_quench_is_as_fast_as_the_way_back_and_no_faster() {
     plan.links[..2].iter_mut().for_each(|link| link.delay = Dur::from_ms(30));
     plan.packet_events = true;
     let out = run(&plan, 1).expect("a run");
-    let events = out.table("packets").expect("the packets");
-    let (Some(Column::Text { codes: protocols, names }), Some(Column::U64(times)), Some(Column::Text { codes, .. })) =
-        (events.column("protocol"), events.column("time_ps"), events.column("event"))
-    else {
-        panic!("columns missing")
-    };
-    assert_eq!(names[2], "icmp");
-    // Events 0 and 7 are enqueue and deliver; the way is idle enough that no two quenches are under way at once.
-    let of = |event: u32| {
-        let rows = protocols.iter().zip(codes).zip(times);
-        rows.filter(move |((p, e), _)| (**p, **e) == (2, event)).map(|(_, time)| *time).collect::<Vec<u64>>()
-    };
-    let (left, came) = (of(0), of(7));
+    // The way is idle enough that no two quenches are under way at once.
+    let (left, came) = (of_quenches(&out, ENQUEUE), of_quenches(&out, DELIVER));
     assert!(left.len() > 3, "{}", left.len());
     for (left, came) in left.iter().zip(&came) {
         // It may wait for an ACK of 52 B before it, 41.6 us.
         let waited = came - left - 30_032_000_000;
         assert!(waited <= 41_600_000, "{waited}");
     }
+}
+
+/// Times at which source quenches are delivered to `a`, in ps, if the router delays each by `delay`. The senders respond to
+/// none, so that packets and marks are the same with any delay.
+fn arrivals_of_quenches(delay: &str) -> Vec<u64> {
+    let mut plan = plan(EcnKind::Rfc3168, 5.0);
+    let mut queue = speaking(5.0);
+    let Params::Red(law::Params { becn: Some(becn), .. }) = &mut queue.params else { panic!("no source quenches") };
+    becn.delay = delay.parse().expect("a duration");
+    plan.links[2].queue = queue.into();
+    // Without transmission times a quench does not wait for ACKs.
+    plan.links[1].rate = None;
+    plan.packet_events = true;
+    let out = run(&plan, 1).expect("a run that balances");
+    of_quenches(&out, DELIVER)
+}
+
+#[test]
+fn a_delayed_quench_arrives_later_by_its_delay() {
+    let at_once = arrivals_of_quenches("0 s");
+    let later = arrivals_of_quenches("100 ms");
+    // Those of the last 100 ms do not arrive before the end.
+    assert!(later.len() > 100 && later.len() < at_once.len(), "{} {}", later.len(), at_once.len());
+    let delay = Dur::from_ms(100).ps();
+    assert!(at_once.iter().zip(&later).all(|(soon, late)| late - soon == delay));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! read from its host's device, and when it is written to the other's. Both errors are measured.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
@@ -67,6 +67,8 @@ pub struct Router {
     /// Only needed for middleboxes.
     connections: Option<Connections>,
     events: BinaryHeap<Reverse<(Time, Class, u32)>>,
+    /// Source quenches that are sent later, by the index of their cargo, each with the row of its router.
+    later: BTreeMap<u32, (u32, Packet)>,
     delivery: Errors,
     reading: Errors,
     /// Time by which sleeps end early.
@@ -85,6 +87,7 @@ struct Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Link,
+    Quench,
     Warmup,
     Sample,
 }
@@ -132,6 +135,7 @@ impl Router {
             cargo: Hold::default(),
             connections: has_boxes.then(Connections::default),
             events,
+            later: BTreeMap::new(),
             delivery: Errors::default(),
             reading: Errors::default(),
             awake: AWAKE,
@@ -290,6 +294,11 @@ impl Router {
             self.events.pop();
             match class {
                 Class::Link => self.on_link(index, at, clock)?,
+                Class::Quench => {
+                    if let Some((row, quench)) = self.later.remove(&index) {
+                        self.forward(row, quench, at, clock)?;
+                    }
+                }
                 Class::Warmup => {
                     self.replay(at);
                     ledger.end_warmup(at, &mut self.links);
@@ -403,20 +412,20 @@ impl Router {
     }
 
     /// Sends the source quenches owed by the router in front of link `index`: each is routed to the sender, and queued,
-    /// delayed and lost like any other packet.
+    /// delayed and lost like any other packet. One that the router delays is held until then.
     fn speak_back(&mut self, index: u32, owed: &[Owed<Packet>], at: Time, clock: Clock) -> Result<(), Failure> {
         let link = &self.links[index as usize];
         let (node, row) = (link.from(), link.row_behind());
         let router = node_address(node);
         // All are written before one is sent, because it may reuse the slot of a dropped packet's bytes.
         let mut returned = Vec::new();
-        for &Owed { packet, cause, .. } in owed {
+        for &Owed { packet, cause, delay, .. } in owed {
             let mut message = Vec::new();
             if packets::emit_quench(router, cause, self.cargo.bytes(packet.cargo()), &mut message) {
-                returned.push((packet, message));
+                returned.push((packet, delay, message));
             }
         }
-        for (about, message) in returned {
+        for (about, delay, message) in returned {
             let Some(host) = self.host_of(&message) else { continue };
             let label = Label {
                 wire_len: message.len() as u32,
@@ -431,7 +440,12 @@ impl Router {
                 ip: IpVersion::V4,
                 connection: 0,
             };
-            self.forward(row, Packet::from(label), at, clock)?;
+            if delay.is_zero() {
+                self.forward(row, Packet::from(label), at, clock)?;
+            } else {
+                self.later.insert(label.cargo, (row, Packet::from(label)));
+                self.events.push(Reverse((at.saturating_add(delay), Class::Quench, label.cargo)));
+            }
         }
         Ok(())
     }
@@ -449,14 +463,15 @@ impl Router {
         Ok(self.hosts[host].tun.send(self.cargo.bytes(packet.cargo()))?)
     }
 
-    /// Checks that the number of stored packets equals the number held by links.
+    /// Checks that the number of stored packets equals the number held by links and routers.
     fn check_cargo(&self) -> Result<(), Failure> {
-        let held: u64 = self.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+        let on_links: u64 = self.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+        let held = on_links + self.later.len() as u64;
         let loaded = self.cargo.len() as u64;
         if held == loaded {
             return Ok(());
         }
-        let why = format!("{loaded} packets are in flight, the links hold {held}");
+        let why = format!("{loaded} packets are in flight, links and routers hold {held}");
         Err(ecnlab_engine::Error::Conservation(why).into())
     }
 }

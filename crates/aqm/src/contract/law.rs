@@ -54,6 +54,8 @@ pub struct PacketView {
 pub struct SpeaksBack {
     /// Bytes of a source quench on the wire.
     pub wire_len: u32,
+    /// The time from a mark or drop until its source quench is sent.
+    pub delay: Dur,
     /// A source quench is owed to the sender of the ECN-capable packet that has just arrived, if that packet is marked
     /// or dropped.
     pub now: bool,

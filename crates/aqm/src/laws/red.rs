@@ -406,7 +406,7 @@ impl Aqm for Red {
 
     fn speaks_back(&self) -> Option<SpeaksBack> {
         let becn = self.becn?;
-        Some(SpeaksBack { wire_len: becn.quench_size.0 as u32, now: self.avg() >= becn.from() })
+        Some(SpeaksBack { wire_len: becn.quench_size.0 as u32, delay: becn.delay, now: self.avg() >= becn.from() })
     }
 
     fn tick(&self) -> Option<Dur> {

@@ -96,9 +96,9 @@ impl Books {
 
     /// Issues the source quench for a mark or a drop, if the law sends them.
     fn speak_back<P: Item>(&mut self, packet: &P, cause: QuenchCause, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
-        if let Some(SpeaksBack { wire_len, now: true }) = law.speaks_back() {
+        if let Some(SpeaksBack { wire_len, delay, now: true }) = law.speaks_back() {
             self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
-            watch.quenched(&Owed { packet: *packet, cause, wire_len });
+            watch.quenched(&Owed { packet: *packet, cause, wire_len, delay });
         }
     }
 }

@@ -5,13 +5,13 @@ use ecnlab_base::Time;
 use ecnlab_wire::{Quench, Seq};
 
 use super::Sim;
+use crate::events::Class;
 use crate::packet::{Body, Cargo, Packet, Returned};
 use crate::packets::Probe;
-use crate::routes::ARRIVED;
 
 impl<P: Probe> Sim<'_, P> {
     /// Sends the source quenches owed by the router in front of link `index`: each is routed to the sender, and queued,
-    /// delayed and lost like any other packet.
+    /// delayed and lost like any other packet. One that the router delays is held until then.
     #[cold]
     pub(super) fn speak_back(&mut self, index: u32, now: Time) {
         let link = &self.links[index as usize];
@@ -19,7 +19,7 @@ impl<P: Probe> Sim<'_, P> {
         // All are read before one is sent, because it may reuse the slot of a dropped packet's cargo.
         let owed: Vec<(Owed<Packet>, Cargo)> =
             self.signals.owed.drain(..).map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
-        for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
+        for (Owed { packet, cause, wire_len, delay }, Cargo { body, endpoint, connection, .. }) in owed {
             let (seq, len, udp, way) = match body {
                 Body::Tcp(segment) => {
                     (segment.seq, segment.ipv4_len(), false, self.hosts.host(endpoint).way.from(router))
@@ -37,11 +37,26 @@ impl<P: Probe> Sim<'_, P> {
             let returned = Returned { to: packet.to(), len, ecn: packet.ecn(), udp };
             let body = Body::Quench(Quench::new(cause, seq, wire_len), returned);
             let quench = self.hold.load(body, endpoint ^ 1, &way);
-            match self.routes.next(row, way.to()) {
-                ARRIVED => self.receive(quench, now),
-                link => self.offer(link, quench, now),
+            if delay.is_zero() {
+                self.forward(row, quench, now);
+            } else {
+                self.signals.later.insert(quench.cargo(), (row, quench));
+                self.events.push(now.saturating_add(delay), Class::Quench, quench.cargo());
             }
         }
+    }
+
+    /// Sends the delayed source quench with this cargo.
+    #[cold]
+    pub(super) fn on_delayed_quench(&mut self, cargo: u32, now: Time) {
+        if let Some((row, quench)) = self.signals.later.remove(&cargo) {
+            self.forward(row, quench, now);
+        }
+    }
+
+    /// Number of source quenches that routers hold.
+    pub(crate) fn delayed_quenches(&self) -> u64 {
+        self.signals.later.len() as u64
     }
 
     /// Discards an ICMP message for a connection that has ended.

@@ -35,14 +35,42 @@ OTHER_READINGS: Final = (
 )
 """Schemes at 46 flows with another interpretation of the paper, and their position in tables."""
 
+DELAYS: Final = ("84 ms", "120 ms", "156 ms")
+"""Times by which the router delays its source quenches in notice.toml."""
+
+LATER: Final = tuple(
+    (f"{name}, {delay} later", f"{NAMES[name]}, quenched {delay} later", level + 0.01 * (i + 1))
+    for level, name in enumerate(SCHEMES[1:], start=8)
+    for i, delay in enumerate(DELAYS)
+)
+"""Schemes with delayed source quenches: label, name and position in tables."""
+
 GRID: Final = Grid(
-    keys=("scheme", "flows", "loss", "pages", "settings", "above", "spacing", "mean_packet", "tick", "timer"),
+    keys=(
+        "scheme",
+        "flows",
+        "path",
+        "udp",
+        "loss",
+        "pages",
+        "settings",
+        "above",
+        "spacing",
+        "mean_packet",
+        "tick",
+        "timer",
+    ),
     levels={name: float(level) for level, name in enumerate(("plain", *SCHEMES))}
     | {"eb45": 1.5, "eb15": 3.2, "eb6": 3.3, "becn56": 4.5}
-    | {f"{name}, {reading}": level for name, reading, level in OTHER_READINGS},
-    names=NAMES | {f"{name}, {reading}": f"{NAMES[name]}, {reading}" for name, reading, _ in OTHER_READINGS},
+    | {f"{name}, {reading}": level for name, reading, level in OTHER_READINGS}
+    | {label: level for label, _, level in LATER},
+    names=NAMES
+    | {f"{name}, {reading}": f"{NAMES[name]}, {reading}" for name, reading, _ in OTHER_READINGS}
+    | {label: name for label, name, _ in LATER},
     words={
         "flows": "{} flows",
+        "path": "{} one way",
+        "udp": "UDP that {} source quenches",
         "loss": "{} of the way back lost",
         "pages": "pages from {}",
         "settings": "{} settings",

@@ -1,7 +1,7 @@
 //! Backward ECN: the average from which the router notifies senders by ICMP source quench (Akujobi et al. 2003 §IV-A).
 //! Historic: a router must not send it (RFC 6633).
 
-use ecnlab_base::{Bytes, Length};
+use ecnlab_base::{Bytes, Dur, Length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,13 @@ pub struct Becn {
     /// 56).
     #[serde(default = "default_quench_size")]
     pub quench_size: Bytes,
+    /// The time from a mark or drop until the router sends its source quench. Default 0 s.
+    #[serde(default, skip_serializing_if = "is_at_once")]
+    pub delay: Dur,
+}
+
+fn is_at_once(delay: &Dur) -> bool {
+    delay.is_zero()
 }
 
 fn default_quench_size() -> Bytes {
