@@ -70,7 +70,7 @@ PAPER: Final = Paper(
         linux.beside_the_kernel,
     ),
     words=named(linux.on_linux),
-    budget=3500,
+    budget=4500,
     printed=400,
     of_samples=thresholds.resampled,
 )
