@@ -70,7 +70,7 @@ PAPER: Final = Paper(
         linux.beside_the_kernel,
     ),
     words=named(linux.on_linux),
-    budget=4500,
+    budget=4800,
     printed=400,
     of_samples=thresholds.resampled,
 )
