@@ -19,7 +19,7 @@ pub struct Becn {
     /// 56).
     #[serde(default = "default_quench_size")]
     pub quench_size: Bytes,
-    /// The time from a mark or drop until the router sends its source quench. Default 0 s.
+    /// The time from a mark or drop until the router sends its source quench. Default 0 s (at once).
     #[serde(default, skip_serializing_if = "is_at_once")]
     pub delay: Dur,
 }
