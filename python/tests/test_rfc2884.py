@@ -486,11 +486,20 @@ def test_what_the_rfc_says_of_every_load_and_max_p_is_asked_at_every_load_and_ma
         name: tests["place"].to_list()
         for (name,), tests in judge_claims(published, measured, averaged, GRID).group_by("id")
     }
-    # Three loads and six max_p; the exception is the one place of 18 that R29 and R29.high leave out.
-    assert len(places["R29"]) == 12 and len(places["R29.high"]) == 5 and len(places["R29.exception"]) == 1
+    # Three loads and max_p from 0.1 on; below it two max_p and each min_th of section 4.4: seven at low, six at moderate load. At high load
+    # seven at max_p 0.05 and four at 0.02, the exception.
+    assert [len(places[f"R29{part}"]) for part in ("", ".low", ".moderate", ".high", ".exception")] == [
+        12,
+        14,
+        12,
+        7,
+        4,
+    ]
+    for sentence in ("timeouts", "goodput"):
+        assert [len(places[f"R38.{sentence}.{load}"]) for load in ("low", "moderate", "high")] == [14, 12, 8]
     assert len(places["R30"]) == len(places["R36"]) == 18
-    # Reno and SACK/FACK at six max_p, NewReno and SACK at three.
-    assert len(places["R38.timeouts"]) == len(places["R38.retransmits"]) == 3 * (6 + 6 + 3 + 3)
+    # Reno and SACK/FACK at six max_p, NewReno and SACK at three; without 0.02 and 0.05 at four and two.
+    assert len(places["R38.retransmits"]) == 3 * (6 + 6 + 3 + 3) and len(places["R38.timeouts"]) == 3 * (4 + 4 + 2 + 2)
     assert len(places["R38.mice"]) == 36
     assert len(places["R37.like_reno"]) == 18 and len(places["R24.constant"]) == 12
 
