@@ -7,6 +7,7 @@ import shutil
 import signal
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +17,10 @@ from conftest import SCENARIO
 
 import ecnlab
 from ecnlab.cli import cli
+from ecnlab.scenario.files import read_experiment
 
-LAW = Path(__file__).parents[2] / "examples/laws/reno.py"
+ROOT = Path(__file__).parents[2]
+LAW = ROOT / "examples/laws/reno.py"
 
 GOODPUT = {"goodput": {"table": "flows", "column": "goodput_bps", "aggregate": "sum"}}
 
@@ -69,6 +72,21 @@ def test_every_aggregate_is_that_of_a_sweep_to_the_last_bit(experiment, tmp_path
     assert ecnlab.batch(experiment, threads=1).equals(swept, null_equal=True)
     undefined = set(swept.filter(pl.col("value").is_null())["metric"])
     assert undefined == {"none", "zero"}, "and the others have values"
+
+
+def experiments():
+    """The experiments of papers and examples that define metrics."""
+    for path in sorted([*ROOT.glob("papers/*/*.toml"), *ROOT.glob("examples/**/*.toml")]):
+        if {"scenario", "metrics"} <= tomllib.loads(path.read_text()).keys():
+            yield pytest.param(path, id=str(path.relative_to(ROOT)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", list(experiments()))
+def test_the_metrics_of_papers_and_examples_are_those_of_a_sweep_to_the_last_bit(path, tmp_path):
+    one = read_experiment(path).with_replicates(1)
+    swept = ecnlab.sweep(one, tmp_path / "out", workers=2, cache=False).metrics
+    assert ecnlab.batch(one, cache=False).equals(swept, null_equal=True)
 
 
 def test_the_command_writes_the_same_table(experiment, tmp_path):
