@@ -105,6 +105,8 @@ def _along(
     row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any], full: bool
 ) -> Iterator[str]:
     labels = sorted(frame[entry["axis"]].unique(), key=_score)
+    whole = pl.col(entry["axis"]).n_unique().over("replicate") == len(labels)
+    frame = frame.filter(whole)  # only seeds that all labels have
     columns = np.column_stack([seeds(*_columns(frame.filter(pl.col(entry["axis"]) == x)), metric) for x in labels])
     slope, answer, reach = trend([math.log2(_score(label)) for label in labels], columns, entry)
     yield from _compared(slope, row)
