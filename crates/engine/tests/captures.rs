@@ -6,28 +6,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
-use common::{droptail, duplex, flow, ftp, number, path, red, tcp};
+use common::{Kept, droptail, duplex, flow, ftp, number, path, red, tcp};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Item, MarkAt};
 use ecnlab_base::Dur;
-use ecnlab_engine::capture::{Capture, Fate, Interface, Seen, Sink, bytes};
+use ecnlab_engine::capture::{Capture, Fate, Interface, Seen};
 use ecnlab_engine::{FlowPlan, Output, Plan, run, run_captured};
 use ecnlab_tcp::registry::EcnKind;
 use ecnlab_wire::{Checksum, Dscp, Ecn, IpPacket, Ipv4Header, Quench, QuenchCause, UdpHeader, protocol};
-
-/// Everything seen, with its bytes.
-#[derive(Default)]
-struct Kept(Vec<(Seen, Vec<u8>)>);
-
-impl Sink for Kept {
-    fn take(&mut self, seen: &Seen) -> bool {
-        let mut packet = Vec::new();
-        let len = bytes::emit(&seen.packet, &seen.cargo, 65_535, &mut packet);
-        assert_eq!(packet.len(), len as usize);
-        self.0.push((*seen, packet));
-        true
-    }
-}
 
 /// Indices of the links; the reverse of each is the next.
 const ACCESS: usize = 0;

@@ -4,10 +4,10 @@ use crate::common;
 
 use std::sync::atomic::AtomicBool;
 
-use common::{droptail, flow, ftp, number, path, red, tcp};
+use common::{Kept, droptail, flow, ftp, number, path, red, tcp};
 use ecnlab_aqm::Item as _;
 use ecnlab_base::{Bytes, Dur};
-use ecnlab_engine::capture::{Capture, Interface, Seen, Sink, bytes};
+use ecnlab_engine::capture::{Capture, Interface};
 use ecnlab_engine::{BoxPlan, Column, FlowPlan, Plan, Setup, run, run_captured};
 use ecnlab_tcp::registry::EcnKind;
 use ecnlab_traffic::Params;
@@ -77,20 +77,6 @@ fn the_same_segments_have_twenty_bytes_more() {
     }
 }
 
-/// Everything captured, as bytes.
-#[derive(Default)]
-struct Kept(Vec<(Seen, Vec<u8>)>);
-
-impl Sink for Kept {
-    fn take(&mut self, seen: &Seen) -> bool {
-        let mut packet = Vec::new();
-        let len = bytes::emit(&seen.packet, &seen.cargo, 65_535, &mut packet);
-        assert_eq!((packet.len(), len), (len as usize, seen.packet.wire_len()));
-        self.0.push((*seen, packet));
-        true
-    }
-}
-
 #[test]
 fn captured_packets_are_those_of_ipv6() {
     let capture = Capture {
@@ -104,6 +90,7 @@ fn captured_packets_are_those_of_ipv6() {
     run_captured(&plan, 1, &AtomicBool::new(false), &[capture], &mut kept).expect("a run");
     let mut marks = [0; 2];
     for (seen, bytes) in &kept.0 {
+        assert_eq!(bytes.len(), seen.packet.wire_len() as usize);
         let ip = IpPacket::parse(bytes).expect("an IP packet");
         let sum = Checksum::pseudo(ip.source, ip.destination, ip.protocol, ip.payload_len);
         assert!(sum.bytes(ip.payload).is_valid(), "{seen:?}");

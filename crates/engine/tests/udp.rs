@@ -4,10 +4,10 @@ use crate::common;
 
 use std::sync::atomic::AtomicBool;
 
-use common::{droptail, flow, ftp, number, path, red, tcp};
+use common::{Kept, droptail, flow, ftp, number, path, red, tcp};
 use ecnlab_aqm::registry::Params as Law;
 use ecnlab_base::{Dur, Length};
-use ecnlab_engine::capture::{Capture, Interface, Seen, Sink, bytes};
+use ecnlab_engine::capture::{Capture, Interface};
 use ecnlab_engine::{Column, Errors, Output, Plan, run, run_captured};
 use ecnlab_traffic::Params;
 use ecnlab_wire::{Checksum, Ecn, IcmpHeader, IpPacket, Ipv4Header, UdpHeader, protocol};
@@ -161,18 +161,6 @@ fn connections_beside_them_receive_their_own_quenches() {
         received.iter().all(|&n| n > 10.0) && (received.iter().sum::<f64>() - returned).abs() <= 2.0,
         "{received:?} {returned}"
     );
-}
-
-#[derive(Default)]
-struct Kept(Vec<(Seen, Vec<u8>)>);
-
-impl Sink for Kept {
-    fn take(&mut self, seen: &Seen) -> bool {
-        let mut packet = Vec::new();
-        bytes::emit(&seen.packet, &seen.cargo, 65_535, &mut packet);
-        self.0.push((*seen, packet));
-        true
-    }
 }
 
 #[test]

@@ -5,8 +5,23 @@ use std::sync::Arc;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail, red};
 use ecnlab_base::{Bytes, Dist, Dur, Length, Time};
+use ecnlab_engine::capture::{Seen, Sink, bytes};
 use ecnlab_engine::{Changes, Column, Errors, FlowPlan, Link, LinkPlan, Output, Packet, Plan};
 use ecnlab_traffic as traffic;
+
+/// All packets captured, with their bytes.
+#[derive(Default)]
+pub struct Kept(pub Vec<(Seen, Vec<u8>)>);
+
+impl Sink for Kept {
+    fn take(&mut self, seen: &Seen) -> bool {
+        let mut packet = Vec::new();
+        let len = bytes::emit(&seen.packet, &seen.cargo, 65_535, &mut packet);
+        assert_eq!(packet.len(), len as usize);
+        self.0.push((*seen, packet));
+        true
+    }
+}
 
 /// A drop-tail queue of `limit` packets.
 pub fn droptail(limit: f64) -> Config {
