@@ -103,6 +103,7 @@ LAWS: Final[Mapping[str, Mapping[str, object]]] = {
 
 OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "format": [{"format": 1}],
+    "end_after": [{"flow.x.traffic": {"kind": "ftp", "size": "1 MB"}, "end_after": ["x"]}],
     "link.x.duplex": [
         {"link.x": {**PIPE, "duplex": False}, "link.back": {**PIPE, "from": "b", "to": "a", "duplex": False}}
     ],

@@ -149,8 +149,8 @@ fn run_with<P: Probe>(
 ) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe, blocks)?;
     sim.run(stops)?;
-    let end = sim.period(Time::ZERO + plan.duration);
-    sim.flush(Time::ZERO + plan.duration, true)?;
+    let end = sim.period(sim.end);
+    sim.flush(sim.end, true)?;
     balance::check(plan, &sim)?;
     sim.free_network();
     Ok(Output { tables: tables(plan, sim, end, wanted) })

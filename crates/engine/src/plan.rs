@@ -19,6 +19,8 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// Duration of the run.
     pub duration: Dur,
+    /// Flows that end the run earlier: when the last of them is complete, if that is after the warm-up.
+    pub end_after: Vec<u32>,
     /// Start of the measured window; less than `duration`.
     pub warmup: Dur,
     /// Interval of the time series; `None` disables them.

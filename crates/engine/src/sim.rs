@@ -63,7 +63,10 @@ pub struct Sim<'b, P: Probe> {
     pub stray: u64,
     routes: Routes,
     events: EventQueue,
-    end: Time,
+    /// End of the run.
+    pub end: Time,
+    /// Flows whose completion ends the run, and are not complete.
+    awaited: Vec<u32>,
     sample: Option<Dur>,
     warmup: Dur,
     pub(crate) out: Out,
@@ -116,6 +119,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             routes,
             events,
             end: Time::ZERO + plan.duration,
+            awaited: plan.end_after.clone(),
             sample: plan.sample,
             warmup: plan.warmup,
             out: Vec::new(),

@@ -46,6 +46,7 @@ fn dumbbell(rate: &str, delay: &str, queue: &Config, flows: Vec<FlowPlan>) -> Pl
         warmup: Dur::from_s(20),
         sample: Some(Dur::from_ms(10)),
         packet_events: false,
+        end_after: Vec::new(),
     }
 }
 

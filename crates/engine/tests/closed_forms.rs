@@ -55,6 +55,7 @@ fn path(mbps: u64, rtt_us: u64, queue: &Config, seconds: [u64; 2], flows: Vec<Fl
         warmup: Dur::from_s(warmup),
         sample: None,
         packet_events: false,
+        end_after: Vec::new(),
     }
 }
 

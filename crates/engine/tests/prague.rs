@@ -72,6 +72,7 @@ fn network(rate: &str, delay: &str, far: &str, queue: &Config, seconds: u64, flo
         warmup: Dur::from_s(seconds / 3),
         sample: Some(Dur::from_ms(10)),
         packet_events: false,
+        end_after: Vec::new(),
     }
 }
 

@@ -155,3 +155,38 @@ fn the_stop_of_one_flow_leaves_the_draws_of_another() {
         number(&with, "flows_run", "data_segments_sent", 0) < number(&without, "flows_run", "data_segments_sent", 0)
     );
 }
+
+/// Files of `bytes`, each of a flow, over 2 Mbit/s, with an endless flow next to them. `ends` are those that end the run.
+fn files(bytes: &[u64], ends: &[u32]) -> Plan {
+    let tcp = tcp("modern", |_| {});
+    let file = |size: &u64| flow("file", 2, &tcp, Params::Ftp(FtpParams { size: Some(Bytes(*size)) }));
+    let flows = bytes.iter().map(file).chain([flow("endless", 2, &tcp, ftp())]).collect();
+    let plan = path(&droptail(50.0), "2 Mbps", "50 ms", flows);
+    Plan { end_after: ends.to_vec(), warmup: Dur::from_s(2), duration: Dur::from_s(60), ..plan }
+}
+
+#[test]
+fn a_run_ends_with_the_last_of_its_files() {
+    let bytes = [600_000, 1_200_000];
+    let (whole, ended) = (run(&files(&bytes, &[]), 1).unwrap(), run(&files(&bytes, &[0, 1]), 1).unwrap());
+    let finish = |out: &Output, flow| number(out, "flows_run", "finish_s", flow);
+    for flow in [0, 1] {
+        assert_eq!(finish(&ended, flow).to_bits(), finish(&whole, flow).to_bits());
+    }
+    let last = finish(&ended, 1);
+    assert!(finish(&ended, 0) < last && last < 30.0, "{last}");
+    // Rates are those of the time from the warm-up to the end.
+    for flow in 0..3 {
+        let [bytes, rate] = ["bytes_delivered", "goodput_bps"].map(|name| number(&ended, "flows", name, flow));
+        assert!((rate * (last - 2.0) - 8.0 * bytes).abs() < 1.0, "{rate} {bytes}");
+    }
+    assert!(number(&ended, "flows_run", "bytes_delivered", 2) < number(&whole, "flows_run", "bytes_delivered", 2));
+}
+
+#[test]
+fn a_run_whose_files_arrive_within_the_warm_up_lasts_its_duration() {
+    let (whole, same) = (run(&files(&[20_000], &[]), 1).unwrap(), run(&files(&[20_000], &[0]), 1).unwrap());
+    assert!(number(&same, "flows_run", "finish_s", 0) < 2.0);
+    let delivered = |out: &Output| number(out, "flows_run", "bytes_delivered", 1);
+    assert!(delivered(&same) > 12e6 && delivered(&same) == delivered(&whole));
+}

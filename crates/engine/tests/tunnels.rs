@@ -40,6 +40,7 @@ fn plan(traffic: &traffic::Params) -> Plan {
         warmup: Dur::ZERO,
         sample: None,
         packet_events: false,
+        end_after: Vec::new(),
     }
 }
 

@@ -11,7 +11,7 @@ mod wire;
 use ecnlab_aqm as aqm;
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_tcp as tcp;
-use ecnlab_traffic::{Checked, Impossible};
+use ecnlab_traffic::{Checked, Impossible, Params as Traffic};
 
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
@@ -32,6 +32,7 @@ const LONGEST_DELAY: Dur = Dur::from_s(86_400);
 pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnostic>> {
     let mut found = Findings::of(tree);
     check_times(tables, &mut found);
+    check_end(tables, &mut found);
     check_laws(tables, &mut found);
     let layout = Layout::of(tables, &mut found);
     for (name, link) in &tables.links {
@@ -80,6 +81,18 @@ fn check_times(tables: &Tables, found: &mut Findings<'_>) {
         "the scenario has no flow",
         "add a table [flow.NAME] with from, to and traffic",
     );
+}
+
+/// Checks that the flows of `end_after` can be complete.
+fn check_end(tables: &Tables, found: &mut Findings<'_>) {
+    let (path, known) = (Path::of(&["end_after"]), tables.flows.keys().collect::<Vec<_>>());
+    for name in &tables.head.end_after {
+        found.known(&path, "flow", name, &known);
+        let endless = |flow: &Flow| !matches!(&flow.traffic, Traffic::Ftp(file) if file.size.is_some());
+        let message = format!("`end_after`: `{name}` does not transfer one file");
+        let help = format!("write traffic = {{ kind = \"ftp\", size = \"1 MB\" }} in [flow.{name}], or leave it out");
+        found.unless(!tables.flows.get(name).is_some_and(endless), &path, message, help);
+    }
 }
 
 /// Reports a value in `[queue.NAME]` that its law rejects.

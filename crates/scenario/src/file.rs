@@ -39,6 +39,9 @@ pub(crate) struct Head {
     pub title: Option<String>,
     /// Length of a run, in virtual time; at most 2400 h.
     pub duration: Dur,
+    /// Flows, by the names of their tables, each of which transfers one file: the run ends when all these files have arrived, if that is after `warmup` and before `duration`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub end_after: Vec<String>,
     /// Time at which measuring begins; counters of a result cover the time from then to the end. Default 0 s.
     #[serde(default)]
     pub warmup: Dur,

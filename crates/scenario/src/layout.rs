@@ -142,6 +142,12 @@ impl Layout {
         (0..self.flows.len()).filter(|i| wanted(&self.flows[*i])).collect()
     }
 
+    /// Returns the flows of some tables.
+    pub fn named(&self, tables: &[String]) -> Vec<u32> {
+        let there = |i: &u32| tables.contains(&self.flows[*i as usize].table);
+        (0..self.flows.len() as u32).filter(there).collect()
+    }
+
     /// Adds the nodes with tables, and those that only links name.
     fn lay_nodes(&mut self, tables: &Tables, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
         let ends = tables.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);

@@ -160,6 +160,7 @@ impl Scenario {
             groups: layout.groups.clone(),
             flows: layout.flows.iter().map(|flow| self.flow_plan(flow, seed)).collect(),
             duration: tables.head.duration,
+            end_after: layout.named(&tables.head.end_after),
             warmup: tables.head.warmup,
             sample: tables.head.sample,
             packet_events: tables.head.packets,

@@ -49,6 +49,9 @@ def plan(scenario: Scenario, seed: int, network: Network | None = None) -> Plan:
     spec, drawn, found = scenario.resolved, scenario.drawn(seed), Findings()
     links = topology.links_of(spec, drawn)
     flows = [_flow(one, spec, links) for one in drawn["flows"]]
+    if spec.get("end_after"):
+        message = "`end_after`: a run of the Linux engine lasts its `duration`"
+        found.refuse("end_after", message, "leave it out, or run the scenario in the simulator")
     _check_traffic(flows, found)
     tcps = tcps_of(spec, {departure["key"] for departure in scenario.departures}, found)
     homes = _homes(flows, tcps)

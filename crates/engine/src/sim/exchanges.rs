@@ -59,6 +59,16 @@ impl<P: Probe> Sim<'_, P> {
         flow.count_exchange(c.cut, now);
         let next = flow.source.on_done(c.exchange.key, now);
         self.arm_wake(c.flow, next);
+        self.end_after(c.flow, now);
+    }
+
+    /// Ends the run if `flow`, which is complete, is the last one that it waits for, and the warm-up is over.
+    fn end_after(&mut self, flow: u32, now: Time) {
+        let Some(place) = self.awaited.iter().position(|&awaited| awaited == flow) else { return };
+        self.awaited.swap_remove(place);
+        if self.awaited.is_empty() && now > Time::ZERO + self.warmup {
+            self.end = now;
+        }
     }
 
     /// Schedules a poll of the source of `flow` at `next`.

@@ -110,6 +110,7 @@ pub fn path(bottleneck: &Config, rate: &str, delay: &str, flows: Vec<FlowPlan>) 
         warmup: Dur::from_s(10),
         sample: None,
         packet_events: false,
+        end_after: Vec::new(),
     }
 }
 

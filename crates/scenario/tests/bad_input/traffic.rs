@@ -10,6 +10,18 @@ pub const CASES: &[Case] = &[
         &["x.toml:7:9: `link.pipe.delay` has no upper limit; write a time, or { uniform = [\"1 ms\", \"5 ms\"] }"],
     ),
     (
+        "format = 1",
+        "format = 1\nend_after = [\"bulc\"]",
+        &["x.toml:2:13: `end_after`: there is no flow `bulc`; did you mean `bulk`?"],
+    ),
+    (
+        "format = 1",
+        "format = 1\nend_after = [\"bulk\"]",
+        &[
+            "x.toml:2:13: `end_after`: `bulk` does not transfer one file; write traffic = { kind = \"ftp\", size = \"1 MB\" } in [flow.bulk], or leave it out",
+        ],
+    ),
+    (
         "traffic = \"ftp\"",
         "start = { pareto2 = { mean = \"1 s\", shape = 1 } }\ntraffic = \"ftp\"",
         &["x.toml:19:21: `flow.bulk.start.pareto2`: with shape 1 there is no mean; write a shape above 1"],
