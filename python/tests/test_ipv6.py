@@ -6,11 +6,13 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from linux_plans import LINUX, refused
+from linux_plans import LINUX, the_plan
 from test_capture_protocols import BAD, TSHARK, tshark
 
 import ecnlab
 from ecnlab.engines.model.path import bottleneck
+from ecnlab.linux.plan import plan
+from ecnlab.linux.wall.network import RouterLinks
 
 SCENARIO = """\
 format = 1
@@ -113,6 +115,22 @@ def _versions(text):
     return six.replace(", ip = 6", ""), six
 
 
-def test_linux_refuses_the_key():
-    message = refused(LINUX.replace('tcp = "ecn"', 'tcp = "ecn"\nip = 6', 1))
-    assert "`flow.marked.ip`: the Linux engine has only IPv4" in message
+def test_linux_has_addresses_of_the_versions_in_use():
+    four, both = (the_plan(text) for text in (LINUX, LINUX.replace('tcp = "ecn"', 'tcp = "ecn"\nip = 6', 1)))
+    assert "2001:db8" not in "".join(four.files.values())
+    flows = [line.split() for line in both.files["plan"].splitlines() if line.startswith("flow ")]
+    ends = [(words[10], words[13]) for words in flows]
+    assert sorted(ends) == [("10.0.3.2", "10.0.0.2"), ("2001:db8:0:3::3", "2001:db8:0:0::3")]
+    # Without link-local addresses, and without groups of routers, the kernel sends nothing of its own.
+    silent = [line.split()[1] for line in both.files["plan"].splitlines() if "addr_gen_mode 1" in line]
+    assert silent == [line.split()[1] for line in both.files["plan"].splitlines() if line.startswith("host ")]
+    up = [
+        line for name, text in both.files.items() if name.endswith(".ip") for line in text.splitlines() if " up" in line
+    ]
+    assert all("multicast off" in line for line in up if line.split()[2][0] in "oidu")
+
+
+def test_real_time_refuses_the_key():
+    text = LINUX.replace('tcp = "ecn"', 'tcp = "ecn"\nip = 6', 1)
+    with pytest.raises(ecnlab.SpecError, match=r"`flow\.marked\.ip`: the router of runs in real time has only IPv4"):
+        plan(ecnlab.Scenario("pipe.toml", text), 1, RouterLinks())

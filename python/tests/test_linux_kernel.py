@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import SCENARIO, assert_same_bytes, first_fast, kernel_or_skip
+from test_capture_protocols import TSHARK, tshark
 
 import ecnlab
 from ecnlab.base.errors import RunError
@@ -227,6 +228,47 @@ def test_the_analysis_of_a_capture_counts_what_the_kernel_counts(pipe, tmp_path,
     assert counted["retransmits"].sum() > 100
     if len(bottleneck) > 1:
         assert counted["timeouts"].sum() > 10
+
+
+BOTH_VERSIONS = {
+    "flow.six": {"from": "server", "to": "client", "traffic": "ftp", "tcp": "six", "ip": 6},
+    "tcp.six": {"ecn": "rfc3168"},
+    "flow.dropped.count": 0,
+    "queue.red": {"discipline": "codel", "limit": "200 packets", "ecn": True, "quantiles": True},
+    "duration": "20 s",
+}
+
+
+def test_flows_over_both_ip_versions_are_those_of_the_simulator(pipe):
+    runs = [ecnlab.run(pipe, 1, engine=engine, overrides=BOTH_VERSIONS) for engine in ("packets", "linux")]
+    flows = [{row["group"]: row for row in run.table("flows_run").to_dicts()} for run in runs]
+    links = [run.table("links_run").filter(link="pipe").row(0, named=True) for run in runs]
+    assert [four["ecn"] and six["ecn"] for four, six in ((f["marked"], f["six"]) for f in flows)] == [True, True]
+    for key in ("delivered_bytes", "sojourn_mean_s", "sojourn_p95_s"):
+        assert links[1][key] == pytest.approx(links[0][key], rel=0.15), key
+    assert sum(f["goodput_bps"] for f in flows[1].values()) == pytest.approx(
+        sum(f["goodput_bps"] for f in flows[0].values()), rel=0.02
+    )
+    assert min(f["goodput_bps"] for f in flows[1].values()) > 0.3e6
+
+
+@pytest.mark.skipif(TSHARK is None, reason="tshark is not installed (Debian: apt install tshark)")
+def test_a_capture_has_the_packets_of_both_ip_versions_and_no_others(pipe, tmp_path):
+    places = {"capture.before": {"node": "server"}, "capture.after": {"link": "pipe", "queue": "after"}}
+    run = ecnlab.run(pipe, 1, engine="linux", overrides=BOTH_VERSIONS | places, captures=tmp_path)
+    for file in run.captures:
+        assert tshark(file, "-Y", "not tcp or _ws.malformed") == []
+    rows = {row["group"]: row for row in run.table("flows_run").to_dicts()}
+    for group, of_server, ecn in (
+        ("marked", "ip.src == 10.0.3.2", "ip.dsfield.ecn"),
+        ("six", "ipv6.src == 2001:db8:0:3::3 and ipv6.flow == 0", "ipv6.tclass.ecn"),
+    ):
+        sent = tshark(tmp_path / "before.pcapng", "-Y", of_server)
+        marked = tshark(tmp_path / "after.pcapng", "-Y", f"{of_server} and {ecn} == 3")
+        assert len(sent) == rows[group]["segments_sent"]
+        # Those on the pipe when the run ends have not arrived.
+        assert 0 <= len(marked) - rows[group]["ce_received"] <= 20
+        assert len(marked) > 5
 
 
 def test_a_guest_that_cannot_do_its_plan_says_why(kernel):

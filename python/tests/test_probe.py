@@ -71,6 +71,11 @@ traffic = { kind = "cbr", rate = "64 kbps", packet = "200 B" }
         (["{}", "--flow", "voice"], "flow `voice` has no TCP"),
         (["--host", "nowhere"], "write HOST:PORT"),
         (["--host", ":99999"], "write HOST:PORT"),
+        (["--host", "::1"], "write HOST:PORT, such as 192.0.2.1:80 or [2001:db8::1]:80"),
+        (["--host", "[::1]"], "write HOST:PORT"),
+        (["--host", "[192.0.2.1]"], "write HOST:PORT"),
+        (["--host", "[fe80::1]:80"], "is a link-local address"),
+        (["--host", "name.invalid:80"], "has no address"),
         (["--host", "127.0.0.1:80"], "is a loopback address"),
     ],
 )
@@ -80,15 +85,47 @@ def test_questions_that_cannot_be_asked(cli, scenario, arguments, said):
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_another_machine_takes_forwarding(monkeypatch, tmp_path):
-    (tmp_path / "off").write_text("0\n")
-    monkeypatch.setattr(probing, "FORWARDING", tmp_path / "off")
-    with pytest.raises(ecnlab.EcnlabError, match="does not forward packets"):
-        probing.probe_host("192.0.2.1", 80)
+@pytest.mark.parametrize(
+    ("host", "setting", "prober"),
+    [
+        ("192.0.2.1", "net.ipv4.ip_forward", "ip saddr 198.18.0.2"),
+        ("2001:db8::1", "net.ipv6.conf.all.forwarding", "ip6 saddr 2001:2::2"),
+    ],
+)
+@pytest.mark.parametrize("exists", [True, False])
+def test_another_machine_takes_forwarding(monkeypatch, tmp_path, host, setting, prober, exists):
+    monkeypatch.setattr(probing, "SYSCTLS", tmp_path)
+    if exists:
+        file = tmp_path / setting.replace(".", "/")
+        file.parent.mkdir(parents=True)
+        file.write_text("0\n")
+    with pytest.raises(ecnlab.EcnlabError, match=f"does not forward packets: set `sysctl {setting}=1`.*{prober} masq"):
+        probing.probe_host(host, 80)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "probed"),
+    [({4: "198.18.0.1", 6: "2001:2::1"}, "198.18.0.1"), ({6: "2001:2::1"}, "2001:2::1")],
+    ids=["both versions", "IPv6 only"],
+)
+def test_a_name_is_probed_over_ipv4_or_else_over_ipv6(monkeypatch, addresses, probed):
+    def resolve(_host, _port, family, _kind):
+        version = 6 if family == probing.socket.AF_INET6 else 4
+        if version not in addresses:
+            raise OSError("no address")
+        return [(family, None, 0, "", (addresses[version], 0))]
+
+    arguments = []
+    monkeypatch.setattr(probing.socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(probing._core, "probe_host", lambda *given: arguments.append(given) or {})
+    probing.probe_host("server.example", 80)
+    near, own = (addresses := arguments[0])[4:6]
+    assert (addresses[0], near, own[:-1]) == (probed, probed, probed[:-1])
+    assert b"Host: server.example\r\n" in addresses[2]
 
 
 SERVER = """
-import http.server, sys
+import http.server, socket, sys
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200); self.end_headers(); self.wfile.write(bytes(200_000))
@@ -96,7 +133,9 @@ class Page(http.server.BaseHTTPRequestHandler):
     def handle(self):
         try: super().handle()
         except OSError: pass
-http.server.ThreadingHTTPServer(("0.0.0.0", 8080), Page).serve_forever()
+class Server(http.server.ThreadingHTTPServer):
+    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+Server(("", 8080), Page).serve_forever()
 """
 
 INSIDE = """
@@ -107,7 +146,7 @@ ip link set lo up
 {python} -c "$SERVER" &
 trap 'kill $!' EXIT
 for i in $(seq 100); do {python} -c 'import socket; socket.create_connection(("127.0.0.1", 8080))' 2>/dev/null && break; sleep 0.1; done
-{python} -m ecnlab probe --host :{port} --json
+{python} -m ecnlab probe --host '{host}:{port}' --json
 """
 
 
@@ -123,10 +162,13 @@ def _missing() -> str | None:
 @pytest.mark.parametrize(
     ("ecn", "port", "expected"), [(1, 8080, "ecn"), (0, 8080, "ecn-refused"), (1, 8081, "unreachable")]
 )
-def test_a_real_server_of_this_machine(ecn, port, expected):
+@pytest.mark.parametrize("host", ["", "[::1]"])
+def test_a_real_server_of_this_machine(ecn, host, port, expected):
     if why := _missing():
         pytest.skip(why)
-    script = INSIDE.format(ecn=ecn, port=port, python=sys.executable)
+    if host and not Path("/proc/sys/net/ipv6").exists():
+        pytest.skip("the machine's kernel has no IPv6")
+    script = INSIDE.format(ecn=ecn, host=host, port=port, python=sys.executable)
     found = []
     # A busy machine may deliver a window in two parts, which the prober takes for two.
     for _ in range(3):

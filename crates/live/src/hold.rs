@@ -1,7 +1,7 @@
 //! What the router keeps of packets in flight: their bytes, and the connections that they are of.
 
 use std::collections::HashMap;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 use ecnlab_aqm::{DropReason, Item, Owed, Watch};
 use ecnlab_base::Time;
@@ -55,7 +55,7 @@ pub(crate) struct Connections {
     /// Number of connections, by flow.
     opened: HashMap<u32, u32>,
     /// Initial sequence number and number of a connection, by its ends, the opener first.
-    numbers: HashMap<[SocketAddrV4; 2], (Seq, u32)>,
+    numbers: HashMap<[SocketAddr; 2], (Seq, u32)>,
 }
 
 impl Connections {
@@ -73,7 +73,7 @@ impl Connections {
     }
 
     /// Returns the number in its flow of the connection between these ends; 0 if its SYN was not seen.
-    fn number(&self, [source, destination]: [SocketAddrV4; 2]) -> u32 {
+    fn number(&self, [source, destination]: [SocketAddr; 2]) -> u32 {
         let found = self.numbers.get(&[source, destination]).or_else(|| self.numbers.get(&[destination, source]));
         found.map_or(0, |(_, number)| *number)
     }

@@ -1,6 +1,6 @@
-//! Conversion between segments and IPv4 packets with data.
+//! Conversion between segments and IP packets with data.
 
-use std::net::{IpAddr, SocketAddrV4};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV4};
 
 use ecnlab_wire::{
     Checksum, Dscp, Ecn, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader,
@@ -11,9 +11,9 @@ use ecnlab_wire::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrived<'a> {
     /// Source address and port.
-    pub source: SocketAddrV4,
+    pub source: SocketAddr,
     /// Destination address and port.
-    pub destination: SocketAddrV4,
+    pub destination: SocketAddr,
     /// The header.
     pub segment: Segment,
     /// The data.
@@ -23,8 +23,8 @@ pub struct Arrived<'a> {
 /// Reason why a packet is not delivered to TCP.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unfit {
-    /// Another protocol, IPv6, or a fragment.
-    #[error("is not a complete TCP segment over IPv4")]
+    /// Another protocol, or a fragment.
+    #[error("is not a complete TCP segment")]
     Other,
     /// A header is invalid.
     #[error(transparent)]
@@ -40,13 +40,11 @@ pub enum Unfit {
 /// If it is not a TCP segment, or is damaged.
 pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
     let ip = IpPacket::parse(bytes)?;
-    let (IpAddr::V4(from), IpAddr::V4(to)) = (ip.source, ip.destination) else { return Err(Unfit::Other) };
     if ip.protocol != protocol::TCP || ip.fragment.is_some() || ip.payload.len() != ip.payload_len as usize {
         return Err(Unfit::Other);
     }
-    let header_len = bytes.len().min(usize::from(bytes[0] & 0xf) * 4);
-    let sum = Checksum::pseudo_ipv4(from, to, protocol::TCP, ip.payload_len).bytes(ip.payload);
-    if !Ipv4Header::is_intact(&bytes[..header_len]) || !sum.is_valid() {
+    let sum = Checksum::pseudo(ip.source, ip.destination, protocol::TCP, ip.payload_len).bytes(ip.payload);
+    if !is_header_intact(bytes) || !sum.is_valid() {
         return Err(Unfit::Damaged);
     }
     let (tcp, data) = TcpHeader::parse(ip.payload)?;
@@ -69,15 +67,31 @@ pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
         sack,
         acc_ecn: options.acc_ecn,
     };
-    let source = SocketAddrV4::new(from, tcp.source);
-    Ok(Arrived { source, destination: SocketAddrV4::new(to, tcp.destination), segment, data })
+    let source = SocketAddr::new(ip.source, tcp.source);
+    Ok(Arrived { source, destination: SocketAddr::new(ip.destination, tcp.destination), segment, data })
 }
 
-/// Writes `segment` with its `data` as a packet to `out`, replacing its contents.
-pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
+/// Returns whether the checksum of an IPv4 header is right; IPv6 has none.
+fn is_header_intact(packet: &[u8]) -> bool {
+    let [first, ..] = *packet else { return false };
+    first >> 4 == 6 || Ipv4Header::is_intact(&packet[..packet.len().min(usize::from(first & 0xf) * 4)])
+}
+
+/// Writes `segment` with its `data` as a packet to `out`, replacing its contents. Both addresses have one IP version.
+pub fn emit(source: SocketAddr, destination: SocketAddr, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    let between = packets::Between::V4(*source.ip(), *destination.ip());
+    let between = match (source.ip(), destination.ip()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => packets::Between::V4(source, destination),
+        (source, destination) => packets::Between::V6(v6(source), v6(destination)),
+    };
     packets::emit_segment(between, [source.port(), destination.port()], Dscp::default(), segment, data, out);
+}
+
+fn v6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
 }
 
 /// A source quench with the addresses of the original segment.
@@ -150,8 +164,12 @@ mod tests {
     use super::*;
     use ecnlab_wire::{AccEcn, QuenchCause, SackBlock, Seq, Timestamps};
 
-    const A: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 5001);
-    const B: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 2), 40_000);
+    const A4: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 5001);
+    const B4: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 2), 40_000);
+    const A: SocketAddr = SocketAddr::V4(A4);
+    const B: SocketAddr = SocketAddr::V4(B4);
+    const A6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), 5001);
+    const B6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)), 40_000);
 
     fn data_segment() -> Segment {
         let mut sack = SackBlocks::NONE;
@@ -173,11 +191,12 @@ mod tests {
     #[test]
     fn what_is_sent_is_what_arrives() {
         let mut bytes = Vec::new();
-        let mut sent = data_segment();
-        emit(A, B, &sent, b"bytes", &mut bytes);
-        // 20 of IP, 20 of TCP, 12 of timestamps, 12 of SACK, 8 of AccECN, 5 of data.
-        sent.wire_len = 77;
-        assert_eq!(parse(&bytes), Ok(Arrived { source: A, destination: B, segment: sent, data: b"bytes" }));
+        // 20 of IPv4 or 40 of IPv6, 20 of TCP, 12 of timestamps, 12 of SACK, 8 of AccECN, 5 of data.
+        for (source, destination, wire_len) in [(A, B, 77), (A6, B6, 97)] {
+            let sent = Segment { wire_len, ..data_segment() };
+            emit(source, destination, &sent, b"bytes", &mut bytes);
+            assert_eq!(parse(&bytes), Ok(Arrived { source, destination, segment: sent, data: b"bytes" }));
+        }
     }
 
     #[test]
@@ -210,10 +229,10 @@ mod tests {
         let router = std::net::Ipv4Addr::new(10, 0, 9, 1);
         assert!(packets::emit_quench(router, QuenchCause::Marked, &segment, &mut message));
         let quench = Quench::new(QuenchCause::Marked, Seq(u32::MAX), 56);
-        assert_eq!(parse_quench(&message), Some(SourceQuench { source: A, destination: B, quench }));
+        assert_eq!(parse_quench(&message), Some(SourceQuench { source: A4, destination: B4, quench }));
         assert_eq!((parse(&message), parse_quench(&segment)), (Err(Unfit::Other), None));
         // A segment of another host: the message is for B, the returned segment is from A.
-        message[16..20].copy_from_slice(&B.ip().octets());
+        message[16..20].copy_from_slice(&B4.ip().octets());
         message[10..12].fill(0);
         let sum = Checksum::new().bytes(&message[..20]).value();
         message[10..12].copy_from_slice(&sum.to_be_bytes());
@@ -224,7 +243,7 @@ mod tests {
     fn any_bit_wrong_in_a_source_quench_is_noticed() {
         let (mut segment, mut message) = (Vec::new(), Vec::new());
         emit(A, B, &data_segment(), b"bytes", &mut segment);
-        assert!(packets::emit_quench(*B.ip(), QuenchCause::Dropped, &segment, &mut message));
+        assert!(packets::emit_quench(*B4.ip(), QuenchCause::Dropped, &segment, &mut message));
         for bit in 0..message.len() * 8 {
             let mut wrong = message.clone();
             wrong[bit / 8] ^= 1 << (bit % 8);
@@ -238,14 +257,17 @@ mod tests {
     #[test]
     fn any_bit_wrong_is_noticed() {
         let mut bytes = Vec::new();
-        emit(A, B, &data_segment(), b"bytes", &mut bytes);
-        for bit in 0..bytes.len() * 8 {
-            let mut wrong = bytes.clone();
-            wrong[bit / 8] ^= 1 << (bit % 8);
-            assert!(parse(&wrong).is_err(), "bit {bit}");
-        }
-        for len in 0..bytes.len() {
-            assert!(parse(&bytes[..len]).is_err(), "cut to {len}");
+        // Neither TCP's checksum nor a header's covers the first four bytes of IPv6 after the version, and the hop limit.
+        for (source, destination, unprotected) in [(A, B, vec![]), (A6, B6, vec![0, 1, 2, 3, 7])] {
+            emit(source, destination, &data_segment(), b"bytes", &mut bytes);
+            for bit in (0..bytes.len() * 8).filter(|bit| !unprotected.contains(&(bit / 8))) {
+                let mut wrong = bytes.clone();
+                wrong[bit / 8] ^= 1 << (bit % 8);
+                assert!(parse(&wrong).is_err(), "bit {bit}");
+            }
+            for len in 0..bytes.len() {
+                assert!(parse(&bytes[..len]).is_err(), "cut to {len}");
+            }
         }
     }
 }

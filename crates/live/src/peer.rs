@@ -2,7 +2,7 @@
 //! counts.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ struct Speaker<'a, R, H, W: Write> {
     clock: Clock,
     now: Time,
     endpoint: Option<Endpoint>,
-    peer: SocketAddrV4,
+    peer: SocketAddr,
     iss: Seq,
     /// The kernel's initial sequence number, once its SYN has arrived.
     irs: Option<Seq>,
@@ -169,7 +169,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
             clock: Clock::start(),
             now: Time::ZERO,
             endpoint: None,
-            peer: talk.peer,
+            peer: talk.peer.into(),
             iss: Seq(stream("iss").u64() as u32),
             irs: None,
             wires: [
@@ -201,12 +201,12 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         let (mut buffer, end) = ([0; MTU], self.clock.now() + PARTING);
         while self.clock.now() < end {
             for segment in self.out.drain(..) {
-                packet::emit(self.talk.own, self.peer, &segment, &[], &mut self.packet);
+                packet::emit(self.talk.own.into(), self.peer, &segment, &[], &mut self.packet);
                 let _ = self.tun.send(&self.packet);
             }
             // RFC 5961 §3.2: an RST with another sequence number is answered by an ACK, which gives the expected one.
             match self.tun.receive(&mut buffer).map(|bytes| bytes.map(packet::parse)) {
-                Ok(Some(Ok(arrived))) if arrived.destination == self.talk.own => {
+                Ok(Some(Ok(arrived))) if arrived.destination == self.talk.own.into() => {
                     endpoint.on_segment(&arrived.segment, self.now, &mut self.out);
                 }
                 Ok(Some(_)) => {}
@@ -312,7 +312,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let Ok(arrived) = packet::parse(bytes) else { return self.take_quench(bytes) };
-        if arrived.destination != self.talk.own || !self.is_from_peer(&arrived) {
+        if arrived.destination != self.talk.own.into() || !self.is_from_peer(&arrived) {
             return Ok(());
         }
         self.note(bytes, Direction::Inbound)?;
@@ -345,7 +345,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
     /// IPv6.
     fn take_quench(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let Some(message) = packet::parse_quench(bytes) else { return Ok(()) };
-        if (message.source, message.destination) != (self.talk.own, self.peer) {
+        if (message.source, message.destination.into()) != (self.talk.own, self.peer) {
             return Ok(());
         }
         self.note(bytes, Direction::Inbound)?;
@@ -383,7 +383,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
             written.ok_or(Failure::NotWritten { offset: first, len: segment.len })?
         };
         let mut bytes = std::mem::take(&mut self.packet);
-        packet::emit(self.talk.own, self.peer, segment, data, &mut bytes);
+        packet::emit(self.talk.own.into(), self.peer, segment, data, &mut bytes);
         self.note(&bytes, Direction::Outbound)?;
         let (tun, mut failed) = (self.tun, Ok(()));
         self.wires[0].take(&mut bytes, self.now, |bytes| {

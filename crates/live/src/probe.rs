@@ -1,7 +1,7 @@
 //! The prober of `ecnlab-probe` on real packets, over a TUN device, so that the kernel's own TCP does not respond.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,9 +18,9 @@ use crate::tun::{MTU, Tun};
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The server.
-    pub server: SocketAddrV4,
-    /// Address of the prober, behind the device.
-    pub own: Ipv4Addr,
+    pub server: SocketAddr,
+    /// Address of the prober, behind the device; of the server's IP version.
+    pub own: IpAddr,
     /// First port of the prober; each connection uses the next port.
     pub first_port: u16,
     /// The request: sent in five parts, none of them empty.
@@ -64,7 +64,7 @@ fn send(tun: &Tun, target: &Target, outgoing: &Outgoing) -> io::Result<()> {
     let start = *offset as usize;
     let data = target.request.get(start..start + segment.len as usize).unwrap_or_default();
     let mut bytes = Vec::with_capacity(MTU);
-    let own = SocketAddrV4::new(target.own, target.first_port + *connection as u16);
+    let own = SocketAddr::new(target.own, target.first_port + *connection as u16);
     packet::emit(own, target.server, segment, data, &mut bytes);
     tun.send(&bytes)
 }
@@ -81,7 +81,7 @@ fn receive(
     let Some(bytes) = tun.receive(&mut buffer)? else { return Ok(false) };
     if let Ok(arrived) = packet::parse(bytes)
         && arrived.source == target.server
-        && *arrived.destination.ip() == target.own
+        && arrived.destination.ip() == target.own
         && let Some(connection) = arrived.destination.port().checked_sub(target.first_port)
     {
         session.on_segment(connection.into(), &arrived.segment, clock.now(), outgoing);

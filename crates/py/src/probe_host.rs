@@ -1,6 +1,6 @@
 //! The prober, for real servers.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 
 use ecnlab_live::{Settings, Target, Tun};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -11,7 +11,7 @@ use crate::probe::to_python;
 use crate::scenario::Cancel;
 
 /// Probe the server at `address` and `port` with `request` over a TUN device `device` of this network namespace: the
-/// kernel has the address `near` at its near end, the prober `own` at its far end. The device is removed at the end.
+/// kernel has the address `near` at its near end, the prober `own` at its far end, all three of one IP version. The device is removed at the end.
 /// Raises OSError, ValueError, Cancelled.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
@@ -25,12 +25,17 @@ pub fn probe_host<'py>(
     own: &str,
     cancel: &Bound<'py, Cancel>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (address, near, own) = (ipv4(address)?, ipv4(near)?, ipv4(own)?);
-    let server = SocketAddrV4::new(address, port);
+    let (address, near, own) = (ip(address)?, ip(near)?, ip(own)?);
+    let server = SocketAddr::new(address, port);
     let stop = &cancel.get().0;
     let answers = py.detach(|| {
         let tun = Tun::create(device)?;
-        let ip = vec![format!("addr add {near} peer {own} dev {device}"), format!("link set {device} up")];
+        // With `peer` in place of the route, IPv6 has no route to the prober.
+        let ip = vec![
+            format!("addr add {near} dev {device}"),
+            format!("link set {device} up"),
+            format!("route add {own} dev {device}"),
+        ];
         Settings { sysctls: Vec::new(), ip }.apply()?;
         let first_port = 40_000 + (std::process::id() % 20_000) as u16;
         let seed = u64::from(std::process::id());
@@ -44,6 +49,6 @@ pub fn probe_host<'py>(
     }
 }
 
-fn ipv4(text: &str) -> PyResult<Ipv4Addr> {
-    text.parse().map_err(|_| PyValueError::new_err(format!("{text} is not an IPv4 address")))
+fn ip(text: &str) -> PyResult<IpAddr> {
+    text.parse().map_err(|_| PyValueError::new_err(format!("{text} is not an IP address")))
 }

@@ -22,7 +22,11 @@ from ecnlab.cli.options import File, as_json, examples, no_python
 @click.option(
     "--boxes", is_flag=True, help="Instead of FILE, probe a server behind each kind of box and print a Markdown table."
 )
-@click.option("--host", metavar="HOST:PORT", help="Instead of FILE, probe a real server; `:PORT` is this machine.")
+@click.option(
+    "--host",
+    metavar="HOST:PORT",
+    help="Instead of FILE, probe a real server; `:PORT` and `[::1]:PORT` are this machine.",
+)
 @click.option(
     "--request", default=probing.REQUEST, help="Request to send to the real server. [default: an HTTP request for /]"
 )
@@ -32,6 +36,7 @@ from ecnlab.cli.options import File, as_json, examples, no_python
       ecnlab probe hostile.toml
       ecnlab probe hostile.toml --flow 'page[3]' --json
       ecnlab probe --host :8080                     a server on this machine; needs root
+      ecnlab probe --host '[2001:db8::1]:80'        over IPv6
       ecnlab probe --boxes                          the table of `ecnlab docs probe`
 """)
 def probe(
@@ -53,16 +58,24 @@ def probe(
     if host is None:
         requested = probing.probe(file or probing.BOXES, flows, seed)
     else:
-        name, _, port = host.rpartition(":")
-        if not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            raise EcnlabError(f"--host {host}: write HOST:PORT, such as 192.0.2.1:80, or :8080 for this machine")
-        requested = {host: probing.probe_host(name, int(port), request)}
+        requested = {host: probing.probe_host(*_host_and_port(host), request)}
     if as_json:
         console.write_json(requested)
     elif boxes:
         sys.stdout.write(probing.markdown(probing.table(requested)))
     else:
         _show(requested)
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    """Split HOST:PORT, whose HOST may be an IPv6 address in brackets. Raises EcnlabError."""
+    name, _, port = text.rpartition(":")
+    bare = name[1:-1] if name.startswith("[") and name.endswith("]") else name
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16 or (":" in name) != (bare != name):
+        raise EcnlabError(
+            f"--host {text}: write HOST:PORT, such as 192.0.2.1:80 or [2001:db8::1]:80, or :8080 for this machine"
+        )
+    return bare, int(port)
 
 
 def _show(requested: dict[str, probing.Answers]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -43,6 +43,9 @@ FIRST_SERVICE_PORT: Final = 5001
 
 LINUX_PORT: Final = 10_000
 """The kernel's flow ``i`` has this port + ``i`` at its ``to`` end."""
+
+NODES: Final = {4: ("10.0.0.1", 8), 6: ("2001:db8::1", 64)}
+"""By IP version, the simulator's address of the first node, and how far right the node's number is in the kernel's addresses."""
 
 SCHEMA: Final = {
     "group": pl.String,
@@ -129,8 +132,9 @@ class Flows:
 
     def node(self, endpoint: str) -> str:
         """The table of the node that has the address of ``endpoint``."""
-        address = int(IPv4Address(endpoint.rpartition(":")[0]))
-        number = (address >> 8) & 0xFFFF if self._engine != PACKETS else address - int(IPv4Address("10.0.0.1"))
+        address = ip_address(endpoint.rpartition(":")[0].strip("[]"))
+        first, shift = NODES[address.version]
+        number = (int(address) >> shift) & 0xFFFF if self._engine != PACKETS else int(address) - int(ip_address(first))
         return self._nodes[number]
 
     def group(self, sender: str, receiver: str) -> str:

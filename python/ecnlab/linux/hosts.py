@@ -233,10 +233,9 @@ class Host:
         """The namespace."""
         return f"h{self.node}x{self.number}"
 
-    @property
-    def address(self) -> str:
-        """Its IPv4 address."""
-        return topology.address(self.node, self.number)
+    def address(self, ip: int) -> str:
+        """Its address of the IP version ``ip``."""
+        return topology.address(self.node, self.number, ip)
 
     def _mac(self, side: int) -> str:
         return f"02:0{side}:{self.node >> 8:02x}:{self.node & 255:02x}:00:{self.number:02x}"
@@ -247,20 +246,24 @@ class Host:
         ends = f"address {self._mac(1)} type veth peer name u0 address {self._mac(2)} netns {self.name}"
         return f"link add d{self.number} netns {node} {ends}"
 
-    def lines(self) -> Iterator[str]:
-        """Lines for ``ip -batch`` in its namespace."""
-        node = topology.address(self.node)
+    def lines(self, versions: Sequence[int]) -> Iterator[str]:
+        """Lines for ``ip -batch`` in its namespace, which has an address of each of these IP ``versions``."""
         yield "link set lo up"
-        yield f"address add {self.address}/32 dev lo"
-        yield "link set u0 gso_max_segs 1 up"
-        yield f"neighbour add {node} lladdr {self._mac(1)} dev u0 nud permanent"
-        yield f"route add default via {node} dev u0 onlink src {self.address} {self.tcp.route}"
+        yield from (topology.own_address(self.address(ip)) for ip in versions)
+        yield "link set u0 gso_max_segs 1 multicast off up"
+        for ip in versions:
+            node = topology.address(self.node, ip=ip)
+            yield f"neighbour add {node} lladdr {self._mac(1)} dev u0 nud permanent"
+            yield f"route add default via {node} dev u0 onlink src {self.address(ip)} {self.tcp.route}"
 
-    def lines_at_node(self) -> Iterator[str]:
+    def lines_at_node(self, versions: Sequence[int]) -> Iterator[str]:
         """Lines for ``ip -batch`` in its node's namespace."""
-        yield f"link set d{self.number} up"
-        yield f"neighbour add {self.address} lladdr {self._mac(2)} dev d{self.number} nud permanent"
-        yield f"route add {self.address} via {self.address} dev d{self.number} onlink"
+        device = f"d{self.number}"
+        yield f"link set {device} multicast off up"
+        for ip in versions:
+            own = self.address(ip)
+            yield f"neighbour add {own} lladdr {self._mac(2)} dev {device} nud permanent"
+            yield f"route add {own} via {own} dev {device} onlink"
 
 
 def sysctls(tcp: Tcp) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -29,6 +29,11 @@ class Flow:
     drawn: DrawnFlow
     table: Any
     ways: list[Ways]
+
+    @property
+    def ip(self) -> int:
+        """The IP version of its packets."""
+        return int(self.table.get("ip", 4))
 
     @property
     def way(self) -> list[Link]:
@@ -68,6 +73,16 @@ class Layout:
     watched: frozenset[int]
     """Links whose queue is sampled over time: those with a queue of their own, and the slowest of each flow."""
 
+    @property
+    def versions(self) -> list[int]:
+        """The IP versions of its flows."""
+        return sorted({flow.ip for flow in self.flows})
+
+    @property
+    def nodes(self) -> list[str]:
+        """The namespaces of its nodes."""
+        return [host(node) for node in range(len(self.drawn["nodes"]))]
+
 
 class Network(Protocol):
     """Makes links of something."""
@@ -90,31 +105,35 @@ class KernelLinks:
         """See `Network`."""
         links, homes = layout.links, layout.homes
         topology.check(links, found)
-        routes = _routes(layout.flows)
+        routes = _routes(layout.flows, layout.versions)
         batches: dict[str, list[str]] = {
             "wire.ip": [*topology.devices(links), *(home.cable() for home in homes)],
             "wire.tc": list(topology.wires(links)),
         }
-        for node in range(len(layout.drawn["nodes"])):
-            own = [line for home in homes if home.node == node for line in home.lines_at_node()]
-            batches[f"{host(node)}.ip"] = [*topology.interfaces(node, links), *own, *routes.get(node, ())]
+        versions = layout.versions
+        for node, name in enumerate(layout.nodes):
+            own = [line for home in homes if home.node == node for line in home.lines_at_node(versions)]
+            batches[f"{name}.ip"] = [*topology.interfaces(node, links, versions), *own, *routes.get(node, ())]
             lines = topology.queues(node, links, layout.spec, found)
-            batches[f"{host(node)}.tc"] = lines.tc
+            batches[f"{name}.tc"] = lines.tc
             if lines.attached:
-                batches[f"{host(node)}.{ATTACHED}"] = lines.attached
+                batches[f"{name}.{ATTACHED}"] = lines.attached
         for home in homes:
-            batches[f"{home.name}.ip"] = list(home.lines())
+            batches[f"{home.name}.ip"] = list(home.lines(versions))
         return as_files(batches)
 
     def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
         """See `Network`."""
-        nodes = [host(node) for node in range(len(layout.drawn["nodes"]))]
-        for name in (topology.WIRE, *nodes, *(home.name for home in layout.homes)):
+        hosts = [home.name for home in layout.homes]
+        for name in (topology.WIRE, *layout.nodes, *hosts):
             yield f"host {name}"
-        for name in nodes:
+            yield silent(name)
+        for name in layout.nodes:
             yield f"set {name} net/ipv4/ip_forward 1"
         yield from settings(layout.homes)
         yield from batch_commands(files)
+        if 6 in layout.versions:
+            yield from _ipv6(layout.nodes, hosts)
         yield from changes.statements(layout.links, layout.spec)
         yield from _measured(layout.links, layout.watched)
         yield from _tapped(layout, sorted({*self._taps, *sojourns.taps(layout.links)}))
@@ -132,6 +151,23 @@ def settings(homes: Iterable[Host]) -> Iterator[str]:
             yield f"set {home.name} {file} {value}"
 
 
+def _ipv6(nodes: Iterable[str], hosts: Iterable[str]) -> Iterator[str]:
+    """Lines of the plan, after all devices are there: routers without multicast join no groups, of which they would send reports."""
+    for name in nodes:
+        yield f"set {name} net/ipv6/conf/all/forwarding 1"
+    # As in the simulator, and like `txrehash`: else the label is the socket's hash.
+    for name in hosts:
+        yield f"set {name} net/ipv6/auto_flowlabels 0"
+
+
+def silent(name: str) -> str:
+    """A line of the plan: devices that the namespace ``name`` gets have no IPv6 address of their own, and so send nothing.
+
+    With a link-local address a device would send neighbour and router solicitations.
+    """
+    return f"set {name} net/ipv6/conf/default/addr_gen_mode 1"
+
+
 ATTACHED: Final = "attached"
 """Suffix of the files of queue disciplines that the guest attaches itself because tc does not support them."""
 
@@ -146,11 +182,11 @@ def batch_commands(files: Iterable[str]) -> Iterator[str]:
         yield f"attach {name} /{file}" if program == ATTACHED else f"exec {name} {PROGRAMS}/{program} -batch /{file}"
 
 
-def _routes(flows: list[Flow]) -> dict[int, list[str]]:
+def _routes(flows: list[Flow], versions: Sequence[int]) -> dict[int, list[str]]:
     """Lines for ``ip -batch``: at every node, the way to each end of flows beyond it."""
     lines: dict[int, list[str]] = {}
     for (node, end), link in _onward(flows).items():
-        lines.setdefault(node, []).append(topology.route(link, end))
+        lines.setdefault(node, []).extend(topology.route(link, end, ip) for ip in versions)
     return lines
 
 
@@ -179,7 +215,9 @@ def _tapped(layout: Layout, taps: Iterable[tuple[int, Place]]) -> Iterator[str]:
     node.
     """
     snaps = [number(capture["snap"]) for capture in layout.spec.get("capture", {}).values()]
-    snap = max([*snaps, *(sojourns.SNAP for link in layout.links if link.quantiles)], default=0)
+    snap = max(
+        [*snaps, *(sojourns.SNAP[ip] for link in layout.links if link.quantiles for ip in layout.versions)], default=0
+    )
     early = {index for index, place in taps if place == "before"}
     for index, place in taps:
         link = layout.links[index]

@@ -91,9 +91,6 @@ def _check_traffic(flows: list[Flow], found: Findings) -> None:
         if "dscp" in table:
             key = f"flow.{name}.dscp"
             found.refuse(key, f"`{key}`: the Linux engine does not set a DSCP", "leave it out")
-        if "ip" in table:
-            key = f"flow.{name}.ip"
-            found.refuse(key, f"`{key}`: the Linux engine has only IPv4", "leave it out, or run it in the simulator")
         for key in ("request", "response"):
             if not isinstance(table["traffic"].get(key, ""), str):
                 path = f"flow.{name}.traffic.{key}"
@@ -154,7 +151,8 @@ def _end(
     flow: Flow, side: int, node: int, numbers: Mapping[str, int], homes: Mapping[tuple[int, str], Host]
 ) -> list[object]:
     name = flow.table[ENDS[side]]
-    return [homes[node, name].name, homes[node, name].address, numbers[name]]
+    home = homes[node, name]
+    return [home.name, home.address(flow.ip), numbers[name]]
 
 
 def _pools(index: int, flow: Flow, numbers: Mapping[str, int], homes: Mapping[tuple[int, str], Host]) -> Iterator[str]:

@@ -21,8 +21,11 @@ from ecnlab.linux.topology import Link
 PACKETS: Final = "packets"
 """The guest's file of captured packets (``linux/guest/taps.c``)."""
 
-SNAP: Final = 40
-"""Captured bytes of each packet: the headers of IPv4 and TCP without options."""
+SNAP: Final = {4: 40, 6: 72}
+"""Captured bytes of each packet by its IP version: the headers of IP and TCP, with IPv6 also TCP's timestamps."""
+
+LEAST: Final = {4: 40, 6: 60}
+"""Bytes of these headers without options."""
 
 ZERO: Final = 8
 """Bytes of the time in ns at which the run began, in front of all records."""
@@ -34,8 +37,9 @@ BEFORE: Final = 1
 AFTER: Final = 2
 """Places in these records."""
 
-SAME: Final = ((4, 2), (12, 8), (20, 12))
-"""Start and length of the bytes that identify a packet: IPv4's identification and addresses; ports, sequence number and ACK.
+SAME: Final = {4: ((4, 2), (12, 8), (20, 12)), 6: ((8, 64),)}
+"""Start and length of the bytes that identify a packet, by its IP version: IPv4's identification and addresses, ports, sequence number
+and ACK; IPv6, which has no identification, all from the addresses on.
 
 The others change on the way: ECN, TTL, and their checksum."""
 
@@ -75,15 +79,17 @@ def read(path: Path, links: Sequence[Link]) -> Passed:
 
 
 def _seen(log: bytes) -> pl.DataFrame:
-    """The captured packets of TCP and IPv4: link, place, time since the start of the run in ns, and identifying bytes."""
+    """The captured packets of TCP: link, place, time since the start of the run in ns, and identifying bytes."""
     (zero,) = struct.unpack_from("<Q", log)
     rows = []
     at = ZERO
     while at < len(log):
         time, link, _length, kept, place = HEAD.unpack_from(log, at)
         at += HEAD.size
-        if kept >= SNAP and log[at] >> 4 == 4:
-            rows.append((link, place, time - zero, b"".join(log[at + i : at + i + n] for i, n in SAME)))
+        ip = log[at] >> 4
+        if kept >= LEAST.get(ip, kept + 1):
+            packet = log[at : at + min(kept, SNAP[ip])]
+            rows.append((link, place, time - zero, b"".join(packet[i : i + n] for i, n in SAME[ip])))
         at += kept
     schema = {"link": pl.UInt32, "place": pl.UInt32, "time": pl.Int64, "key": pl.Binary}
     return pl.DataFrame(rows, schema=schema, orient="row")

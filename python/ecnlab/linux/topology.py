@@ -10,14 +10,15 @@ the wire::
 ``o3`` has the link's rate or shaper (tbf) and, inside it, its queue; ``b3`` has the rest of the link: its own rate
 again if a shaper is slower, its delay and its loss (netem). Packets that enter ``a3`` are redirected to ``b3``. A
 packet thus leaves the queue when the shaper permits, and arrives after serialisation and delay, as in the simulator.
-Addresses of neighbours are static: there is no ARP, and no packet except those of the scenario.
+Addresses of neighbours are static, and IPv6 has no link-local addresses: there is no ARP, no neighbour discovery, and
+no packet except those of the scenario.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -31,7 +32,7 @@ from ecnlab.linux.disciplines import qdisc
 WIRE: Final = "wire"
 
 PACKET: Final = 1500
-"""Bytes of the longest packet, as in IPv4: a token bucket must hold one."""
+"""Bytes of the longest packet: a token bucket must hold one."""
 
 ETHERNET: Final = "stab overhead -14 linklayer ethernet"
 """The kernel also counts the Ethernet header; the scenario's sizes start with the IP header."""
@@ -93,14 +94,21 @@ class Link:
         return self.shaper[0] if self.shaper else self.rate_bps
 
 
-def address(node: int, number: int = 0) -> str:
-    """The IPv4 address of a node (0), or of its hosts (from 1)."""
+def address(node: int, number: int = 0, ip: int = 4) -> str:
+    """The address of a node (0), or of its hosts (from 1), of the IP version ``ip``."""
+    if ip == 6:
+        return f"2001:db8:0:{node:x}::{number + 1:x}"
     return f"10.{node >> 8}.{node & 255}.{number + 1}"
 
 
-def network(node: int) -> str:
+def network(node: int, ip: int) -> str:
     """The addresses of a node and all its hosts."""
-    return f"10.{node >> 8}.{node & 255}.0/24"
+    return f"2001:db8:0:{node:x}::/64" if ip == 6 else f"10.{node >> 8}.{node & 255}.0/24"
+
+
+def own_address(address: str) -> str:
+    """A line for ``ip -batch``: a node or host has this ``address``."""
+    return f"address add {address}/128 dev lo nodad" if ":" in address else f"address add {address}/32 dev lo"
 
 
 def host(node: int) -> str:
@@ -203,22 +211,24 @@ def mac(link: Link) -> str:
     return f"02:00:00:00:{link.index >> 8:02x}:{link.index & 255:02x}"
 
 
-def interfaces(node: int, links: list[Link]) -> Iterator[str]:
-    """Lines for ``ip -batch`` in a node's namespace: its address, its devices, its neighbours."""
+def interfaces(node: int, links: list[Link], versions: Sequence[int]) -> Iterator[str]:
+    """Lines for ``ip -batch`` in a node's namespace: its addresses of these IP ``versions``, its devices, its neighbours."""
     yield "link set lo up"
-    yield f"address add {address(node)}/32 dev lo"
+    yield from (own_address(address(node, ip=ip)) for ip in versions)
     for link in links:
         if link.origin == node:
             # One packet a time: a queue in front of this device shall not meet the sender's bundles.
-            yield f"link set o{link.index} gso_max_segs 1 up"
-            yield f"neighbour add {address(link.target)} lladdr {mac(link)} dev o{link.index} nud permanent"
+            yield f"link set o{link.index} gso_max_segs 1 multicast off up"
+            for ip in versions:
+                neighbour = address(link.target, ip=ip)
+                yield f"neighbour add {neighbour} lladdr {mac(link)} dev o{link.index} nud permanent"
         if link.target == node:
-            yield f"link set i{link.index} up"
+            yield f"link set i{link.index} multicast off up"
 
 
-def route(link: Link, end: int) -> str:
+def route(link: Link, end: int, ip: int) -> str:
     """A line for ``ip -batch``: the way to node ``end`` and its hosts over ``link``."""
-    return f"route add {network(end)} via {address(link.target)} dev o{link.index} onlink"
+    return f"route add {network(end, ip)} via {address(link.target, ip=ip)} dev o{link.index} onlink"
 
 
 class Queues(NamedTuple):

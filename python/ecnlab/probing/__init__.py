@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ecnlab import _core
 from ecnlab._core import Cancel, Scenario
@@ -23,17 +25,32 @@ Answers: TypeAlias = dict[str, Any]
 BOXES: Final = Path(__file__).with_name("boxes.toml")
 """A server behind each box, in each direction."""
 
-NEAR: Final = "198.18.0.1"
-"""This machine's address on the prober's device, from the benchmarking network (RFC 2544 appendix C.2.2)."""
 
-OWN: Final = "198.18.0.2"
-"""The prober's address on the device."""
+class Ends(NamedTuple):
+    """Both ends of the prober's device in one IP version, and what else depends on the version."""
+
+    near: str
+    """This machine's address."""
+    own: str
+    """The prober's address."""
+    family: socket.AddressFamily
+    forwarding: str
+    """The kernel's setting, without which it forwards no packets."""
+    nft: str
+    """The version's name in `nft`."""
+
+
+ENDS: Final = {
+    4: Ends("198.18.0.1", "198.18.0.2", socket.AF_INET, "net.ipv4.ip_forward", "ip"),
+    6: Ends("2001:2::1", "2001:2::2", socket.AF_INET6, "net.ipv6.conf.all.forwarding", "ip6"),
+}
+"""By IP version; from the benchmarking networks (RFC 2544 appendix C.2.2, RFC 5180 §8)."""
 
 DEVICE: Final = "ecnprobe"
 
 REQUEST: Final = "GET / HTTP/1.0\r\nHost: {host}\r\nUser-Agent: ecnlab\r\n\r\n"
 
-FORWARDING: Final = Path("/proc/sys/net/ipv4/ip_forward")
+SYSCTLS: Final = Path("/proc/sys")
 
 
 def probe(scenario: Scenario | Path | str, flows: Sequence[str] = (), seed: int = 1) -> dict[str, Answers]:
@@ -52,18 +69,20 @@ def probe(scenario: Scenario | Path | str, flows: Sequence[str] = (), seed: int 
 
 
 def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
-    """Probe a real server over IPv4; an empty ``host`` is this machine.
+    """Probe a real server; an empty ``host`` is this machine over IPv4, ``::1`` over IPv6.
 
-    Packets pass a temporary TUN device of this network namespace, which requires CAP_NET_ADMIN. Packets for another
-    machine leave this one only if it forwards them. Raises EcnlabError, OSError.
+    A name with addresses of both versions is probed over IPv4. Packets pass a temporary TUN device of this network
+    namespace, which requires CAP_NET_ADMIN. Packets for another machine leave this one only if it forwards them. Raises
+    EcnlabError, OSError.
     """
     require_linux("a probe of a real server", "probe a scenario")
     address = _address(host)
-    text = request.replace("{host}", host or NEAR).encode()
+    ends = ENDS[ip_address(address).version]
+    text = request.replace("{host}", _in_url(host or address)).encode()
     cancel = Cancel()
     try:
         with Threads[Answers](cancel.cancel) as threads:
-            threads.begin(returned(lambda: _core.probe_host(address, port, text, DEVICE, NEAR, OWN, cancel)))
+            threads.begin(returned(lambda: _core.probe_host(address, port, text, DEVICE, ends.near, ends.own, cancel)))
             (answers,) = threads.values()
     except PermissionError as error:
         message = f"{DEVICE}: {error.strerror or error}: a TUN device needs root (CAP_NET_ADMIN)"
@@ -73,32 +92,56 @@ def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
     return answers
 
 
+def _in_url(host: str) -> str:
+    """Return ``host`` as URLs and the header Host have it: IPv6 addresses in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 def _address(host: str) -> str:
-    """Return the IPv4 address of ``host``. Raises EcnlabError if the prober's packets cannot reach it."""
+    """Return the address of ``host``. Raises EcnlabError if the prober's packets cannot reach it."""
     if not host:
-        return NEAR
-    try:
-        address = socket.getaddrinfo(host, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
-    except OSError as error:
-        raise EcnlabError(f"{host} has no IPv4 address: {error}") from None
-    if str(address).startswith("127."):
+        return ENDS[4].near
+    address = _resolved(host)
+    if address == "::1":
+        # IPv6 has no other short name for this machine.
+        return ENDS[6].near
+    ends = ENDS[ip_address(address).version]
+    if address.startswith("127."):
         raise EcnlabError(
             f"{address} is a loopback address, which the prober's device cannot reach: let the server listen on all addresses and write `:PORT`, "
-            f"which is {NEAR}, this machine's end of the prober's device"
+            f"which is {ends.near}, this machine's end of the prober's device"
         )
-    if not _is_own(str(address)) and FORWARDING.read_text().strip() == "0":
+    if ip_address(address).is_link_local:
+        raise EcnlabError(f"{address} is a link-local address, which the prober's device cannot reach: name another")
+    if not _is_own(address, ends) and not _forwards(ends):
         raise EcnlabError(
-            f"{address} is another machine, and this one does not forward packets: set `sysctl net.ipv4.ip_forward=1`, and let the "
-            f"firewall send packets of {OWN} under this machine's address (nft: `ip saddr {OWN} masquerade`)"
+            f"{address} is another machine, and this one does not forward packets: set `sysctl {ends.forwarding}=1`, and let the "
+            f"firewall send packets of {ends.own} under this machine's address (nft: `{ends.nft} saddr {ends.own} masquerade`)"
         )
-    return str(address)
+    return address
 
 
-def _is_own(address: str) -> bool:
+def _resolved(host: str) -> str:
+    """Return the IPv4 address of ``host``, or its IPv6 address if it has no other."""
+    for ends in ENDS.values():
+        with suppress(OSError):
+            return str(socket.getaddrinfo(host, None, ends.family, socket.SOCK_STREAM)[0][4][0])
+    raise EcnlabError(
+        f"{host} has no address, neither of IPv4 nor of IPv6: is it a name or an address that this machine resolves?"
+    )
+
+
+def _forwards(ends: Ends) -> bool:
+    """Return whether this machine forwards packets of the version; without the version it has no setting."""
+    setting = SYSCTLS / ends.forwarding.replace(".", "/")
+    return setting.exists() and setting.read_text().strip() != "0"
+
+
+def _is_own(address: str, ends: Ends) -> bool:
     """Return whether the address belongs to this machine."""
-    if address == NEAR:
+    if address == ends.near:
         return True
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe_socket:
+    with socket.socket(ends.family, socket.SOCK_DGRAM) as probe_socket:
         try:
             probe_socket.bind((address, 0))
         except OSError:

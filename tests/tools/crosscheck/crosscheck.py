@@ -35,7 +35,7 @@ def main() -> int:
         print(f"crosscheck: {error}", file=sys.stderr)
         return 2
     chosen = [c for c in cells() if options.cell in c.name]
-    seeds = range(1, options.seeds + 1)
+    seeds = range(options.first, options.first + options.seeds)
     sides: dict[str, Measure] = {
         "ns-2.35": lambda cell, seed: ns2.measure(cell.ns2, cell.groups, seed),
         "ecnlab": simulated.measure,
@@ -60,6 +60,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make crosscheck", description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=40, help="runs per cell and simulator (default 40)")
+    parser.add_argument("--first", type=int, default=1, help="the first seed (default 1)")
     parser.add_argument("--cell", default="", help="only the cells whose name contains this")
     parser.add_argument("--patterns", type=int, default=20, help="packet traces of each kind (default 20)")
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "crosscheck.json", help="where the numbers go")

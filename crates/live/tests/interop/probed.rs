@@ -107,7 +107,8 @@ fn probe_from(node: usize, port: u16, router: &mpsc::Sender<Attached>, stop: &At
     apply(vec![forward], up.into_iter().chain(routes).collect())?;
     router.send((routers, node, PROBER)).map_err(|e| e.to_string())?;
     let server = SocketAddrV4::new(SERVER, port);
-    let target = Target { server, own: PROBER, first_port: 40_000, request: vec![b'x'; 100], seed: 1 };
+    let target =
+        Target { server: server.into(), own: PROBER.into(), first_port: 40_000, request: vec![b'x'; 100], seed: 1 };
     probe(&ours, &target, stop).map_err(text)?.ok_or_else(|| "stopped".into())
 }
 

@@ -56,10 +56,21 @@ static bool tcp_info(const struct end *end, struct tcpinfo *info)
     return getsockopt(end->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
 }
 
-static struct sockaddr_in address(const struct flow_end *end, int port)
+/* An address of either IP version; the port is at the same place in both. */
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static union address address(const struct flow_end *end, int port)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    inet_pton(AF_INET, end->address, &a.sin_addr);
+    union address a = {.v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)}};
+    if (inet_pton(AF_INET6, end->address, &a.v6.sin6_addr) == 1)
+        return a;
+    a.v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    if (inet_pton(AF_INET, end->address, &a.v4.sin_addr) != 1)
+        fail("%s is no address", end->address);
     return a;
 }
 
@@ -67,10 +78,10 @@ static struct sockaddr_in address(const struct flow_end *end, int port)
 static int open_socket(const struct flow_end *at, int port)
 {
     const struct tcp *tcp = &plan.tcps[at->tcp];
-    struct sockaddr_in own = address(at, port);
+    union address own = address(at, port);
     int one = 1;
     enter(at->host);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = socket(own.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         fail("socket");
     if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, tcp->congestion, (socklen_t)strlen(tcp->congestion)))
@@ -79,7 +90,7 @@ static int open_socket(const struct flow_end *at, int port)
         fail("receive window of %d", tcp->window);
     if (tcp->mss && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &tcp->mss, sizeof tcp->mss))
         fail("segments of %d", tcp->mss);
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) || bind(fd, (struct sockaddr *)&own, sizeof own))
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) || bind(fd, &own.any, sizeof own))
         fail("bind %s", at->address);
     return fd;
 }
@@ -181,9 +192,9 @@ static void close_end(struct end *end)
 
 static struct end *open_connection(int flow, int side, const struct flow_end *own, const struct flow_end *at)
 {
-    struct sockaddr_in peer = address(at, port_of_listener(flow, 1 - side));
+    union address peer = address(at, port_of_listener(flow, 1 - side));
     struct end *end = add_end(flow, side, open_socket(own, 0));
-    if (connect(end->fd, (struct sockaddr *)&peer, sizeof peer) && errno != EINPROGRESS)
+    if (connect(end->fd, &peer.any, sizeof peer) && errno != EINPROGRESS)
         fail("flow %s cannot connect", plan.flows[flow].name);
     struct tcpinfo info;
     end->opens = true;
@@ -220,10 +231,10 @@ static void accept_all(const struct end *listener)
 
 static uint16_t port_of(int fd, int (*name)(int, struct sockaddr *restrict, socklen_t *restrict))
 {
-    struct sockaddr_in a = {0};
+    union address a = {0};
     socklen_t size = sizeof a;
-    name(fd, (struct sockaddr *)&a, &size);
-    return a.sin_port;
+    name(fd, &a.any, &size);
+    return a.v6.sin6_port;
 }
 
 /* The other end of a connection of the flow; NULL if it is gone. */

@@ -58,7 +58,7 @@ enum kind { BULK, EXCHANGE, WEB };
 /* What the plan says of a flow: data from ends[0] to ends[1]. */
 struct flow_end {
     int host;
-    char address[16];
+    char address[46]; /* of IPv4 or IPv6 */
     int tcp;
 };
 

@@ -61,12 +61,14 @@ static void grow(void **array, size_t *room, size_t want, size_t size)
         fail("memory");
 }
 
-/* The link of an IPv4 packet, by the node in its destination, 10.NODE.NODE.HOST; -1 if nobody asks for it. */
+/* The link of a packet, by the node in its destination, 10.NODE.NODE.HOST or 2001:db8:0:NODE::HOST; -1 if nobody asks for it. */
 static int link_of(const struct tap *tap, const unsigned char *packet, ssize_t length)
 {
     if (tap->place != BEFORE_QUEUE)
         return tap->link;
-    return length < 20 ? -1 : plan.ways[tap->host][packet[17] << 8 | packet[18]] - 1;
+    bool v6 = length > 0 && packet[0] >> 4 == 6;
+    const unsigned char *node = packet + (v6 ? 30 : 17);
+    return length < (v6 ? 40 : 20) ? -1 : plan.ways[tap->host][node[0] << 8 | node[1]] - 1;
 }
 
 static void read_tap(int i)

@@ -90,7 +90,7 @@ class LinuxWall:
         """The tables of the links between ``hosts``, whose packets ``router`` carries meanwhile."""
         hosts.receive("hosts")
         for home in requested.homes:
-            router.attach(hosts.namespace(home.name), DEVICE, home.node, home.address)
+            router.attach(hosts.namespace(home.name), DEVICE, home.node, home.address(4))
         hosts.answer()
         start = int(hosts.receive("start"))
         Thread(target=self._cancel_behind, args=(hosts,), daemon=True).start()

@@ -13,7 +13,7 @@ from ecnlab import laws
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux.hosts import Host
 from ecnlab.linux.network import Flow, Layout, as_files, batch_commands, settings
-from ecnlab.linux.topology import refuse_tunnels
+from ecnlab.linux.topology import own_address, refuse_tunnels
 
 DEVICE: Final = "u0"
 """A host's only way out."""
@@ -30,6 +30,7 @@ class RouterLinks:
         refuse_tunnels(layout.links, found)
         _refuse_quenches(layout.spec, found)
         _refuse_web(layout.flows, found)
+        _refuse_ipv6(layout.flows, found)
         return as_files({f"{home.name}.ip": _lines(home) for home in layout.homes})
 
     def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
@@ -43,10 +44,10 @@ class RouterLinks:
 def _lines(home: Host) -> Iterator[str]:
     """Lines for ``ip -batch`` in the host's namespace."""
     yield "link set lo up"
-    yield f"address add {home.address}/32 dev lo"
+    yield own_address(home.address(4))
     # Segments are not bundled, as in virtual time: a queue shall meet packets.
     yield f"link set {DEVICE} gso_max_segs 1 txqueuelen {ROOM} mtu 1500 up"
-    yield f"route add default dev {DEVICE} src {home.address} {home.tcp.route}"
+    yield f"route add default dev {DEVICE} src {home.address(4)} {home.tcp.route}"
 
 
 def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
@@ -64,3 +65,11 @@ def _refuse_web(flows: Iterable[Flow], found: Findings) -> None:
         if "web" in flow.drawn:
             key = f"flow.{flow.drawn['table']}.traffic"
             found.refuse(key, f"`{key}`: `web` traffic is not supported in real time", "leave `--clock wall` out")
+
+
+def _refuse_ipv6(flows: Iterable[Flow], found: Findings) -> None:
+    for flow in flows:
+        if flow.ip != 4:
+            key = f"flow.{flow.drawn['table']}.ip"
+            message = f"`{key}`: the router of runs in real time has only IPv4"
+            found.refuse(key, message, "leave it out, or leave `--clock wall` out")
