@@ -100,16 +100,16 @@ def test_a_slow_reader_announces_the_same_windows(tmp_path, changes, zeros):
             {},
             LONG_HOLE,
             NO_SACK,
-            {"flow.f.read_rate": "10 Mbps"},
+            {"flow.f.read_rate": "1 Mbps", "flow.f.read_interval": "500 ms", "tcp.t.receive_buffer": "100 kB"},
         ],
     ),
-    ids=["lossy start", "small buffer", "long", "long hole", "no SACK", "reader of 10 Mbps"],
+    ids=["lossy start", "small buffer", "long", "long hole", "no SACK", "1 Mbps in 0.5 s"],
 )
 def test_windows_differ_by_what_a_tick_decides(tmp_path, changes):
     """Half of the windows are within 10 %: an RTT sample of one tick more moves a measurement by a segment, which later ones keep."""
     simulated, kernel = both(tmp_path, changes)
     common = sorted(kernel.keys() & simulated.keys())
-    assert len(common) > 100
+    assert len(common) > 30
     ratios = sorted(simulated[ack] / kernel[ack] for ack in common if kernel[ack])
     assert 0.9 <= ratios[len(ratios) // 4] <= ratios[-len(ratios) // 4] <= 1.1, (ratios[0], ratios[-1])
     assert max(simulated.values()) == pytest.approx(max(kernel.values()), rel=0.15)

@@ -73,6 +73,7 @@ CASES: Final = {
         4000,
         (0.9, 1.5),
         800,
+        lots=200,
     ),
     "sfb": Case('discipline = "sfb"\nlimit = "1000 packets"', 10_000_000, 6000, (0.8, 1.5), 800),
     "pie": Case('discipline = "pie"\nlimit = "1000 packets"\necn = true', 10_000_000, 4000, (0.8, 1.4), 800),
