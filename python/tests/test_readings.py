@@ -93,6 +93,10 @@ def test_a_claim_about_places_of_which_a_reading_lacks_some_can_only_be_refuted(
     assert found == {("B", "low"): "not run", ("B", "high"): "no", ("T", "low"): "not run", ("T", "high"): "not run"}
 
 
+def test_the_claimed_label_may_be_blank() -> None:
+    assert Readings("variant", "", {}).cover(structs.replace(BELOW, where={"variant": ""}))
+
+
 def test_a_reading_may_have_a_label_for_each_claimed_one() -> None:
     readings = Readings("variant", ["a", "b"], {"other": Reading("", {"a": "c", "b": "d"})})
     assert readings.cover(structs.replace(BELOW, where={"variant": ["a", "b"]}))

@@ -145,8 +145,8 @@ class Readings(Part, frozen=True):
 
     def cover(self, entry: Printed) -> bool:
         """Return whether ``entry`` is judged under the claimed reading."""
-        labels = entry.where.get(self.key, [])
-        return bool(labels) and {*([labels] if isinstance(labels, str) else labels)} <= {*self.of_claims}
+        labels = entry.where.get(self.key)
+        return labels is not None and {*([labels] if isinstance(labels, str) else labels)} <= {*self.of_claims}
 
 
 class PublishedFile(File, frozen=True, kw_only=True):
