@@ -76,6 +76,9 @@ def test_a_claim_that_turns_under_a_reading_is_reported_with_it() -> None:
     assert rows["B", "absent"]["mean"] is None
     of_claim = [row for (name, _), row in rows.items() if name == "B"]
     assert in_words(of_claim) == "yes under same; no under turned; undecided under open; not run under absent"
+    assert again.under("N", "differs") == "turned"
+    with pytest.raises(EcnlabError, match="B has the outcome 'partly' under no reading: yes under same"):
+        again.under("B", "partly")
     assert (again.run, again.same, again.turned, again.open) == (2, 0, 2, 0)
     assert "| **turned**: is turned | 0 | 2 | 0 | 0 |" in again.table
     assert "| B | It is low. | yes | yes under same; no under turned; undecided under open |" in again.turns

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from ecnlab._core import Experiment
 from ecnlab.base.errors import EcnlabError
-from ecnlab.base.guesses import unknown
+from ecnlab.base.guesses import known, unknown
 from ecnlab.papers.claim_places import worst
 from ecnlab.papers.engine_rows import Forms
 from ecnlab.papers.judge import OPEN, Grid, Rules, at, judge_claims, judge_numbers
@@ -139,12 +139,12 @@ def labels_on(key: str, experiments: Iterable[Experiment], places: Iterable[Mapp
 
 def require_labels(path: Path, readings: Readings, there: Iterable[str]) -> None:
     """Raise EcnlabError for the first label of a reading that no experiment has; ``there`` are those of its axis."""
-    known = list(dict.fromkeys(there))
+    labels = list(dict.fromkeys(there))
     for name in readings.others:
         for label in readings.labels(name).values():
-            if label not in known:
+            if label not in labels:
                 kind = f"label of {readings.key} in the experiments"
-                raise EcnlabError(f"{path}: readings.others.{name!r}: {unknown(kind, label, known)}")
+                raise EcnlabError(f"{path}: readings.others.{name!r}: {unknown(kind, label, labels)}")
 
 
 # --------------------------------------------------------------- in words
@@ -201,6 +201,13 @@ class Again(Forms):
         found = [rows for rows in self._by_id().values() if any(map(turned, rows))]
         lines = [(rows[0]["id"], self._statement(rows[0]["id"]), rows[0]["claimed"], in_words(rows)) for rows in found]
         return "\n".join(_lines(("row", "statement", "as claimed", "under other readings"), lines))
+
+    def under(self, name: str, outcome: str) -> str:
+        """Return the readings under which one has the ``outcome``: "A, B". Raises EcnlabError if there are none."""
+        rows = known("row run under another reading", name, self._by_id())
+        if found := [row["reading"] for row in rows if row["outcome"] == outcome]:
+            return ", ".join(found)
+        raise EcnlabError(f"{name} has the outcome {outcome!r} under no reading: {in_words(rows)}")
 
     def __str__(self) -> str:
         return str(self._rows["id"].n_unique())
