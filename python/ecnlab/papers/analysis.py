@@ -18,6 +18,7 @@ from ecnlab.folder.tables import read_table
 from ecnlab.folder.verified import read_files
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Published
+from ecnlab.papers.readings import COLUMNS, NOT_RUN, TABLE
 
 
 class Analysis(Protocol):
@@ -90,6 +91,11 @@ def shapes(grid: Grid, published: Published) -> dict[str, Shape]:
             {**dict.fromkeys(_CLAIM, "text"), "values": "numbers", **_ENDS},
             choices={**metrics, "id": claim_ids, "answer": answers, "outcome": answers},
             complete="id",
+        ),
+        TABLE: Shape(
+            {name: "text" if kind == pl.String else "number" for name, kind in COLUMNS.items()},
+            frozenset(_ENDS),
+            choices={"id": number_ids | claim_ids, "outcome": (*answers, *verdicts, NOT_RUN)},
         ),
         "quick": Shape(dict.fromkeys(("id", "verdict"), "text"), choices={"id": number_ids | claim_ids}),
         "row_runs": Shape(

@@ -17,6 +17,8 @@ from ecnlab.papers.judge import verdicts
 from ecnlab.papers.material import Material
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
+from ecnlab.papers.readings import TABLE as READINGS
+from ecnlab.papers.readings import in_words
 from ecnlab.papers.references import confidence
 from ecnlab.papers.report_file import Report
 from ecnlab.papers.tables import ChecklistFile, ChecklistRow
@@ -118,7 +120,8 @@ def _printed(given: Material, page: PageTexts) -> list[Section]:
         given.rules.level,
     )
     claims = blocks.claim_rows(given.claims, given.published, given.grid, given.reasons, given.full, given.rules.level)
-    numbers, claims = (_with_runs(rows, given.folder, runs) for rows in (numbers, claims))
+    again = _again(given.tables)
+    numbers, claims = (_with_runs(_with_readings(rows, again), given.folder, runs) for rows in (numbers, claims))
     text = LOOKED if given.rules.spread else IN_QUICK
     quick = f" {text.format(level=confidence(given.rules.level))}" if given.rules.strict else ""
     shown = [Section("claims", "The claims", ANSWERS + _together(given), claims)] if claims else []
@@ -135,6 +138,23 @@ def _runs(tables: Analysis) -> dict[str, list[Mapping[str, Any]]]:
         for row in tables[TABLE].iter_rows(named=True):
             found.setdefault(row["id"], []).append(row)
     return found
+
+
+def _again(tables: Analysis) -> dict[str, str]:
+    """By id the verdicts on a number or claim under other readings, in words; nothing for papers without readings."""
+    if READINGS not in tables:
+        return {}
+    by_id = tables[READINGS].group_by(["id"], maintain_order=True)
+    return {str(name): in_words(rows.to_dicts()) for (name,), rows in by_id}
+
+
+def _with_readings(parts: list[Rows], again: Mapping[str, str]) -> list[Rows]:
+    """Return the rows of ``parts`` with their verdicts under other readings."""
+
+    def with_readings(row: Row) -> Row:
+        return replace(row, facts=[*row.facts, ("other readings", again[row.name])]) if row.name in again else row
+
+    return [replace(part, rows=[with_readings(row) for row in part.rows]) for part in parts]
 
 
 def _with_runs(parts: list[Rows], folder: Path, runs: Mapping[str, list[Mapping[str, Any]]]) -> list[Rows]:

@@ -15,6 +15,7 @@ from ecnlab.papers.analysis import Analysis, Computed
 from ecnlab.papers.judge import FULL, LOOKED, QUICK, Grid, Rules, at
 from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.quoted import Evidence, quoted_verdicts
+from ecnlab.papers.readings import TABLE as READINGS
 from ecnlab.papers.references import Quoted, References, fill, start_of, with_interval
 from ecnlab.papers.tables import Fact, ReasonsFile
 from ecnlab.report import Finding
@@ -53,6 +54,8 @@ class Material:
     def evidence(self) -> Evidence:
         """The data for the references of the paper's texts."""
         tables = {"points": self.points, "numbers": self.numbers, "claims": self.claims}
+        if READINGS in self.tables:
+            tables[READINGS] = self.tables[READINGS]
         return Evidence.of(self.published, self.grid, tables)
 
     @property

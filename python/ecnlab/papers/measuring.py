@@ -24,10 +24,11 @@ from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
-from ecnlab.papers.judge import FULL, QUICK, Grid, judged, verdicts
+from ecnlab.papers.judge import FULL, LOOKED, QUICK, Grid, judged, verdicts
 from ecnlab.papers.looking import Settled
 from ecnlab.papers.paper import Own, Paper, Step, Tables
 from ecnlab.papers.published import Beside, Published, Recipe
+from ecnlab.papers.readings import TABLE, judged_again
 
 BLOCK: Final = 10
 """Seeds whose time series are in memory at once."""
@@ -43,17 +44,23 @@ def analysis_tables(
     ``settled`` is the quick size of a paper with a budget.
     """
     if settled and not full:
-        measured = _with_further(paper, published, [settled.samples])
+        measured = quick = _with_further(paper, published, [settled.samples])
     else:
         measured, quick = samples_of_steps(paper, published, sweeps)
     of_quick = settled.judged(published) if settled else judged(paper.grid, published, quick, QUICK)
     numbers, claims = judged(paper.grid, published, measured, FULL) if full else of_quick
+    again = {}
+    if published.readings:
+        seen, rules = (measured, FULL) if full else (quick, LOOKED if settled else QUICK)
+        as_claimed = dict(verdicts(numbers, claims).iter_rows())
+        again = {TABLE: judged_again(paper.grid, published, published.readings, seen, as_claimed, rules)}
     return {
         "samples": measured,
         "points": paper.grid.points(measured, published.metrics),
         "numbers": numbers,
         "claims": claims,
         "quick": verdicts(*of_quick),
+        **again,
     }
 
 

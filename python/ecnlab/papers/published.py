@@ -115,6 +115,40 @@ class Near(Claim, frozen=True, kw_only=True, tag="near"):
     tolerance: float
 
 
+class Reading(Part, frozen=True):
+    """Another reading of what a paper leaves unstated."""
+
+    text: str
+    """The description."""
+    labels: Mapping[str, str] = {}
+    """Its label for each claimed one; without them its name is the label."""
+
+
+class Readings(Part, frozen=True):
+    """Readings of what a paper leaves unstated, under which its numbers and claims are judged again."""
+
+    key: str
+    """The axis of the grid on which they differ."""
+    claimed: str | list[str]
+    """The label under which numbers and claims are judged, or several."""
+    others: Mapping[str, Reading]
+    """The other readings by name."""
+
+    @property
+    def of_claims(self) -> list[str]:
+        """The labels under which numbers and claims are judged."""
+        return [self.claimed] if isinstance(self.claimed, str) else self.claimed
+
+    def labels(self, name: str) -> Mapping[str, str]:
+        """Return the label of a reading for each claimed one that it has."""
+        return self.others[name].labels or dict.fromkeys(self.of_claims, name)
+
+    def cover(self, entry: Printed) -> bool:
+        """Return whether ``entry`` is judged under the claimed reading."""
+        labels = entry.where.get(self.key)
+        return labels is not None and {*([labels] if isinstance(labels, str) else labels)} <= {*self.of_claims}
+
+
 class PublishedFile(File, frozen=True, kw_only=True):
     """``published.toml``: every printed number and claim that a run can answer."""
 
@@ -128,6 +162,7 @@ class PublishedFile(File, frozen=True, kw_only=True):
     """Place of all measurements, except for entries that give another."""
     together: bool = False
     """A claim holds if it does at each of its places alone, and is refuted as one of several (Holm)."""
+    readings: Readings | None = None
 
 
 # --------------------------------------------------------------- metrics.toml
@@ -254,6 +289,7 @@ class Published:
     beside: Mapping[str, Beside] = field(default_factory=dict)
     together: bool = False
     """Whether the places of a claim are judged together: `ecnlab.papers.judge`."""
+    readings: Readings | None = None
 
     def number(self, name: str) -> Number:
         """The printed number of that id. Raises KeyError if there is none."""
@@ -297,6 +333,7 @@ def read_published(folder: Path) -> Published:
         measured.quantity,
         measured.beside,
         table.together,
+        table.readings,
     )
     for entry in (*found.numbers, *found.claims):
         if entry.metric not in found.metrics:
@@ -304,7 +341,30 @@ def read_published(folder: Path) -> Published:
     ids = found.ids()
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} appears twice")
+    if found.readings:
+        _check_readings(path, found.readings, (*found.numbers, *found.claims))
     return found
+
+
+def _check_readings(path: Path, readings: Readings, entries: Sequence[Printed]) -> None:
+    """Raise EcnlabError for a key or label that no number or claim has, and for a reading without labels."""
+    there = [entry.where[readings.key] for entry in entries if readings.key in entry.where]
+    if not there:
+        keys = sorted({key for entry in entries for key in entry.where})
+        raise EcnlabError(f"{path}: readings.key: {unknown('key of a number or claim', readings.key, keys)}")
+    labels = {label for where in there for label in ([where] if isinstance(where, str) else where)}
+    for claimed in readings.of_claims:
+        if claimed not in labels:
+            raise EcnlabError(
+                f"{path}: readings.claimed: {unknown(f'label of {readings.key}', claimed, sorted(labels))}"
+            )
+    for name, reading in readings.others.items():
+        at = f"{path}: readings.others.{name!r}: labels"
+        if len(readings.of_claims) > 1 and not reading.labels:
+            raise EcnlabError(f"{at}: missing: give the label for each of {', '.join(readings.of_claims)}")
+        for label in reading.labels:
+            if label not in readings.of_claims:
+                raise EcnlabError(f"{at}: {unknown('claimed label', label, readings.of_claims)}")
 
 
 def _placed(entries: Sequence[T], where: Where) -> Iterator[T]:

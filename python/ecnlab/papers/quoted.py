@@ -19,6 +19,8 @@ from ecnlab.folder.shapes import Maker, insist
 from ecnlab.papers import engine_rows
 from ecnlab.papers.judge import MEANS, Grid, at
 from ecnlab.papers.published import Metric, Published, Where
+from ecnlab.papers.readings import COLUMNS
+from ecnlab.papers.readings import TABLE as READINGS
 
 FORMAT: Final = 1
 """Version of ``quoted.json``."""
@@ -108,6 +110,8 @@ def _frame(name: str, rows: list[dict[str, Any]], grid: Grid) -> pl.DataFrame:
     whole = [{key: _unbounded(key, value) for key, value in row.items()} for row in rows]
     if name in JUDGEMENTS:
         return pl.DataFrame(whole, infer_schema_length=None)
+    if name == READINGS:
+        return pl.DataFrame(whole, schema=COLUMNS)
     blank = dict.fromkeys(grid.keys, "")
     if name == engine_rows.CELLS:
         return pl.DataFrame([blank | row for row in whole], schema=engine_rows.schema(grid))
@@ -230,6 +234,19 @@ class _Cell(TypedDict):
     verdict: str
 
 
+class _Again(TypedDict):
+    """A quoted verdict under another reading; without a mean if it was not run."""
+
+    id: str
+    reading: str
+    claimed: str
+    outcome: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int | None
+
+
 class _Tables(TypedDict):
     """Quoted rows by table."""
 
@@ -238,6 +255,7 @@ class _Tables(TypedDict):
     claims: NotRequired[list[_Claim]]
     linux: NotRequired[list[_Point]]
     engines: NotRequired[list[_Cell]]
+    readings: NotRequired[list[_Again]]
 
 
 _TYPED: Final = frozenset({*_Number.__annotations__, *_Claim.__annotations__, *_Cell.__annotations__, "page", "about"})

@@ -37,6 +37,7 @@ from ecnlab.papers.judge import both_sizes, verdicts
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.quoted import FORMAT, JUDGEMENTS, QUOTED, Evidence, dump, kept_rows, read_quoted
+from ecnlab.papers.readings import TABLE as READINGS
 from ecnlab.papers.references import fill
 from ecnlab.papers.registry import find
 from ecnlab.papers.tables import Feature, FeaturesFile
@@ -157,7 +158,8 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
         else:
             held = _with_kernel(paper, folder, published, results, of_kernel)
         return dump(_with_quick(paper, folder, results, held, analysis["quick"]) if looked else held)
-    tables = {name: analysis[name] for name in ("points", *JUDGEMENTS)} | of_kernel
+    again = [READINGS] if published.readings else []
+    tables = {name: analysis[name] for name in ("points", *JUDGEMENTS, *again)} | of_kernel
     kept = kept_rows(folder, set(KEPT) - set(tables))
     _refuse_others(paper, folder, results, _full(paper, folder))
     run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}

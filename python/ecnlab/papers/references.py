@@ -37,6 +37,8 @@ from ecnlab.papers.engine_rows import Forms
 from ecnlab.papers.judge import Grid
 from ecnlab.papers.published import Metric
 from ecnlab.papers.quoted import Evidence, Row
+from ecnlab.papers.readings import TABLE as READINGS
+from ecnlab.papers.readings import Again
 from ecnlab.papers.size_words import OF_SEVERAL, RULES
 from ecnlab.papers.sources import require_source
 
@@ -231,7 +233,16 @@ class References:
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The functions by the names that a text calls them by."""
         measured = (self.point, self.extent, self.count, self.word, self.number, self.claim)
-        whole = (self.tally, self.runs, self.seeds, self.engines, self.agreement, self.kernel, self.given)
+        whole = (
+            self.tally,
+            self.readings,
+            self.runs,
+            self.seeds,
+            self.engines,
+            self.agreement,
+            self.kernel,
+            self.given,
+        )
         return {function.__name__: function for function in (*measured, *whole)}
 
     def point(self, metric: str, pick: str | None = None, to: float = 0.0, **place: Any) -> Quoted:
@@ -298,6 +309,18 @@ class References:
             raise unknown("metric of a number", metric, numbers["metric"].unique())
         of_metric = _counted(Counter(row["verdict"] for row in these), verdict)
         return of_metric if of else _counted(counts, verdict) - of_metric
+
+    def readings(self, table: str) -> Again:
+        """The verdicts on the ``numbers`` or ``claims`` under other readings of the paper."""
+        if READINGS not in self.evidence.tables:
+            raise EcnlabError("published.toml has no [readings]")
+        entries = known(
+            "table", table, {name: getattr(self.evidence.published, name) for name in ("numbers", "claims")}
+        )
+        rows = self.evidence.tables[READINGS]
+        rows = rows.filter(pl.col("id").is_in([entry.id for entry in entries]))
+        self.evidence.rows(READINGS, rows)
+        return Again(rows, self.evidence.published)
 
     def runs(self, experiment: str | None = None) -> str:
         """The number of runs of all experiments, or of one."""

@@ -39,6 +39,7 @@ from ecnlab.papers.layout import paper_page
 from ecnlab.papers.measuring import analysis_tables, tables_of_engines
 from ecnlab.papers.paper import Paper, Step
 from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.readings import labels_on, require_labels
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.report import render
 from ecnlab.runs.cluster import Cluster
@@ -92,6 +93,10 @@ def reproduce(
     if linux:
         _refuse_without_kernel(found)
     planned = {name: one for step in found.steps for name, one in _planned(step, folder, full=full)}
+    if published.readings:
+        places = (step.place for step in found.steps)
+        labels = labels_on(published.readings.key, (one.experiment for one in planned.values()), places)
+        require_labels(folder / "published.toml", published.readings, labels)
     if found.budget and full:
         planned = _with_seeds(
             planned, seeds_of_points(found, published, {name: one.experiment for name, one in planned.items()})
