@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -75,6 +76,7 @@ class Batch:
         self._cache = Cache(settings() if cache else None)
         self._definitions = json.dumps(self._metrics)
         self._hits: list[Outcome] = []
+        self._ended = deque[tuple[int, list[float | None] | str]]()
         self._keys = dict[int, bytes]()
         self._new: list[tuple[bytes, bytes]] = []
 
@@ -87,7 +89,7 @@ class Batch:
     @property
     def open(self) -> int:
         """Number of runs whose results have not been taken."""
-        return self._pool.open + len(self._hits)
+        return self._pool.open + len(self._hits) + len(self._ended)
 
     def submit(self, points: Points = ({},), seeds: Iterable[int] = (1,)) -> range:
         """Add the runs of each of ``points`` with each of ``seeds``; return their numbers, seeds fastest.
@@ -152,7 +154,9 @@ class Batch:
             while self.open:
                 while self._hits:
                     yield self._hits.pop()
-                for run, values in self._pool.take() if self._pool.open else ():
+                self._ended += self._pool.take() if self._pool.open else []
+                while self._ended:
+                    run, values = self._ended.popleft()
                     if isinstance(values, str):
                         raise RunError(f"run {run} (seed {self._seeds[run]}): {values}")
                     self._note(run, values)
@@ -164,6 +168,7 @@ class Batch:
         """End all runs within some milliseconds. The batch cannot be used again."""
         self._pool.cancel()
         self._hits.clear()
+        self._ended.clear()
         self._cache.close()
 
 
