@@ -142,7 +142,9 @@ def test_a_task_is_a_block_of_runs(experiment, shared, tmp_path, monkeypatch):
 
 def test_few_blocks_are_sent_until_one_has_ended_and_then_many_runs(monkeypatch):
     client = SimpleNamespace(nthreads=lambda: {"one": 1, "two": 2})
-    pool = ClusterPool(None, None, None, SimpleNamespace(most=None, local=False, client=client))
+    pool = ClusterPool(
+        SimpleNamespace(scenarios=tuple), None, None, SimpleNamespace(most=None, local=False, client=client)
+    )
     queue = Queue(iter(()), 0, lambda _run: False)
     assert pool._has_room([1] * 5, queue) and not pool._has_room([1] * 6, queue)
     with monkeypatch.context() as patch:
@@ -255,7 +257,7 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
 
     with connected(shared.address) as cluster:
 
-        def interrupted(_self, _ended):
+        def interrupted(_self):
             until(lambda: sum(map(len, cluster.client.processing().values())) >= 2)
             raise KeyboardInterrupt
 
