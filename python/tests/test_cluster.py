@@ -348,6 +348,7 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
 
 def test_a_run_that_kills_the_workers_of_its_block_loses_no_other(experiment, tmp_path, monkeypatch):
     block_size(monkeypatch, 30)
+    monkeypatch.setattr("ecnlab.runs.cluster.LEARN_SECONDS", SECONDS)  # workers may start slowly
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=10, cache=False)
     dead = whole.runs["id"][25]
     once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
