@@ -124,6 +124,29 @@ def test_a_search_submits_while_results_come(tmp_path):
     assert {seed for _, seed, _ in seen} == {1, 2, 5}
 
 
+def test_a_run_that_fails_loses_no_other(tmp_path):
+    class Ended:
+        """A pool whose runs have all ended when the first is taken."""
+
+        open = 3
+
+        def take(self):
+            self.open = 0
+            return [(0, "books"), (1, [1.0]), (2, [2.0])]
+
+        def cancel(self):
+            pass
+
+    path = tmp_path / "pipe.toml"
+    path.write_text(SCENARIO)
+    with ecnlab.Batch(path, GOODPUT) as batch:
+        batch._pool, batch._seeds = Ended(), [1, 2, 3]
+        with pytest.raises(ecnlab.RunError, match=r"run 0 \(seed 1\): books"):
+            list(batch.results())
+        assert batch.open == 2
+        assert [(run, values["goodput"]) for run, _, values in batch.results()] == [(1, 1.0), (2, 2.0)]
+
+
 @pytest.fixture
 def interruptible():
     """Python's handler of SIGINT: other tests of this process may have replaced it."""

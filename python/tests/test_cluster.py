@@ -142,7 +142,9 @@ def test_a_task_is_a_block_of_runs(experiment, shared, tmp_path, monkeypatch):
 
 def test_few_blocks_are_sent_until_one_has_ended_and_then_many_runs(monkeypatch):
     client = SimpleNamespace(nthreads=lambda: {"one": 1, "two": 2})
-    pool = ClusterPool(None, None, None, SimpleNamespace(most=None, local=False, client=client))
+    pool = ClusterPool(
+        SimpleNamespace(scenarios=tuple), None, None, SimpleNamespace(most=None, local=False, client=client)
+    )
     queue = Queue(iter(()), 0, lambda _run: False)
     assert pool._has_room([1] * 5, queue) and not pool._has_room([1] * 6, queue)
     with monkeypatch.context() as patch:
@@ -255,7 +257,7 @@ def test_an_interrupted_sweep_leaves_its_workers_free(slow_experiment, experimen
 
     with connected(shared.address) as cluster:
 
-        def interrupted(_self, _ended):
+        def interrupted(_self):
             until(lambda: sum(map(len, cluster.client.processing().values())) >= 2)
             raise KeyboardInterrupt
 
@@ -346,6 +348,7 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
 
 def test_a_run_that_kills_the_workers_of_its_block_loses_no_other(experiment, tmp_path, monkeypatch):
     block_size(monkeypatch, 30)
+    monkeypatch.setattr("ecnlab.runs.cluster.LEARN_SECONDS", SECONDS)  # workers may start slowly
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=10, cache=False)
     dead = whole.runs["id"][25]
     once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}

@@ -8,6 +8,7 @@ import click
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
+from ecnlab.cli.cluster import cluster_at, cluster_option
 from ecnlab.cli.options import File, Workers, examples, no_cache
 from ecnlab.inference.api import SETTINGS, WAVES
 from ecnlab.inference.api import infer as do_infer
@@ -23,12 +24,14 @@ from ecnlab.inference.api import infer as do_infer
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the settings.")
 @click.option("--hold-out", multiple=True, metavar="TARGET", help="Hold a target out of the fit; repeatable.")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@cluster_option
 @no_cache
 @examples("""
       ecnlab examples unstated && cd unstated
       ecnlab infer infer.toml
       ecnlab infer infer.toml --settings 2000 --waves 6
       ecnlab infer infer.toml --hold-out gain
+      ecnlab infer infer.toml --cluster tcp://10.0.0.1:8786
 """)
 def infer(
     question: Path,
@@ -38,6 +41,7 @@ def infer(
     seed: int,
     hold_out: tuple[str, ...],
     workers: int | None,
+    address: str | None,
 ) -> None:
     """Infer the unstated settings behind printed numbers from QUESTION, a TOML file.
 
@@ -46,7 +50,7 @@ def infer(
     from ecnlab.inference.result import rows_of_numbers, rows_of_unknowns  # loads NumPy
 
     folder = out or Path("results") / question.stem
-    with console.progress(question.stem) as report:
+    with cluster_at(address, workers) as cluster, console.progress(question.stem) as report:
         found = do_infer(
             question,
             folder,
@@ -56,6 +60,7 @@ def infer(
             hold_out=hold_out,
             threads=workers,
             progress=report,
+            cluster=cluster,
         )
     for title, columns, rows in (
         ("Settings", ("unknown", "before", "region", "identified"), rows_of_unknowns(found.answer)),

@@ -14,6 +14,7 @@ from ecnlab.base.provenance import maker
 from ecnlab.folder.outputs import PAGE, TABLE, write_named
 from ecnlab.folder.tables import table_bytes
 from ecnlab.inference.question import Question, read_question
+from ecnlab.runs.cluster import Cluster, connection
 from ecnlab.runs.sweep_doing import Progress
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ def infer(
     threads: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
+    cluster: str | Cluster | None = None,
 ) -> Inference:
     """Return which unstated settings could have given the printed numbers of ``question``, a file (``docs/infer.md``).
 
     ``settings`` are run in ``waves``; the first wave fills the prior, each next one is near the settings that fit. ``hold_out`` has
     names of targets that are held out beside those of the file. Waves in the folder ``out`` are not done again, and ``out`` gets
     ``settings.parquet``, ``answer.json`` and ``infer.html``. The same question, numbers and ``seed`` give the same answer.
+    ``cluster`` is the address of a Dask scheduler, or ``"local"``: its workers do the runs (``docs/cluster.md``).
 
     Raises EcnlabError and SpecError for a file that is wrong, and if nearly no setting is a valid scenario; RunError; OSError.
     """
@@ -58,9 +61,18 @@ def infer(
     asked = question if isinstance(question, Question) else read_question(question)
     asked = asked.holding_out(hold_out)
     folder = None if out is None else Path(out)
-    found = sample(
-        asked, folder, settings=settings, waves=waves, seed=seed, threads=threads, cache=cache, progress=progress
-    )
+    with connection(cluster, threads) as connected:
+        found = sample(
+            asked,
+            folder,
+            settings=settings,
+            waves=waves,
+            seed=seed,
+            threads=threads,
+            cache=cache,
+            progress=progress,
+            cluster=connected,
+        )
     inference = Inference(asked, answer(asked, found), found)
     if folder is not None:
         write_named(folder / "settings.parquet", table_bytes(inference.settings), TABLE, own=folder)

@@ -11,6 +11,7 @@ from ecnlab._core import Scenario, SpecError
 from ecnlab.inference.prior import Array, Prior
 from ecnlab.inference.question import Cell, Question, Target, overrides
 from ecnlab.runs.batch import Batch, Values
+from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep_doing import Progress
 
 
@@ -35,7 +36,14 @@ class Done:
 
 
 def do(
-    question: Question, settings: Array, seeds: Sequence[int], *, threads: int | None, cache: bool, progress: Progress
+    question: Question,
+    settings: Array,
+    seeds: Sequence[int],
+    *,
+    threads: int | None,
+    cache: bool,
+    progress: Progress,
+    cluster: Cluster | None,
 ) -> Done:
     """Do the runs of ``settings``, of the first with the first of ``seeds``, each as many as the question has.
 
@@ -46,7 +54,7 @@ def do(
     invalid: list[str] = []
     places: list[tuple[int, Cell, int]] = []
     found: list[dict[Cell, list[Values]]] = []
-    with Batch(question.cells[cells[0]], metrics, threads=threads, cache=cache) as batch:
+    with Batch(question.cells[cells[0]], metrics, threads=threads, cache=cache, cluster=cluster) as batch:
         for index, setting in enumerate(settings):
             scenarios, why = _scenarios(question, cells, setting)
             invalid.append(why)

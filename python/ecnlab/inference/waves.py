@@ -23,6 +23,7 @@ from ecnlab.inference.fit import Fit, fit, normalised, tempered
 from ecnlab.inference.prior import Array, Prior, Proposal, Truths
 from ecnlab.inference.question import Question, number
 from ecnlab.inference.running import Done, do
+from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep_doing import Progress
 
 LEAST: Final = 0.1
@@ -64,6 +65,7 @@ def sample(
     threads: int | None = None,
     cache: bool = True,
     progress: Progress | None = None,
+    cluster: Cluster | None = None,
 ) -> Sample:
     """Do ``settings`` in ``waves``; of those that ``folder`` has no run is done again.
 
@@ -90,7 +92,7 @@ def sample(
         moved = _from(report, before, runs)
         done = _stored(path, question, chosen)
         if done is None:
-            done = do(question, chosen, seeds, threads=threads, cache=cache, progress=moved)
+            done = do(question, chosen, seeds, threads=threads, cache=cache, progress=moved, cluster=cluster)
             _store(path, question, done)
         found = done if found is None else found + done
         _refuse_invalid(question, found)

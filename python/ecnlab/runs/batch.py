@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,6 +13,8 @@ from ecnlab.base.errors import EcnlabError, RunError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.cache import BLOCK, Cache, key, settings
 from ecnlab.runs import scenario_files
+from ecnlab.runs.cluster import Cluster, connection
+from ecnlab.runs.cluster_metrics import MetricsPool
 from ecnlab.runs.sweep_doing import Progress, cores
 from ecnlab.scenario import metrics as metric_checks
 from ecnlab.scenario.built import Overrides
@@ -55,10 +58,11 @@ class Batch:
         *,
         threads: int | None = None,
         cache: bool = True,
+        cluster: Cluster | None = None,
     ) -> None:
         """``metrics`` are definitions as in an experiment file, ``threads`` the runs at a time (default: one a core).
 
-        Without ``cache`` the user's cache is not used.
+        Without ``cache`` the user's cache is not used. The workers of ``cluster`` do the runs, if it is given.
 
         Raises SpecError and MetricError as reading a file does; EcnlabError for a scenario with user-defined laws, which run in
         processes of their own (`ecnlab.sweep`).
@@ -68,13 +72,15 @@ class Batch:
         self._metrics = {name: dict(definition) for name, definition in metrics.items()}
         _refuse_laws(self.scenario)
         metric_checks.check(self._metrics)
-        self._pool = Pool(self._metrics, threads or cores())
-        self._names = self._pool.metrics
+        pool = Pool(self._metrics, threads or cores())
+        self._names = pool.metrics
+        self._pool = MetricsPool(self._metrics, self._names, cluster) if cluster else pool
         self._checked = set[str]()
         self._seeds: list[int] = []
         self._cache = Cache(settings() if cache else None)
         self._definitions = json.dumps(self._metrics)
         self._hits: list[Outcome] = []
+        self._ended = deque[tuple[int, list[float | None] | str]]()
         self._keys = dict[int, bytes]()
         self._new: list[tuple[bytes, bytes]] = []
 
@@ -87,7 +93,7 @@ class Batch:
     @property
     def open(self) -> int:
         """Number of runs whose results have not been taken."""
-        return self._pool.open + len(self._hits)
+        return self._pool.open + len(self._hits) + len(self._ended)
 
     def submit(self, points: Points = ({},), seeds: Iterable[int] = (1,)) -> range:
         """Add the runs of each of ``points`` with each of ``seeds``; return their numbers, seeds fastest.
@@ -147,12 +153,15 @@ class Batch:
         """Yield the runs that end, until none is open; those submitted meanwhile are among them.
 
         Raises RunError for a run without a result, naming it; the others can still be taken. Cancelled after `cancel`.
+        On a cluster also EcnlabError and OSError, as a sweep does.
         """
         try:
             while self.open:
                 while self._hits:
                     yield self._hits.pop()
-                for run, values in self._pool.take() if self._pool.open else ():
+                self._ended += self._pool.take() if self._pool.open else []
+                while self._ended:
+                    run, values = self._ended.popleft()
                     if isinstance(values, str):
                         raise RunError(f"run {run} (seed {self._seeds[run]}): {values}")
                     self._note(run, values)
@@ -164,6 +173,7 @@ class Batch:
         """End all runs within some milliseconds. The batch cannot be used again."""
         self._pool.cancel()
         self._hits.clear()
+        self._ended.clear()
         self._cache.close()
 
 
@@ -176,6 +186,7 @@ def batch(
     threads: int | None = None,
     progress: Progress | None = None,
     cache: bool = True,
+    cluster: str | Cluster | None = None,
 ) -> pl.DataFrame:
     """Return the metrics of the runs of ``scenario`` at each of ``points`` with each of ``seeds``, one row a run and metric.
 
@@ -183,6 +194,7 @@ def batch(
     file, ``threads`` the runs at a time (default: one a core); ``progress`` is called with (runs done, runs in all). Columns: the
     keys of the points, ``seed``, ``metric`` and ``value``, which is null where the metric is not defined. Nothing is stored but the
     metrics, in the user's cache, unless ``cache`` is false (``docs/cache.md``).
+    ``cluster`` is the address of a Dask scheduler, or ``"local"``: its workers do the runs, with the same values (``docs/cluster.md``).
     Of an experiment (a file, or one already read) all is in the file, and the columns are those of ``Sweep.metrics``.
 
     Values equal those of `ecnlab.sweep` to the last bit. Raises as `Batch` and its methods do.
@@ -190,22 +202,30 @@ def batch(
     report = progress or (lambda _done, _all: None)
     read = _read(scenario)
     if isinstance(read, Experiment):
-        return _of_experiment(read, threads, report, cache)
+        return _of_experiment(read, threads, report, cache, cluster)
     if metrics is None:
         raise EcnlabError("a batch of a scenario needs `metrics`, definitions as in an experiment file")
     rows, each = _rows(points), list(seeds)
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    with Batch(read, metrics, threads=threads, cache=cache) as runs:
+    with (
+        connection(cluster, threads) as connected,
+        Batch(read, metrics, threads=threads, cache=cache, cluster=connected) as runs,
+    ):
         runs.submit(rows, each)
         found = _all(runs, len(rows) * len(each), report)
     places = [[row.get(key) for row in rows for _ in each] for key in keys]
     return _long(dict(zip(keys, places, strict=True)) | {"seed": each * len(rows)}, found, list(metrics))
 
 
-def _of_experiment(experiment: Experiment, threads: int | None, report: Progress, cache: bool) -> pl.DataFrame:
+def _of_experiment(
+    experiment: Experiment, threads: int | None, report: Progress, cache: bool, cluster: str | Cluster | None
+) -> pl.DataFrame:
     names = list(experiment.metrics)
     runs = [experiment.run(index) for index in range(len(experiment))]
-    with Batch(runs[0].scenario, experiment.metrics, threads=threads, cache=cache) as doing:
+    with (
+        connection(cluster, threads) as connected,
+        Batch(runs[0].scenario, experiment.metrics, threads=threads, cache=cache, cluster=connected) as doing,
+    ):
         for run in runs:
             doing.add(run.scenario, [run.seed])
         found = _all(doing, len(runs), report)

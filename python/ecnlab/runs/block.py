@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ecnlab._core import ExperimentRun, LawError, RunError, Scenario
 from ecnlab.base import lawcode
@@ -50,6 +50,28 @@ class Ended:
     seconds: float = 0.0
     """Time that the process took for the others; 0 if it died."""
 
+
+class Planned(Protocol):
+    """A run that can be in a block."""
+
+    @property
+    def id(self) -> str:
+        """Name of the run, which no other has."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """Scenario of the run."""
+
+    @property
+    def hash(self) -> str:
+        """That of the scenario."""
+
+
+R = TypeVar("R", bound=Planned)
 
 Outcome: TypeAlias = tuple[ExperimentRun, RunError | None]
 """A run that has ended, and the error if it gave no result."""
@@ -168,13 +190,13 @@ def _height(columns: Mapping[str, Column]) -> int:
     return len(values)
 
 
-class Queue:
+class Queue(Generic[R]):
     """Runs that several threads take in blocks, in their order."""
 
-    def __init__(self, runs: Iterator[ExperimentRun], number: int, single: Callable[[ExperimentRun], bool]):
+    def __init__(self, runs: Iterator[R], number: int, single: Callable[[R], bool]):
         """``number`` is that of ``runs``; runs for which ``single`` is true are not put into blocks."""
         self._runs, self._left, self._single = runs, number, single
-        self._back: deque[ExperimentRun] = deque()
+        self._back: deque[R] = deque()
         self._alone = set[str]()
         self._seconds: dict[str, float] = {}
         self._lock = Lock()
@@ -184,7 +206,13 @@ class Queue:
         """A block has ended, so that the time of the next ones can be estimated."""
         return bool(self._seconds)
 
-    def take(self, workers: int) -> list[ExperimentRun]:
+    def add(self, runs: Sequence[R]) -> None:
+        """Add ``runs`` to a queue whose iterator has ended."""
+        with self._lock:
+            self._back.extend(runs)
+            self._left += len(runs)
+
+    def take(self, workers: int) -> list[R]:
         """Return the next block for one of ``workers``; empty if there are no more runs."""
         with self._lock:
             if not (first := self._next()):
@@ -198,10 +226,10 @@ class Queue:
             self._left -= len(block)
             return block
 
-    def _next(self) -> ExperimentRun | None:
+    def _next(self) -> R | None:
         return self._back.popleft() if self._back else next(self._runs, None)
 
-    def note(self, block: Sequence[ExperimentRun], ended: Ended) -> list[Outcome]:
+    def note(self, block: Sequence[R], ended: Ended) -> list[tuple[R, RunError | None]]:
         """Learn the time of ``block``, and take its undone runs back; return the others.
 
         If none is done, each is taken alone from then on: one of them may have prevented the others.
@@ -221,8 +249,9 @@ class Queue:
         with self._lock:
             self._runs = iter(())
             self._back.clear()
+            self._left = 0
 
-    def _size(self, run: ExperimentRun, workers: int) -> int:
+    def _size(self, run: R, workers: int) -> int:
         """Return how many runs a block that begins with ``run`` has."""
         # Another scenario of the experiment probably takes no longer than the slowest one so far.
         seconds = self._seconds.get(run.hash) or max(self._seconds.values(), default=SECONDS)

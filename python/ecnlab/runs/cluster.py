@@ -1,29 +1,29 @@
-"""The runs of a sweep on the workers of a Dask cluster (``docs/cluster.md``).
+"""Runs on the workers of a Dask cluster (``docs/cluster.md``).
 
-The client, which is this process, is the only one that writes into the sweep's folder. It sends each block of runs (`block`)
-to the scheduler as a task, stores the answer as a local block is stored, and releases the task, so that the scheduler holds
-no results.
+The client, which is this process, sends each block of runs (`block`) to the scheduler as a task, stores the answer, and
+releases the task, so that the scheduler holds no results. It is the only process that writes into the folder of a sweep.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
-from ecnlab._core import ExperimentRun
+from ecnlab._core import ExperimentRun, Scenario
 from ecnlab.base.errors import EcnlabError, LawError, RunError
 from ecnlab.base.extras import install
 from ecnlab.base.threads import LOOK_SECONDS, in_another_thread, interruptible
 from ecnlab.folder.finished_runs import Parts
 from ecnlab.runs import cluster_task
-from ecnlab.runs.block import Ended, Outcome, Queue, is_alone, task_of
+from ecnlab.runs.block import Ended, Outcome, Queue, R, is_alone, task_of
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.sweep_doing import Todo, cores, workers_that_fit
 
@@ -56,7 +56,7 @@ COUNT_SECONDS: Final = 1.0
 
 
 class Cluster:
-    """A connection to a Dask scheduler, for any number of sweeps."""
+    """A connection to a Dask scheduler, for any number of sweeps and batches."""
 
     def __init__(self, client: Client, address: str, dashboard: str | None, most: int | None, *, local: bool) -> None:
         self.client = client
@@ -94,6 +94,16 @@ def connected(address: str, workers: int | None = None) -> Iterator[Cluster]:
     with in_another_thread(opened, CONNECT_SECONDS, _give_up) as client:
         local = address == LOCAL
         yield Cluster(client, address, None if local else _dashboard(client), workers, local=local)
+
+
+@contextmanager
+def connection(cluster: str | Cluster | None, workers: int | None = None) -> Iterator[Cluster | None]:
+    """`connected`, if ``cluster`` is an address; any other is yielded."""
+    if isinstance(cluster, str):
+        with connected(cluster, workers) as made:
+            yield made
+    else:
+        yield cluster
 
 
 def _give_up() -> None:
@@ -158,40 +168,60 @@ def _dashboard(client: Client) -> str | None:
     return link if bokeh == b"installed" and link.isprintable() else None
 
 
-class ClusterPool:
-    """Does runs on the workers of ``cluster``, and stores them in ``parts``."""
+class Blocks(ABC, Generic[R]):
+    """Does blocks of runs on the workers of ``cluster``."""
 
-    def __init__(self, todo: Todo, parts: Parts, tapping: Taps, cluster: Cluster) -> None:
-        """``todo`` states the memory that runs need, which limits how many a cluster on this machine does at a time."""
-        self._parts, self._tapping, self._cluster = parts, tapping, cluster
-        self._most = cluster.most
-        if cluster.local:
-            self._most = min(cluster.most or cores(), workers_that_fit(todo.scenarios()))
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster, self._most = cluster, cluster.most
         self._threads, self._counted, self._began = 0, float("-inf"), monotonic()
+        self._futures: SimpleQueue[Future] = SimpleQueue()
+        self._waiting: dict[str, tuple[list[R], Future]] = {}
 
-    def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
-        """Do ``runs``, of which there are ``number``; yield each as it ends."""
-        queue = Queue(runs, number, lambda run: is_alone(self._tapping.tapped(run)))
-        ended: SimpleQueue[Future] = SimpleQueue()
-        waiting: dict[str, tuple[list[ExperimentRun], Future]] = {}
-        try:
-            while True:
-                while self._has_room([len(block) for block, _ in waiting.values()], queue):
-                    if not (block := queue.take(self._workers())):
-                        break
-                    future = self._submit(block)
-                    waiting[future.key] = block, future
-                    future.add_done_callback(ended.put)
-                if not waiting:
-                    return
-                if future := self._next(ended):
-                    block, future = waiting.pop(future.key)
-                    yield from queue.note(block, self._ended(block, future))
-        finally:
-            for _, future in waiting.values():
-                future.release()
+    @abstractmethod
+    def _request(self, block: Sequence[R]) -> dict[str, Any]:
+        """Return the request for ``block``. Raises EcnlabError, OSError."""
 
-    def _has_room(self, sizes: Sequence[int], queue: Queue) -> bool:
+    @abstractmethod
+    def _stored(self, block: Sequence[R], answer: Answer) -> Ended:
+        """Store the results in ``answer``. A run with neither result nor error is not done.
+
+        Raises RunError if it is not what was requested.
+        """
+
+    @abstractmethod
+    def _kept(self) -> str:
+        """Return the place of the runs that have ended, after "finished runs are"."""
+
+    def _fit(self, scenarios: Iterable[Scenario]) -> None:
+        """Do at most as many runs of ``scenarios`` at a time as fit into memory, if the cluster is on this machine."""
+        if self._cluster.local:
+            self._most = min(self._most or cores(), workers_that_fit(scenarios))
+
+    def _step(self, queue: Queue[R]) -> list[tuple[R, RunError | None]] | None:
+        """Send runs of ``queue``, and return those of a block that has ended; None if none is left.
+
+        The list is empty if no block has ended for a moment.
+        """
+        while self._has_room([len(block) for block, _ in self._waiting.values()], queue):
+            if not (block := queue.take(self._workers())):
+                break
+            future = self._submit(block)
+            self._waiting[future.key] = block, future
+            future.add_done_callback(self._futures.put)
+        if not self._waiting:
+            return None
+        if (future := self._next()) is None:
+            return []
+        block, future = self._waiting.pop(future.key)
+        return queue.note(block, self._ended(block, future))
+
+    def _release(self) -> None:
+        """Cancel the runs at the scheduler."""
+        for _, future in self._waiting.values():
+            future.release()
+        self._waiting.clear()
+
+    def _has_room(self, sizes: Sequence[int], queue: Queue[R]) -> bool:
         """Return whether another block may be at the scheduler, besides those of these ``sizes``."""
         if self._most is not None:
             return len(sizes) < self._most
@@ -206,21 +236,21 @@ class ClusterPool:
             self._counted = monotonic()
         return self._most or max(1, self._threads)
 
-    def _submit(self, block: Sequence[ExperimentRun]) -> Future:
-        request = cluster_task.request(self._tapping.tapped(block[0]), task_of(block, self._parts))
+    def _submit(self, block: Sequence[R]) -> Future:
+        request = self._request(block)
         with self._connection():
             return self._cluster.client.submit(cluster_task.answer, request, pure=False)
 
-    def _next(self, ended: SimpleQueue[Future]) -> Future | None:
+    def _next(self) -> Future | None:
         """Return a future that has ended; None if none has for a moment."""
         try:
-            return ended.get(timeout=LOOK_SECONDS)
+            return self._futures.get(timeout=LOOK_SECONDS)
         except Empty:
             if self._cluster.client.status in ("closing", "closed"):
                 raise self._lost() from None
             return None
 
-    def _ended(self, block: Sequence[ExperimentRun], future: Future) -> Ended:
+    def _ended(self, block: Sequence[R], future: Future) -> Ended:
         """Store the answer to ``block``. Of several runs none is done if it is an error, or not what was requested."""
         from ecnlab.runs import cluster_answer, cluster_comm
 
@@ -247,20 +277,6 @@ class ClusterPool:
         finally:
             future.release()
 
-    def _stored(self, block: Sequence[ExperimentRun], answer: Answer) -> Ended:
-        """Store the results in ``answer``. A run with neither result nor error is not done."""
-        from ecnlab.runs import cluster_answer
-
-        ids = [run.id for run in block]
-        tapped = self._tapping.tapped(block[0])
-        with self._tapping.written(ids[0], tapped) as folder:
-            captures = {name: folder / name for name in tapped.captures} if folder else {}
-            done = cluster_answer.store(answer, self._parts.folder, ids, self._parts.tables, captures)
-            failed = {run: _run_error(error, answer.worker) for run, error in answer.errors.items()}
-            if folder and failed:
-                raise failed[ids[0]]
-        return Ended(failed, set(ids) - done - failed.keys(), answer.seconds)
-
     @contextmanager
     def _connection(self) -> Iterator[None]:
         """Raise EcnlabError if the connection to the scheduler is lost in the block."""
@@ -274,21 +290,59 @@ class ClusterPool:
 
     def _lost(self) -> EcnlabError:
         return EcnlabError(
-            f"the connection to the Dask scheduler at {self._cluster.address} was lost; finished runs are stored in "
-            f"{self._parts.folder.parent}: when a scheduler is there again, the same command continues"
+            f"the connection to the Dask scheduler at {self._cluster.address} was lost; finished runs are "
+            f"{self._kept()}: when a scheduler is there again, the same command continues"
         )
+
+
+class ClusterPool(Blocks[ExperimentRun]):
+    """Does runs of a sweep on the workers of ``cluster``, and stores them in ``parts``."""
+
+    def __init__(self, todo: Todo, parts: Parts, tapping: Taps, cluster: Cluster) -> None:
+        """``todo`` states the memory that runs need, which limits how many a cluster on this machine does at a time."""
+        super().__init__(cluster)
+        self._parts, self._tapping = parts, tapping
+        self._fit(todo.scenarios())
+
+    def outcomes(self, runs: Iterator[ExperimentRun], number: int) -> Generator[Outcome, None, None]:
+        """Do ``runs``, of which there are ``number``; yield each as it ends."""
+        queue = Queue(runs, number, lambda run: is_alone(self._tapping.tapped(run)))
+        try:
+            while (ended := self._step(queue)) is not None:
+                yield from ended
+        finally:
+            self._release()
+
+    def _request(self, block: Sequence[ExperimentRun]) -> dict[str, Any]:
+        return cluster_task.request(self._tapping.tapped(block[0]), task_of(block, self._parts))
+
+    def _kept(self) -> str:
+        return f"stored in {self._parts.folder.parent}"
+
+    def _stored(self, block: Sequence[ExperimentRun], answer: Answer) -> Ended:
+        from ecnlab.runs import cluster_answer
+
+        ids = [run.id for run in block]
+        tapped = self._tapping.tapped(block[0])
+        with self._tapping.written(ids[0], tapped) as folder:
+            captures = {name: folder / name for name in tapped.captures} if folder else {}
+            done = cluster_answer.store(answer, self._parts.folder, ids, self._parts.tables, captures)
+            failed = {run: run_error(error, answer.worker) for run, error in answer.errors.items()}
+            if folder and failed:
+                raise failed[ids[0]]
+        return Ended(failed, set(ids) - done - failed.keys(), answer.seconds)
 
 
 def _error(failure: Failure, worker: str) -> Exception:
     """Return the exception of ``failure``, which kept ``worker`` from doing any run of a block."""
     if failure.error in ("LawError", "RunError"):
-        return _run_error(failure, worker)
+        return run_error(failure, worker)
     if failure.error == "OSError":
         return OSError(failure.errno, failure.message, f"worker {worker}")
     return EcnlabError(f"worker {worker}: {failure.message}")
 
 
-def _run_error(failure: Failure, worker: str) -> RunError:
+def run_error(failure: Failure, worker: str) -> RunError:
     """Return the exception of a run that ended on ``worker`` with ``failure``."""
     if failure.error != "LawError":
         return RunError(f"{failure.message} (worker {worker})")

@@ -53,6 +53,8 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
     """Files of the parts by name, as `part_files` writes them."""
     captures: dict[str, bytes] = {}
     """Capture files of the run by name."""
+    values: dict[str, list[float | None]] = {}
+    """Metrics of runs of a batch, by id."""
 
 
 def read(data: object) -> Answer:
@@ -88,10 +90,7 @@ def store(
     those of runs that the client requested, if there are none, or if the files are not those that the parts state; OSError.
     """
     stated = checked_parts(answer.parts, set(runs) - answer.errors.keys(), tables)
-    if strange := answer.errors.keys() - set(runs):
-        raise RunError(f"its worker returned an error of {min(strange)!r}, which was not requested: a defect of ecnlab")
-    if not stated and not answer.errors:
-        raise RunError("its worker returned no result: a defect of ecnlab")
+    _check_runs(answer, runs, stated)
     expected = captures.keys() if stated else set[str]()
     if strange := answer.captures.keys() ^ expected:
         name = min(strange)
@@ -105,3 +104,24 @@ def store(
         captures[name].write_bytes(data)
     store_parts(folder, answer.parts)
     return set(stated)
+
+
+def values(answer: Answer, runs: Collection[str], metrics: int) -> dict[str, list[float | None]]:
+    """Return the values of ``answer`` for ``runs``, of which each has this number of ``metrics``.
+
+    Raises RunError if values or errors are not those of runs that the client requested, or if there are none.
+    """
+    _check_runs(answer, runs, answer.values)
+    if strange := answer.values.keys() - (set(runs) - answer.errors.keys()):
+        raise RunError(f"its worker returned values of {min(strange)!r}, which were not requested: a defect of ecnlab")
+    if any(len(found) != metrics for found in answer.values.values()):
+        raise RunError("its worker returned another number of metrics: a defect of ecnlab")
+    return answer.values
+
+
+def _check_runs(answer: Answer, runs: Collection[str], done: Collection[str]) -> None:
+    """Raise RunError if an error of ``answer`` is of none of ``runs``, or if it has none and no run is ``done``."""
+    if strange := answer.errors.keys() - set(runs):
+        raise RunError(f"its worker returned an error of {min(strange)!r}, which was not requested: a defect of ecnlab")
+    if not done and not answer.errors:
+        raise RunError("its worker returned no result: a defect of ecnlab")

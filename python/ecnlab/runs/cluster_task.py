@@ -20,7 +20,7 @@ from ecnlab.runs import scenario_files
 
 
 def request(scenario: Scenario, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request for the runs of ``scenario`` that ``task`` has (see `block.task_of`).
+    """Return the request for the runs of ``scenario`` that ``task`` has (`block.task_of`, or with ``metrics``).
 
     Raises EcnlabError if a file has changed since the scenario was read, or has an absolute path; OSError.
     """
@@ -97,7 +97,7 @@ def refusal(worker: str, refused: str) -> EcnlabError:
     """Return the error about a ``worker`` whose ecnlab is not the client's: ``refused`` is what it has."""
     return EcnlabError(
         f"the worker {worker} has {refused}, this process has ecnlab {_core.__version__} with binary "
-        f"{provenance.build()}: results of two binaries must not be mixed in one sweep. Install the same wheel in both "
+        f"{provenance.build()}: results of two binaries must not be mixed. Install the same wheel in both "
         f"environments (or start ecnlab from the environment of the workers) and restart that worker; finished runs are "
         f"stored, and the same command continues"
     )

@@ -1,4 +1,7 @@
-"""A block of runs on a Dask worker: done by a process of its own, in a scratch folder, and returned as bytes."""
+"""A block of runs on a Dask worker, returned as bytes.
+
+Runs of a sweep are done by a process of their own, in a scratch folder; those of a batch by a thread.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
-from ecnlab._core import Cancelled, LawError, RunError, Scenario, SpecError
+from ecnlab._core import Cancelled, LawError, Pool, RunError, Scenario, SpecError
 from ecnlab.base.errors import EcnlabError
 from ecnlab.runs.block import Ended
 from ecnlab.runs.cluster_task import depth
@@ -35,8 +39,9 @@ def do(requested: Mapping[str, Any]) -> dict[str, Any]:
             return {"error": _kind(error), "message": message, "traceback": traceback, "errno": number}
 
         try:
-            ended, files = _done(path, Path(scratch), requested, _wanted())
-            return {**files, "errors": {run: failure(e) for run, e in ended.failed.items()}, "seconds": ended.seconds}
+            scenario, doing = _scenario(path, requested), _measured if "metrics" in requested else _done
+            ended, results = doing(scenario, Path(scratch), requested, _wanted())
+            return {**results, "errors": {run: failure(e) for run, e in ended.failed.items()}, "seconds": ended.seconds}
         except (RunError, EcnlabError, SpecError, OSError, Cancelled) as error:
             return {"error": failure(error)}
 
@@ -53,13 +58,17 @@ def _lay_out(scratch: Path, requested: Mapping[str, Any]) -> Path:
     return folder / Path(requested["path"]).name
 
 
-def _done(
-    path: Path, scratch: Path, requested: Mapping[str, Any], wanted: Callable[[], bool]
-) -> tuple[Ended, dict[str, dict[str, bytes]]]:
-    """Return the end of the block, and the files of the runs that are done: ``parts`` and ``captures``."""
+def _scenario(path: Path, requested: Mapping[str, Any]) -> Scenario:
     scenario = Scenario(str(path), requested["text"])
     if scenario.hash != requested["hash"]:
         raise RunError("the worker received a different scenario: a defect of ecnlab")
+    return scenario
+
+
+def _done(
+    scenario: Scenario, scratch: Path, requested: Mapping[str, Any], wanted: Callable[[], bool]
+) -> tuple[Ended, dict[str, dict[str, bytes]]]:
+    """Return the end of the block, and the files of the runs that are done: ``parts`` and ``captures``."""
     parts, captures = scratch / "parts", scratch / "captures"
     parts.mkdir()
     captures.mkdir()
@@ -71,6 +80,29 @@ def _done(
     files = {"parts": parts} if ended.seconds else {}
     files |= {} if ended.failed else {"captures": captures}
     return ended, {kind: _contents(folder) for kind, folder in files.items()}
+
+
+def _measured(
+    scenario: Scenario, _scratch: Path, requested: Mapping[str, Any], wanted: Callable[[], bool]
+) -> tuple[Ended, dict[str, dict[str, list[float | None]]]]:
+    """Return the end of the block, and the metrics of the runs that are done: ``values``."""
+    began, ended, values = perf_counter(), Ended(), dict[str, list[float | None]]()
+    pool = Pool(requested["metrics"], 1)
+    for place, (run, seed) in enumerate(requested["runs"]):
+        if place and perf_counter() - began > requested["seconds"]:
+            break
+        pool.submit(place, scenario, [seed])
+        while not (taken := pool.take()):
+            if not wanted():
+                pool.cancel()
+                raise Cancelled("the client has gone")
+        ((_, found),) = taken
+        if isinstance(found, str):
+            ended.failed[run] = RunError(found)
+        else:
+            values[run] = found
+    ended.seconds = perf_counter() - began
+    return ended, {"values": values}
 
 
 def _watched(one: Worker, scenario: Scenario, task: Mapping[str, Any], wanted: Callable[[], bool]) -> Ended:
