@@ -14,7 +14,7 @@ NEXT_TO_CUBIC: Final = ("cubic-ecn", "dctcp", "prague", "bbr")
 
 GRID: Final = Grid(
     keys=("queue", "host", "against", "path", "rate", "rtt", "size", "converted", "flows", "change", "variant"),
-    levels={"5 kB": 5.0, "50 kB": 50.0, "1 MB": 1000.0},
+    levels={"5 kB": 5.0, "50 kB": 50.0, "page": 300.0, "1 MB": 1000.0},
     names={
         "droptail": "drop-tail",
         "red": "RED",
@@ -34,6 +34,7 @@ GRID: Final = Grid(
         "dctcp": "DCTCP",
         "prague": "Prague",
         "bbr": "BBR",
+        "page": "page of 300 kB",
         "square": "square wave",
         "walk": "random walk",
     },
