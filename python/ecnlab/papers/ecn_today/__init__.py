@@ -16,8 +16,8 @@ QUICK: Final = 5
 MAPS: Final = 3
 """Seeds of each point in the quick size, and of each cell of the atlas, which takes half of the time."""
 FULL: Final = 20
-SWITCHED: Final = 10
-"""Seeds of the switch itself in the full size. In the quick size it has one, which shows that it runs and decides nothing."""
+FEW: Final = (1, 10)
+"""Seeds of the switch itself, and of the atlas for longer. One shows that they run, and decides nothing."""
 
 PAPER: Final = Paper(
     "ecn-today",
@@ -25,9 +25,10 @@ PAPER: Final = Paper(
     (
         Step("alone", QUICK, FULL, ("sojourns",)),
         Step("together", MAPS, FULL),
+        Step("longer", *FEW),
         Step("transactions", QUICK, FULL, ("transactions",)),
         Step("pages", QUICK, FULL, ("objects",)),
-        Step("switch", 1, SWITCHED, ("transactions", "objects")),
+        Step("switch", *FEW, ("transactions", "objects")),
         Step("converted", QUICK, FULL),
         Step("load", QUICK, FULL),
         Step("changing", QUICK, FULL, ("sojourns", "transactions")),
