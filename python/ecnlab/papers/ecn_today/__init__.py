@@ -17,7 +17,7 @@ MAPS: Final = 3
 """Seeds of each point in the quick size, and of each cell of the atlas, which takes half of the time."""
 FULL: Final = 20
 FEW: Final = (1, 10)
-"""Seeds of the switch itself, and of the atlas for longer. One shows that they run, and decides nothing."""
+"""Seeds of the switch itself, of the atlas for longer and of causes. One shows that they run, and decides nothing."""
 
 PAPER: Final = Paper(
     "ecn-today",
@@ -32,6 +32,8 @@ PAPER: Final = Paper(
         Step("converted", QUICK, FULL),
         Step("load", QUICK, FULL),
         Step("changing", QUICK, FULL, ("sojourns", "transactions")),
+        Step("slow-goodput", *FEW),
+        Step("slow-pages", *FEW, ("objects",)),
     ),
     atlas.draw,
     linux.STEPS,
