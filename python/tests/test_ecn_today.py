@@ -12,6 +12,7 @@ from analysed import given, quantity
 from scipy import stats
 from scipy.special import logit
 
+import ecnlab
 from ecnlab.base.stats import Interval
 from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today import atlas
@@ -141,3 +142,22 @@ def test_the_time_of_a_page_is_that_of_all_its_objects_and_at_most_a_minute() ->
     table = pl.DataFrame([row for one in (*whole, *apart) for row in one])
     (found,) = quantity("ecn-today", "page", given(objects=table))["value"]
     assert found == pytest.approx((4.0 + 60.0 + 60.0) / 3)
+
+
+SLOW = {
+    "link.bottleneck.rate": "1.5 Mbps",
+    "link.bottleneck.delay": "50 ms",
+    "link.bottleneck.queue": "codel",
+    "queue.codel.ecn": True,
+}
+
+
+@pytest.mark.parametrize("host", ["cubic", "cubic-ecn"])
+def test_the_codel_of_which_parts_are_changed_is_the_built_in_one(host: str) -> None:
+    folder = find("ecn-today")[1]
+    laws = [{"queue.codel.target": "12 ms"}, {"queue.codel": {"discipline": {"python": "codel.py:Codel"}}}]
+    built_in, own = (
+        ecnlab.run(folder / "testbed.toml", seed=8, overrides={**SLOW, "flow.bulk.tcp": host, **law}) for law in laws
+    )
+    assert built_in.queues["marks"].sum() + built_in.queues["dropped"].sum() > 100
+    assert own.flows.equals(built_in.flows) and own.queues.equals(built_in.queues)

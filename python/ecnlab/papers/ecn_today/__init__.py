@@ -16,6 +16,8 @@ QUICK: Final = 5
 MAPS: Final = 3
 """Seeds of each point in the quick size, and of each cell of the atlas, which takes half of the time."""
 FULL: Final = 20
+FEW: Final = (1, 10)
+"""Seeds of the switch itself, of the atlas for longer and of causes. One shows that they run, and decides nothing."""
 
 PAPER: Final = Paper(
     "ecn-today",
@@ -23,11 +25,15 @@ PAPER: Final = Paper(
     (
         Step("alone", QUICK, FULL, ("sojourns",)),
         Step("together", MAPS, FULL),
+        Step("longer", *FEW),
         Step("transactions", QUICK, FULL, ("transactions",)),
         Step("pages", QUICK, FULL, ("objects",)),
+        Step("switch", *FEW, ("transactions", "objects")),
         Step("converted", QUICK, FULL),
         Step("load", QUICK, FULL),
         Step("changing", QUICK, FULL, ("sojourns", "transactions")),
+        Step("slow-goodput", *FEW),
+        Step("slow-pages", *FEW, ("objects",)),
     ),
     atlas.draw,
     linux.STEPS,

@@ -13,8 +13,8 @@ NEXT_TO_CUBIC: Final = ("cubic-ecn", "dctcp", "prague", "bbr")
 """Kinds of host in the atlas: each shares a queue with CUBIC without ECN."""
 
 GRID: Final = Grid(
-    keys=("queue", "host", "against", "path", "rate", "rtt", "size", "converted", "flows", "change", "variant"),
-    levels={"5 kB": 5.0, "50 kB": 50.0, "1 MB": 1000.0},
+    keys=("queue", "host", "against", "path", "rate", "rtt", "size", "converted", "flows", "change", "law", "variant"),
+    levels={"5 kB": 5.0, "50 kB": 50.0, "page": 300.0, "1 MB": 1000.0},
     names={
         "droptail": "drop-tail",
         "red": "RED",
@@ -34,6 +34,16 @@ GRID: Final = Grid(
         "dctcp": "DCTCP",
         "prague": "Prague",
         "bbr": "BBR",
+        "page": "page of 300 kB",
+        "gone": "CoDel, marked packets count as gone",
+        "kept": "CoDel, dropped packets count as queued",
+        "one signal": "CoDel, one signal a departure",
+        "tail": "CoDel, arriving packets are signalled",
+        "clock": "a signal each 142 ms",
+        "fq gone": "FQ-CoDel, marked packets count as gone",
+        "no marks": "CoDel, no marks",
+        "drops in overload": "CoDel, drops in overload",
+        "one segment": "one segment after marks",
         "square": "square wave",
         "walk": "random walk",
     },
