@@ -70,6 +70,8 @@ class Case:
     set: Mapping[str, Any] = field(default_factory=dict)
     rtt: str = ""
     """Empty: that of the scenario."""
+    buffer: float | None = None
+    """The limit of queues as a multiple of rate and RTT; None: that of the scenario."""
     size: str = ""
     """The only size that has it; empty: both."""
 
@@ -113,7 +115,8 @@ class Scenario:
 
     def limit(self, case: Case) -> int:
         """The limit of the bottleneck's queue in packets."""
-        return limit_packets(self.rate, case.rtt or self.rtt, self.buffer)
+        buffer = self.buffer if case.buffer is None else case.buffer
+        return limit_packets(self.rate, case.rtt or self.rtt, buffer)
 
 
 @dataclass(frozen=True, slots=True)
