@@ -1,4 +1,4 @@
-"""Laws made for a good card, in ``adversaries/``: each fails the criterion that is there for it, with three seeds."""
+"""Laws made for a good card, in ``adversaries/``: each fails the criterion that is there for it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ SHORT = {
     "deep-buffer": ("40 s", "20 s"),
     "equal-delay": ("30 s", "10 s"),
     "ecn": ("15 s", "5 s"),
-    "harm-fast": ("50 s", "20 s"),
+    "harm-fast": ("60 s", "20 s"),
     "tunnel": ("20 s", "8 s"),
     "loss": ("30 s", "5 s"),
 }
 """Duration and warm-up of the scenarios that are run here."""
 
 
-def short(kind: Kind, name: str, case: str) -> Sheet:
-    """The sheet of one scenario with three seeds, short runs and the case that begins with ``case``."""
+def short(kind: Kind, name: str, case: str, seeds: int) -> Sheet:
+    """The sheet of one scenario with short runs and the cases that begin with ``case``."""
     whole = built_in(kind).only([name])
     duration, warmup = SHORT[name]
     (one,) = whole.scenarios
     cases = [each for each in one.cases if each.name.startswith(case)]
     made = replace(one, duration={"quick": duration}, warmup=warmup, cases=cases)
-    return replace(whole, scenarios=[made], replicates={"quick": 3})
+    return replace(whole, scenarios=[made], replicates={"quick": seeds})
 
 
-def outcomes(kind: Kind, law: str, name: str, folder: Path, case: str = "") -> dict[str, str]:
-    """Outcomes by criterion and case of a law in one scenario; of several the last."""
-    sheet = short(kind, name, case)
+def outcomes(kind: Kind, law: str, name: str, folder: Path, case: str = "", seeds: int = 3) -> dict[str, str]:
+    """Outcomes by criterion and case of a law in one scenario."""
+    sheet = short(kind, name, case, seeds)
     argument = str(HERE / law) if "." in law else law
     quiet = lambda _name: lambda _done, _all: None  # noqa: E731
     card = score(subjects(sheet, subject(argument, kind)), folder, sheet, workers=2, progress=quiet)
@@ -61,9 +61,10 @@ def test_signals_without_end_leave_the_link_unused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", ["senders.py:TwoFaced", "highspeed"])
-def test_a_law_that_is_reno_in_small_windows_harms_reno_in_large_ones(law: str, tmp_path: Path) -> None:
-    assert outcomes("cc", law, "harm-fast", tmp_path, "Reno, 100 ms")["harm-reno Reno, 100 ms"] == "no"
+@pytest.mark.parametrize(("law", "seeds"), [("senders.py:TwoFaced", 3), ("highspeed", 8)])
+def test_a_law_that_is_reno_in_small_windows_harms_reno_in_large_ones(law: str, seeds: int, tmp_path: Path) -> None:
+    # HighSpeed TCP leaves Reno 0.38 (0.30 to 0.49) of 1: three seeds do not decide.
+    assert outcomes("cc", law, "harm-fast", tmp_path, "Reno, 100 ms", seeds)["harm-reno Reno, 100 ms"] == "no"
 
 
 def test_four_segments_for_ever_harm_nobody_and_take_nothing(tmp_path: Path) -> None:
