@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from ecnlab._core import Experiment
 from ecnlab._core import Scenario as ScenarioFile
@@ -32,16 +32,19 @@ def why_not(scenario: Scenario, engine: Engine) -> str:
 
 
 def with_fifo(
-    sheet: Sheet, scenario: Scenario, question: Experiment, values: Samples, size: Size
+    sheet: Sheet, scenario: Scenario, question: Experiment, values: Samples, size: Size, threads: int | None = None
 ) -> tuple[Scenario, Samples]:
     """``scenario`` with the FIFO's limit in its text, and ``values`` with those of the FIFO.
 
     The FIFO is the one whose mean delay over all seeds is nearest to the subject's; its limit is at most that of the subject.
-    ``question`` is the experiment of ``scenario``, whose seeds the FIFO has too. Raises RunError.
+    ``question`` is the experiment of ``scenario``, whose seeds the FIFO has too; ``threads`` runs at a time (default: one a
+    core). Raises RunError.
     """
     delays = values[SUBJECT, ONE_CASE, DELAY]
     seeds = [seed for _, seed in sorted({(run.replicate, run.seed) for run in question.runs})]
-    search = _Search(sheet, scenario, size, seeds)
+    arms = dict.fromkeys(sheet.arms, built_in("droptail"))
+    file = ScenarioFile(scenario_file(scenario), scenario_text(sheet, scenario, arms, size))
+    search = _Search(file, metrics(scenario), seeds, threads)
     target = _mean(delays)
     low, high = 1, scenario.limit(scenario.cases[0])
     while low < high:
@@ -56,17 +59,16 @@ def with_fifo(
 class _Search:
     """Runs of the FIFO, each limit once."""
 
-    def __init__(self, sheet: Sheet, scenario: Scenario, size: Size, seeds: list[int]) -> None:
-        arms = dict.fromkeys(sheet.arms, built_in("droptail"))
-        self._scenario = ScenarioFile(scenario_file(scenario), scenario_text(sheet, scenario, arms, size))
-        self._metrics = metrics(scenario)
-        self._seeds = seeds
+    def __init__(
+        self, scenario: ScenarioFile, metrics: Mapping[str, Any], seeds: Sequence[int], threads: int | None
+    ) -> None:
+        self._scenario, self._metrics, self._seeds, self._threads = scenario, metrics, seeds, threads
         self._found: dict[int, Values] = {}
 
     def values(self, limit: int) -> Values:
         """The values with a limit of ``limit`` packets."""
         if limit not in self._found:
-            with Batch(self._scenario, self._metrics) as batch:
+            with Batch(self._scenario, self._metrics, threads=self._threads) as batch:
                 batch.submit([{f"queue.{SUBJECT}.limit": f"{limit} packets"}], self._seeds)
                 runs = sorted(batch.results())
             self._found[limit] = {name: [one.values[name] for one in runs] for name in self._metrics}

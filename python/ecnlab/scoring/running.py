@@ -60,13 +60,14 @@ def score(
     runs = runs_folder(folder, size)
     questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
     do = partial(sweep, workers=workers, engine=engine, cluster=cluster)
+    fifo = partial(equal_delay.with_fifo, size=size, threads=workers)
     table = TABLES[sheet.kind]
     resolved = [
         building.laws_of(question.run(0).scenario.resolved[table], chosen, scenario)
         for scenario, question in zip(chosen.scenarios, questions, strict=True)
     ]
     entries = [
-        _entry(chosen, scenario, size, question, tables[SUBJECT], runs, used, do, progress)
+        _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, fifo, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
@@ -90,12 +91,12 @@ def runs_folder(folder: Path, size: Size) -> Path:
 def _entry(
     sheet: Sheet,
     scenario: Scenario,
-    size: Size,
     question: Experiment,
     subject: Mapping[str, Any],
     folder: Path,
     used: engines.Used,
     do: Callable[..., Sweep],
+    fifo: Callable[..., tuple[Scenario, judging.Samples]],
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
     if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(subject):
@@ -106,5 +107,5 @@ def _entry(
     used.add(result.manifest.get("instead", []))
     values = judging.samples(result.metrics)
     if scenario.equal_delay:
-        scenario, values = equal_delay.with_fifo(sheet, scenario, question, values, size)
+        scenario, values = fifo(sheet, scenario, question, values)
     return card.scored(sheet, scenario, values, question.replicates)
