@@ -27,7 +27,7 @@ Values = dict[str, list[float | None]]
 
 def why_not(scenario: Scenario, engine: Engine) -> str:
     """Why ``engine`` has no FIFO for ``scenario``; "" if it has, or if none is needed."""
-    wanted = scenario.equal_delay and engine != PACKETS
+    wanted = bool(scenario.equal_delay) and engine != PACKETS
     return "the FIFO of equal delay is searched for in the simulator only" if wanted else ""
 
 
@@ -42,7 +42,7 @@ def with_fifo(
     """
     delays = values[SUBJECT, ONE_CASE, DELAY]
     seeds = [seed for _, seed in sorted({(run.replicate, run.seed) for run in question.runs})]
-    arms = dict.fromkeys(sheet.arms, built_in("droptail"))
+    arms = dict.fromkeys(sheet.arms, built_in(scenario.equal_delay))
     file = ScenarioFile(scenario_file(scenario), scenario_text(sheet, scenario, arms, size))
     search = _Search(file, metrics(scenario), seeds, threads)
     target = _mean(delays)

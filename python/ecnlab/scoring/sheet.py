@@ -104,8 +104,8 @@ class Scenario:
     """Flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
-    equal_delay: bool = False
-    """Whether a FIFO with the subject's mean delay is one more arm (`equal_delay`)."""
+    equal_delay: str = ""
+    """The law of one more arm, a FIFO with the subject's mean delay (`equal_delay`); empty: there is none."""
     jain: Sequence[str] = ()
     """Groups whose flows the fairness index compares."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
