@@ -80,6 +80,8 @@ def test_limits_are_the_product_of_rate_and_rtt_in_packets() -> None:
     # 10e6 * 0.1 / (8 * 1500) = 83.3; 10e6 * 0.56 / 12000 = 466.7; 100e6 * 0.1 / 12000 = 833.3
     assert [limit_packets("10 Mbps", "100 ms"), limit_packets("10 Mbps", "560 ms")] == [83, 467]
     assert limit_packets("100 Mbps", "100 ms") == 833
+    (deep,) = built_in().only(["deep-buffer"]).scenarios
+    assert [deep.limit(case) for case in deep.cases] == [83, 667]
 
 
 def test_numbers_of_flows_are_those_of_the_formulas() -> None:
@@ -113,7 +115,7 @@ def test_the_files_have_the_flows_and_limits_of_each_case(tmp_path: Path) -> Non
 @pytest.mark.parametrize("queue", mostly_slow(QUEUES, "fq_codel", "htb"))
 def test_every_scenario_is_valid_for_every_queue(queue: str, tmp_path: Path) -> None:
     sheet = built_in()
-    assert len(sheet.scenarios) == 16
+    assert len(sheet.scenarios) == 18
     for one in sheet.scenarios:
         for size in ("quick", "full") if queue == "fq_codel" else ("quick",):
             made = building.write(tmp_path, sheet, one, subjects(sheet, subject(queue)), size)
@@ -230,6 +232,8 @@ def test_the_card_is_read_as_it_was_written(cards: dict[str, Card], tmp_path: Pa
 
 def test_the_page_has_the_summary_the_figures_and_the_commands(cards: dict[str, Card], tmp_path: Path) -> None:
     page = write_page(cards["fq_codel"], tmp_path).read_text()
+    first = page[: page.index("<table")]
+    assert "All limits are ecnlab" in first and "2 of 2 scenarios" in first
     for text in ("FQ-CoDel in 2 scenarios of RFC 7928", "§5.1.1 One NewReno flow", "at most 0.5", "ecnlab sweep"):
         assert text in page
     assert page.count("<svg") >= 2 and "http://" not in page.replace("http://www.w3.org", "")
@@ -326,12 +330,15 @@ def test_the_command_prints_three_lines_and_continues_with_its_runs(cli, tmp_pat
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == read(tmp_path / "results" / "score-codel")["summary"]
     assert len(done.stdout.splitlines()) == 3 and done.stderr.endswith("card: results/score-codel/card.html\n")
-    assert "CoDel in RFC 7928: 1 " in (tmp_path / "results" / "score-codel" / "badge.svg").read_text()
+    assert (
+        "CoDel in RFC 7928: 1 of 18 scenarios: 1 " in (tmp_path / "results" / "score-codel" / "badge.svg").read_text()
+    )
     again = cli(*arguments, "--criteria", "mine.toml", "--json")
     card = json.loads(again.stdout)
-    assert "0 of 16 runs" not in again.stderr and card["criteria"] == "mine.toml" and card["left_out"] == 15
+    assert "0 of 16 runs" not in again.stderr and card["criteria"] == "mine.toml" and card["left_out"] == 17
     assert criteria(card, "udp-above")["delay"]["at_most"] == 0.01
-    assert "--criteria mine.toml" in (tmp_path / "results" / "score-codel" / "card.html").read_text()
+    page = (tmp_path / "results" / "score-codel" / "card.html").read_text()
+    assert "--criteria mine.toml" in page and "except those in mine.toml" in page
     for wrong, message in (
         (("codel", "--scenario", "newrno"), "--scenario: there is no 'newrno'; did you mean `newreno`?"),
         (("codel", "--against", "tail"), "there is no queue discipline 'tail'; did you mean `droptail`?"),

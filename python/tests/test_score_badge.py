@@ -14,9 +14,17 @@ from ecnlab.scoring.card import Card
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def card(meets: int = 0, fails: int = 0, inconclusive: int = 0, none: int = 0, label: str = "CoDel") -> Card:
+def card(
+    meets: int = 0, fails: int = 0, inconclusive: int = 0, none: int = 0, label: str = "CoDel", weight: str = "must"
+) -> Card:
     verdicts = {"meets": meets, "fails": fails, "inconclusive": inconclusive, "not applicable": none}
-    return {"source": "RFC 7928", "subject": {"label": label}, "verdicts": verdicts}
+    scenarios = [{"verdict": kind, "weight": weight} for kind, count in verdicts.items() for _ in range(count)]
+    return {"source": "RFC 7928", "subject": {"label": label}, "verdicts": verdicts, "scenarios": scenarios}
+
+
+def colour(made: str) -> str:
+    """The verdict in whose colour a badge is."""
+    return next(kind for kind, one in COLOURS.items() if one in made)
 
 
 def test_the_badge_has_the_rfc_and_the_counts(tmp_path: Path) -> None:
@@ -38,8 +46,22 @@ def test_the_badge_has_the_rfc_and_the_counts(tmp_path: Path) -> None:
     ],
 )
 def test_its_colour_is_that_of_the_worst_verdict(counts: tuple[int, int, int, int], worst: str) -> None:
-    made = badge(card(*counts))
-    assert [colour for colour in COLOURS.values() if colour in made] == [COLOURS[worst]]
+    assert colour(badge(card(*counts))) == worst
+
+
+def test_part_of_a_card_and_own_limits_are_grey_and_named() -> None:
+    part = badge({**card(1), "left_out": 17})
+    assert ">1 of 18 scenarios: 1 meets</text>" in part and colour(part) == "not applicable"
+    own = badge({**card(18), "criteria": "mine.toml"})
+    assert ">18 meets, own limits</text>" in own and colour(own) == "not applicable"
+
+
+@pytest.mark.parametrize("weight", ["report", "may"])
+def test_scenarios_of_some_weights_are_counted_and_do_not_colour(weight: str) -> None:
+    made = card(3, 2)
+    for one in made["scenarios"][3:]:
+        one["weight"] = weight
+    assert "3 meets, 2 fails" in badge(made) and colour(badge(made)) == "meets"
 
 
 def test_white_text_is_readable_on_each_colour() -> None:

@@ -106,14 +106,14 @@ def verdicts(card: Card) -> dict[str, str]:
 @pytest.mark.parametrize("sender", mostly_slow(SENDERS, "bbr"))
 def test_every_scenario_is_valid_for_every_window_law(sender: str, tmp_path: Path) -> None:
     sheet = built_in("cc")
-    assert len(sheet.scenarios) == 22
+    assert len(sheet.scenarios) == 24
     for one in sheet.scenarios:
         made = building.write(tmp_path, sheet, one, subjects(sheet, subject(sender, "cc")), "quick")
         assert len(made) == 3 * len(one.cases) * sheet.replicates["quick"]
         assert {c.measure for c in one.criteria} <= set(building.metrics(one))
         assert {name for c in one.criteria for name in c.cases} <= {case.name for case in one.cases}
         assert {c.against for c in one.criteria} <= {*sheet.arms, "itself", *(case.name for case in one.cases)}
-        assert one.weight == ("report" if one.section.startswith("7") else "must")
+        assert one.weight == ("report" if one.section[0] == "7" or one.name == "bufferbloat" else "must")
 
 
 def test_arms_change_the_sender_and_cases_the_incumbent(tmp_path: Path) -> None:
@@ -134,7 +134,9 @@ def test_buffers_are_multiples_of_the_product_of_rate_and_rtt() -> None:
     assert [limit_packets("40 Mbps", "40 ms", 0.25), limit_packets("10 Mbps", "40 ms", 2.0)] == [33, 67]
     limits = {one.name: one.limit(one.cases[0]) for one in built_in("cc").scenarios}
     assert (limits["shallow"], limits["standing-queue"], limits["small-bdp"], limits["satellite"]) == (33, 67, 10, 500)
-    assert limits["incast"] == 67
+    assert (limits["incast"], limits["bufferbloat"]) == (67, 267)
+    (fast,) = built_in("cc").only(["harm-fast"]).scenarios
+    assert [fast.limit(case) for case in fast.cases] == [167, 833, 167, 833]
 
 
 def test_a_criterion_compares_with_the_arm_that_it_names() -> None:
@@ -143,10 +145,10 @@ def test_a_criterion_compares_with_the_arm_that_it_names() -> None:
         (arm, case, measure): [own] * 3
         for arm, own in (("subject", 3.0), ("reference", 6.0), ("cubic", 10.0))
         for case in ("Reno", "CUBIC")
-        for measure in ("goodput_incumbent_bps", "least_incumbent_bps")
+        for measure in ("goodput_incumbent_bps", "least_incumbent_bps", "goodput_subject_bps")
     }
     means = {one.criterion.name: one.measured.mean for one in judging.judge(scenario, values) if one.measured}
-    assert (means["harm-reno"], means["harm-cubic"]) == pytest.approx((0.5, 0.3))
+    assert (means["harm-reno"], means["harm-cubic"], means["own-share"]) == pytest.approx((0.5, 0.3, 0.5))
     own = {one.criterion.name: one.measured.mean for one in judging.judge(scenario, values, "cubic") if one.measured}
     assert (own["harm-reno"], own["harm-cubic"]) == pytest.approx((10 / 6, 1.0))
 

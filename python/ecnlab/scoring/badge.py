@@ -23,7 +23,10 @@ COLOURS: Final[Mapping[Verdict, str]] = {
     "meets": "#2e7d32",
     "not applicable": "#5f6368",
 }
-"""Colours of the worst verdict. White text on each has a contrast of at least 4.5."""
+"""Colours of the worst verdict, and of cards that are not whole. White text on each has a contrast of at least 4.5."""
+
+UNCOLOURED: Final = ("report", "may")
+"""Weights of scenarios that do not decide the colour."""
 
 GREY: Final = "#444"
 """Colour behind the name of the RFC."""
@@ -45,19 +48,33 @@ def write_badge(card: Card, folder: Path) -> Path:
 
 def badge(card: Card) -> str:
     """The badge of ``card`` as an SVG that needs no other file. Its title names the subject, for screen readers."""
-    counts: Mapping[Verdict, int] = card["verdicts"]
-    text = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no scenario"
-    worst: Verdict = next((kind for kind in WORST_FIRST if counts[kind]), "not applicable")
+    text = _counts(card)
     title = escape(visible(f"{card['subject']['label']} in {card['source']}{on_kernel(card)}: {text}"))
     left, right = _width(card["source"]), _width(text)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" role="img" aria-label="{title}">'
         f"<title>{title}</title>"
-        f'<rect width="{left + right}" height="{HEIGHT}" rx="3" fill="{COLOURS[worst]}"/>'
+        f'<rect width="{left + right}" height="{HEIGHT}" rx="3" fill="{COLOURS[_decisive(card)]}"/>'
         f'<path d="M{left} 0v{HEIGHT}H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="{GREY}"/>'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
         f"{_text(card['source'], 0, left)}{_text(text, left, right)}</g></svg>\n"
     )
+
+
+def _counts(card: Card) -> str:
+    """The number of scenarios with each verdict; for part of a card how many that are, and whether the limits are the user's."""
+    text = ", ".join(f"{count} {kind}" for kind, count in card["verdicts"].items() if count) or "no scenario"
+    run, left_out = len(card["scenarios"]), card.get("left_out", 0)
+    part = f"{run} of {run + left_out} scenarios: " if left_out else ""
+    return f"{part}{text}{', own limits' if card.get('criteria') else ''}"
+
+
+def _decisive(card: Card) -> Verdict:
+    """The verdict in whose colour the badge is: the worst one, or "not applicable" for part of a card or other limits."""
+    if card.get("left_out") or card.get("criteria"):
+        return "not applicable"
+    there = {one["verdict"] for one in card["scenarios"] if one.get("weight") not in UNCOLOURED}
+    return next((kind for kind in WORST_FIRST if kind in there), "not applicable")
 
 
 def _width(text: str) -> int:

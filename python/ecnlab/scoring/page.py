@@ -52,14 +52,14 @@ def write_page(card: Card, folder: Path) -> Path:
 
 def page(card: Card, folder: Path) -> Page:
     """The page of the card in ``folder``."""
-    verdicts, effect, exceptions, *others = card["summary"]
+    verdicts, *lines = card["summary"]
     made = card["ecnlab"]
     left = f", {card['left_out']} scenarios left out" if card["left_out"] else ""
     return Page(
         title=f"{card['subject']['label']}: card of {card['source']}",
         kicker=f"ecnlab {made['version']}, {card['kind']}, {card['size']} size{left}",
         answer=f"{verdicts}.",
-        lede=f"{effect[0].upper()}{effect[1:]}. {exceptions[0].upper()}{exceptions[1:]}. {' '.join(f'{line}.' for line in others)}".rstrip(),
+        lede=" ".join([_judged(card), *(f"{line[0].upper()}{line[1:]}." for line in lines)]),
         tallies=[_tally(card)],
         findings=(),
         sections=list(_sections(card, folder)),
@@ -74,6 +74,14 @@ def page(card: Card, folder: Path) -> Page:
     )
 
 
+def _judged(card: Card) -> str:
+    """Whose the limits are, and how much was run."""
+    run, left_out = len(card["scenarios"]), card.get("left_out", 0)
+    whose = f", except those in {card['criteria']}" if card.get("criteria") else ""
+    scenarios = f"{run} of {counted(run + left_out, 'scenario')}"
+    return f"All limits are ecnlab's{whose}: {card['source']} has none. Requested were {scenarios}, with {counted(card['replicates'], 'seed')} for each case."
+
+
 def _tally(card: Card) -> Tally:
     counts = [(name, TONES[name], count) for name, count in card["verdicts"].items() if count]
     return Tally(f"{counted(len(card['scenarios']), 'scenario')}:", counts)
@@ -86,8 +94,8 @@ def _sections(card: Card, folder: Path) -> Iterator[Section]:
             "incumbents", "Incumbents", "The same criteria for the senders in use.", [_incumbents(card)], "narrow"
         )
     intro = (
-        f"{card['source']} has no thresholds: these are ours, and `--criteria` changes them. A criterion holds or fails if its whole "
-        "95 % interval (Student's t over seeds) is on one side of the limit."
+        "The limits are ecnlab's, and `--criteria` changes them. A criterion holds or fails if its whole 95 % interval (Student's t over "
+        "seeds) is on one side of the limit."
     )
     yield Section("criteria", "Criteria", intro, [_criteria(card)], "narrow")
     figures: list[Block] = [_scatter(card, one) for one in card["scenarios"] if one["points"]]

@@ -14,7 +14,7 @@ from ecnlab.engines.protocol import PACKETS, refuse_on_cluster, refuse_unless_ra
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
-from ecnlab.scoring import building, card, engines, judging
+from ecnlab.scoring import building, card, engines, equal_delay, judging
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits
 from ecnlab.scoring.subject import TABLES, Subject, marks, uses_ecn
@@ -60,13 +60,14 @@ def score(
     runs = runs_folder(folder, size)
     questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
     do = partial(sweep, workers=workers, engine=engine, cluster=cluster)
+    fifo = partial(equal_delay.with_fifo, size=size, threads=workers)
     table = TABLES[sheet.kind]
     resolved = [
         building.laws_of(question.run(0).scenario.resolved[table], chosen, scenario)
         for scenario, question in zip(chosen.scenarios, questions, strict=True)
     ]
     entries = [
-        _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, progress)
+        _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, fifo, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
@@ -95,12 +96,16 @@ def _entry(
     folder: Path,
     used: engines.Used,
     do: Callable[..., Sweep],
+    fifo: Callable[..., tuple[Scenario, judging.Samples]],
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
     if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(subject):
         return card.not_applicable(scenario, NO_ECN[sheet.kind])
-    if why := used.why_not(question):
+    if why := used.why_not(question) or equal_delay.why_not(scenario, used.engine):
         return card.not_applicable(scenario, why)
     result = do(question, folder / scenario.name, progress=progress(scenario.name))
     used.add(result.manifest.get("instead", []))
-    return card.scored(sheet, scenario, judging.samples(result.metrics), question.replicates)
+    values = judging.samples(result.metrics)
+    if scenario.equal_delay:
+        scenario, values = fifo(sheet, scenario, question, values)
+    return card.scored(sheet, scenario, values, question.replicates)

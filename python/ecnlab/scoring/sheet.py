@@ -70,6 +70,8 @@ class Case:
     set: Mapping[str, Any] = field(default_factory=dict)
     rtt: str = ""
     """Empty: that of the scenario."""
+    buffer: float | None = None
+    """The limit of queues as a multiple of rate and RTT; None: that of the scenario."""
     size: str = ""
     """The only size that has it; empty: both."""
 
@@ -102,6 +104,8 @@ class Scenario:
     """Flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
+    equal_delay: str = ""
+    """The law of one more arm, a FIFO with the subject's mean delay (`equal_delay`); empty: there is none."""
     jain: Sequence[str] = ()
     """Groups whose flows the fairness index compares."""
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -113,7 +117,8 @@ class Scenario:
 
     def limit(self, case: Case) -> int:
         """The limit of the bottleneck's queue in packets."""
-        return limit_packets(self.rate, case.rtt or self.rtt, self.buffer)
+        buffer = self.buffer if case.buffer is None else case.buffer
+        return limit_packets(self.rate, case.rtt or self.rtt, buffer)
 
 
 @dataclass(frozen=True, slots=True)

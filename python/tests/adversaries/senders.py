@@ -1,0 +1,65 @@
+"""Senders that are made for a good card: each meets scenarios in which its fault does not show."""
+
+from ecnlab.userlaws import CongestionEvent, Established, Window, WindowLaw
+
+
+class Reno(WindowLaw):
+    """One segment more per RTT, half the window on congestion, one segment after a timeout."""
+
+    def grow(self, window: Window, acked: int) -> None:
+        """Slow start by bytes, then `step` segments per RTT."""
+        acked = min(acked, 2 * window.mss)
+        slow_start = window.cwnd < window.ssthresh
+        window.cwnd += acked if slow_start else self.step(window) * window.mss * acked / window.cwnd
+
+    def step(self, window: Window) -> int:
+        """Segments that the window grows by in a round trip."""
+        return 1
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """Half the data in flight, at least two segments."""
+        window.ssthresh = max(int(min(window.cwnd, event.in_flight) / 2), 2 * window.mss)
+        window.cwnd = window.mss if event.why == "timeout" else window.ssthresh
+
+
+class TwoFaced(Reno):
+    """Reno in windows of up to 150 segments; 32 segments a round trip above."""
+
+    def step(self, window: Window) -> int:
+        """Segments that the window grows by in a round trip."""
+        return 1 if window.cwnd <= 150 * window.mss else 32
+
+
+class IgnoresMarks(Reno):
+    """Reno that uses ECN and does not respond to ECN-Echo."""
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno on losses and timeouts only."""
+        if event.why != "ecn":
+            super().on_congestion(window, event)
+
+
+class FourSegments(WindowLaw):
+    """A window of four segments for ever."""
+
+    def on_established(self, window: Window, established: Established) -> None:
+        """Set the window."""
+        window.cwnd = 4 * window.mss
+
+    def grow(self, window: Window, acked: int) -> None:
+        """Set the window again after recovery."""
+        window.cwnd = 4 * window.mss
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """Set the window."""
+        window.cwnd = window.ssthresh = 4 * window.mss
+
+
+class Floor(Reno):
+    """Reno with a window of at least 20 segments, whatever is lost."""
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno, and not below the floor."""
+        super().on_congestion(window, event)
+        window.ssthresh = max(window.ssthresh, 20 * window.mss)
+        window.cwnd = max(window.cwnd, 20 * window.mss)
