@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,3 +126,28 @@ def until(condition, process: Forked | subprocess.Popen[bytes] | None = None) ->
         assert process is None or process.poll() is None, f"{process} has ended"
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """A test that is ended if it hangs."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(2 * SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def two_workers(folder: Path) -> Iterator[Processes]:
+    """A scheduler with two workers, which have the logs of ``folder``."""
+    with Processes(folder) as processes:
+        for name in ("one", "two"):
+            processes.start_worker(name)
+        yield processes

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, first_fast, mostly_slow
-from dask_processes import SECONDS, Processes, until
+from dask_processes import SECONDS, Processes, bounded, two_workers, until
 from small_paper import in_place_of_the_papers
 from test_blocks import ABORT, block_size, stop
 
@@ -70,25 +70,15 @@ NONE = "import sys; sys.modules['ecnlab'] = None"
 
 
 @pytest.fixture(autouse=True)
-def bounded() -> Iterator[None]:
-    """End a test that hangs."""
-
-    def late(*_: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(2 * SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+def _bounded() -> Iterator[None]:
+    with bounded():
+        yield
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     """A scheduler with two workers, for tests that leave them alive."""
-    with Processes(tmp_path_factory.mktemp("dask")) as processes:
-        for name in ("one", "two"):
-            processes.start_worker(name)
+    with two_workers(tmp_path_factory.mktemp("dask")) as processes:
         yield processes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 from conftest import SCENARIO
-from dask_processes import SECONDS, Processes, until
+from dask_processes import Processes, bounded, two_workers, until
 from test_batch import EXPERIMENT, GOODPUT
 from test_infer import EXPERIMENT as INFERRED
 from test_infer import QUESTION
@@ -46,25 +45,15 @@ OTHER = "found['values']['99'] = found['values'].pop(run)"
 
 
 @pytest.fixture(autouse=True)
-def bounded() -> Iterator[None]:
-    """End a test that hangs."""
-
-    def late(*_: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(2 * SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+def _bounded() -> Iterator[None]:
+    with bounded():
+        yield
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     """A scheduler with two workers."""
-    with Processes(tmp_path_factory.mktemp("dask")) as processes:
-        for name in ("one", "two"):
-            processes.start_worker(name)
+    with two_workers(tmp_path_factory.mktemp("dask")) as processes:
         yield processes
 
 
