@@ -480,8 +480,8 @@ def test_the_page_documents_every_patch_of_the_kernel():
 
 def test_patches_of_network_code_have_a_switch_that_packets_do_not_give():
     of_network = [patch for patch in kernel.PATCHES if any(file.startswith("net/") for file, *_ in patch.edits)]
-    assert {patch.switch for patch in of_network} == {kernel.TBF_LINE}
-    assert kernel.TBF_LINE not in replay.OPTIONS
+    assert {patch.switch for patch in of_network} == {kernel.TBF_LINE, kernel.IPV6}
+    assert not {kernel.TBF_LINE, kernel.IPV6} & {*replay.OPTIONS}
     assert kernel.TBF_LINE in engine.OPTIONS
     # Each switch is one that the patched kernel knows.
     patched = "".join(new for *_, new in kernel.EDITS)
@@ -489,8 +489,19 @@ def test_patches_of_network_code_have_a_switch_that_packets_do_not_give():
         assert f'setup("{switch}", ' in patched
 
 
-@pytest.mark.parametrize(("boots", "options"), [("replay", ("ecnlab_clock_ns",)), ("engine", ("ecnlab_tbf_line",))])
-def test_a_kernel_is_booted_with_the_switches_of_its_use(monkeypatch, tmp_path, boots, options):
+SIX = LINUX.replace('tcp = "ecn"', 'tcp = "ecn"\nip = 6', 1)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "options"),
+    [
+        (None, ("ecnlab_clock_ns",)),
+        (LINUX, ("ecnlab_tbf_line",)),
+        (SIX, ("ecnlab_tbf_line", "ecnlab_ipv6")),
+    ],
+    ids=["replay", "ip 4", "ip 6"],
+)
+def test_a_kernel_is_booted_with_the_switches_of_its_use(monkeypatch, tmp_path, scenario, options):
     class Booted(Exception):
         pass
 
@@ -502,10 +513,10 @@ def test_a_kernel_is_booted_with_the_switches_of_its_use(monkeypatch, tmp_path, 
     monkeypatch.setattr(engine, "boot", boot)
     monkeypatch.setattr(engine, "find", lambda: kernel_there)
     with pytest.raises(Booted) as given:
-        if boots == "replay":
+        if scenario is None:
             replay.replay(kernel_there, [replay.Line(Twin("pfifo limit 1"), [replay.Sent(1, 100, 0, 0, 1, 0)], 9)])
         else:
-            engine.Linux().tables(Scenario("x.toml", LINUX), 1, events=False)
+            engine.Linux().tables(Scenario("x.toml", scenario), 1, events=False)
     assert given.value.args == options
 
 

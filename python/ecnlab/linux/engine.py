@@ -13,7 +13,7 @@ from ecnlab.base.errors import Cancelled, EcnlabError
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.protocol import LINUX
 from ecnlab.linux import sojourns, tables
-from ecnlab.linux.kernel import TBF_LINE, find
+from ecnlab.linux.kernel import IPV6, TBF_LINE, find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import KernelLinks
 from ecnlab.linux.plan import plan
@@ -25,7 +25,7 @@ WALL_PER_VIRTUAL: Final = 1.0
 """Limit of wall seconds per virtual second; a kernel slower than real time has stopped making progress."""
 
 OPTIONS: Final = (TBF_LINE,)
-"""Kernel option: a link is a tbf that polls its queue like a driver."""
+"""Kernel options of every run: a link is a tbf that polls its queue like a driver."""
 
 
 class Linux:
@@ -59,7 +59,8 @@ class Linux:
         refuse_events(events, scenario)
         requested = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
         limit = BOOT_SECONDS + WALL_PER_VIRTUAL * requested.duration_ns / 1e9
-        with boot(self._kernel, requested.files, seed, limit, self._check, options=OPTIONS) as folder:
+        options = (*OPTIONS, IPV6) if any(flow.ip == 6 for flow in requested.flows) else OPTIONS
+        with boot(self._kernel, requested.files, seed, limit, self._check, options=options) as folder:
             if captures:
                 scenario.write_captures(folder / sojourns.PACKETS, captures)
             return tables.read(folder, requested, scenario.resolved)

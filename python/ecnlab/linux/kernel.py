@@ -31,6 +31,9 @@ class Patch(NamedTuple):
 TBF_LINE: Final = "ecnlab_tbf_line"
 """Kernel option: tbf polls its inner queue like a network driver."""
 
+IPV6: Final = "ecnlab_ipv6"
+"""Option of the kernel: it starts IPv6."""
+
 CLOCK_NS: Final = "ecnlab_clock_ns"
 """Option of the kernel: its clock has units of 1 ns, and its timers are exact."""
 
@@ -206,6 +209,34 @@ PATCHES: Final = (
                 "arch/um/kernel/time.c",
                 "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/TIMER_MULTIPLIER)",
                 "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/timer_unit)",
+            ),
+        ),
+    ),
+    # IPv6 draws random numbers as it starts, and the kernel stirs the time into its entropy after each function that it calls at
+    # boot, also after one that only returns (`ipv6.disable=1`). Without the call, runs over IPv4 have the random numbers of a kernel
+    # without IPv6.
+    Patch(
+        "ipv6-on-request",
+        IPV6,
+        (
+            ("net/ipv6/af_inet6.c", "#include <linux/module.h>\n", "#include <linux/module.h>\n#include <init.h>\n"),
+            (
+                "net/ipv6/af_inet6.c",
+                "device_initcall(inet6_init);\n",
+                "device_initcall(inet6_init);\n\n"
+                "/* The function that boot leaves out, if any. */\ninitcall_t ecnlab_left_out __initdata = inet6_init;\n\n"
+                "static int __init start_ipv6(char *rest, int *add)\n{\n\tecnlab_left_out = NULL;\n\t*add = 0;\n\treturn 0;\n}\n"
+                f'__uml_setup("{IPV6}", start_ipv6,\n"{IPV6}\\n    IPv6 starts.\\n\\n");\n',
+            ),
+            (
+                "init/main.c",
+                "int __init_or_module do_one_initcall(initcall_t fn)\n",
+                "extern initcall_t ecnlab_left_out;\n\nint __init_or_module do_one_initcall(initcall_t fn)\n",
+            ),
+            (
+                "init/main.c",
+                "\tif (initcall_blacklisted(fn))\n",
+                "\tif (initcall_blacklisted(fn) || fn == ecnlab_left_out)\n",
             ),
         ),
     ),

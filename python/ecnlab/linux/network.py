@@ -127,7 +127,8 @@ class KernelLinks:
         hosts = [home.name for home in layout.homes]
         for name in (topology.WIRE, *layout.nodes, *hosts):
             yield f"host {name}"
-            yield silent(name)
+            if 6 in layout.versions:
+                yield _silent(name)
         for name in layout.nodes:
             yield f"set {name} net/ipv4/ip_forward 1"
         yield from settings(layout.homes)
@@ -160,7 +161,7 @@ def _ipv6(nodes: Iterable[str], hosts: Iterable[str]) -> Iterator[str]:
         yield f"set {name} net/ipv6/auto_flowlabels 0"
 
 
-def silent(name: str) -> str:
+def _silent(name: str) -> str:
     """A line of the plan: devices that the namespace ``name`` gets have no IPv6 address of their own, and so send nothing.
 
     With a link-local address a device would send neighbour and router solicitations.

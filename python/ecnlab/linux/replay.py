@@ -11,7 +11,7 @@ import polars as pl
 from ecnlab.laws.kernel.twin import DEVICE, OWN, Twin
 from ecnlab.linux.kernel import CLOCK_NS, Kernel
 from ecnlab.linux.machine import boot
-from ecnlab.linux.network import ATTACHED, as_files, batch_commands, silent
+from ecnlab.linux.network import ATTACHED, as_files, batch_commands
 
 HOST: Final = "line"
 """The namespace with all lines."""
@@ -89,7 +89,7 @@ def _files(lines: Sequence[Line]) -> dict[str, str]:
         {f"{HOST}.ip": _devices(lines), f"{HOST}.tc": _disciplines(lines), f"{HOST}.{ATTACHED}": _attached(lines)}
     )
     end = max(line.end_ns for line in lines)
-    plan = [f"run {end} 0 0 {LOOK_NS}", f"host {HOST}", silent(HOST), *batch_commands(batches), f"replay {HOST}"]
+    plan = [f"run {end} 0 0 {LOOK_NS}", f"host {HOST}", *batch_commands(batches), f"replay {HOST}"]
     return {**batches, **as_files({"plan": plan, "arrivals": _arrivals(lines)})}
 
 
