@@ -149,7 +149,7 @@ def _papers(question: Question, papers: int, runs: int) -> Iterator[tuple[Questi
     seeds = range(1_000_000, 1_000_000 + papers * max(PRINTED_RUNS))
     several = replace(question.file, seeds=max(PRINTED_RUNS))
     own = Question(question.path, several, question.experiment, question.cells)
-    done = do(own, truths, seeds, threads=None, cache=False, progress=lambda _done, _all: None)
+    done = do(own, truths, seeds, threads=None, cache=False, cluster=None, progress=lambda _done, _all: None)
     for truth, values in zip(truths, done.values, strict=True):
         withheld = int(random.integers(len(question.file.target)))
         targets = {
