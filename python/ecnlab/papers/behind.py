@@ -113,12 +113,12 @@ class Finder:
         axes = [key for key in found.columns if key not in NOT_AXES]
         if strict and any(key not in axes and "" not in labels_of(labels) for key, labels in where.items()):
             return self._keys(step).clear()
-        for key, labels in (*recipe.where.items(), *where.items()):
-            found = found.filter(pl.col(key).is_in(labels_of(labels))) if key in axes else found
+        wanted = (*recipe.where.items(), *where.items())
+        conditions = [pl.col(key).is_in(labels_of(labels)) for key, labels in wanted if key in axes]
         if recipe.filter:
             condition = pl.sql_expr(recipe.filter)
-            found = found.filter(condition) if set(condition.meta.root_names()) <= set(axes) else found
-        return found.select(self._keys(step).columns)
+            conditions += [condition] if set(condition.meta.root_names()) <= set(axes) else []
+        return found.filter(*conditions).select(self._keys(step).columns)
 
     def _compared(self, how: Beside, step: str, where: Where) -> Iterator[Where]:
         """The places that ``[beside]`` compares for the place ``where``: of each pair the place of the sample first."""
