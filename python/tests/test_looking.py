@@ -52,14 +52,14 @@ def settled(
     names = list(values)
     keys = pl.DataFrame({"arm": None, "place": names, "replicate": 0, "seed": 1, "id": names, "spec_hash": names})
 
-    def measure(seeds, _metrics) -> pl.DataFrame:
+    def measure(seeds, _metrics) -> dict[str, pl.DataFrame]:
         if asked is not None:
             asked.append(int(seeds["step"][0]))
         parts = [
             pl.DataFrame({"place": place, "replicate": range(n), "value": values[place][:n]})
             for place, n in zip(names, seeds["step"], strict=True)
         ]
-        return GRID.samples("gain", pl.concat(parts))
+        return {"gain": GRID.samples("gain", pl.concat(parts))}
 
     return settle(paper(budget, full), published(**rows), {"step": keys}, measure)
 

@@ -115,7 +115,7 @@ def _settled(paper: Paper, published: Published, cells: Mapping[str, Keys], add:
     measured = Measured(paper, published)
     there = {name: [0] * keys.height for name, keys in cells.items()}
 
-    def measure(seeds: Seeds, metrics: Collection[str]) -> pl.DataFrame:
+    def measure(seeds: Seeds, metrics: Collection[str]) -> dict[str, pl.DataFrame]:
         for name, wanted in ((name, one.tolist()) for name, one in seeds.items()):
             if wanted != there[name]:
                 add(measured, name, wanted, there[name])

@@ -116,15 +116,18 @@ def settle(
     paper: Paper,
     published: Published,
     cells: Mapping[str, Keys],
-    measure: Callable[[Seeds, Collection[str]], pl.DataFrame],
+    measure: Callable[[Seeds, Collection[str]], Mapping[str, pl.DataFrame]],
 ) -> Settled:
-    """Return the quick size of ``paper``. ``cells`` has a run of each point by step, ``measure`` returns samples of some metrics."""
-    looking = _Looking(paper, published, cells)
+    """Return the quick size of ``paper``. ``cells`` has a run of each point by step, ``measure`` returns the samples of some metrics.
+
+    Samples of a metric that are the same object as at the last look are not judged again.
+    """
+    looking, look = _Looking(paper, published, cells), _Look(paper.grid, published)
     found = Settled(looking.least())
     open_ = [*published.numbers, *published.claims]
     while True:
-        look = _Look(paper.grid, published, measure(found.seeds, {entry.metric for entry in open_}))
-        decided = {entry.id for entry in open_ if _decides(look.outcomes(entry, sequential.spread))}
+        look.take(measure(found.seeds, {entry.metric for entry in open_}))
+        decided = {entry.id for entry in open_ if _decides(look.outcomes(entry))}
         found.verdicts |= look.verdicts([entry for entry in open_ if entry.id in decided])
         open_ = [entry for entry in open_ if entry.id not in decided]
         further = looking.further(found.seeds, list(looking.wishes(open_, found.seeds, look)))
@@ -132,7 +135,8 @@ def settle(
             further = looking.explored(found.seeds, [entry for entry in open_ if isinstance(entry, Number)])
         if further is found.seeds:
             found.verdicts |= look.verdicts(open_)
-            found.samples = measure(found.seeds, published.metrics)
+            whole = measure(found.seeds, published.metrics)
+            found.samples = pl.concat([whole[name] for name in sorted(whole)])
             return found
         found.seeds = further
 
@@ -140,60 +144,89 @@ def settle(
 class _Look:
     """The values of all places at a look, and what follows from them with this or a later number of seeds."""
 
-    def __init__(self, grid: Grid, published: Published, samples: pl.DataFrame) -> None:
-        self._grid, self._published, self._samples = grid, published, samples
-        self._places: dict[str, list[Place]] = {}
-        for place, rows in grid.places(samples):
-            if has_value(rows, metric := published.metrics[name := place["metric"]]):
-                self._places.setdefault(name, []).append((place, per_seed(rows, metric)))
-        self._trends: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
+    def __init__(self, grid: Grid, published: Published) -> None:
+        self._grid, self._published = grid, published
+        self._values: dict[str, _Values] = {}
+
+    def take(self, samples: Mapping[str, pl.DataFrame]) -> None:
+        """Take the samples of the open rows' metrics at the next look."""
+        for name, rows in samples.items():
+            if name not in self._values or self._values[name].samples is not rows:
+                self._values[name] = _Values(self._grid, self._published, name, rows)
 
     def places(self, entry: Printed) -> list[Place]:
         """The places of ``entry``, in the order of its tests, with their values."""
-        labels = {key: labels_of(wanted) for key, wanted in entry.where.items()}
-        there = self._places.get(entry.metric, [])
-        return [(place, values) for place, values in there if all(place[key] in one for key, one in labels.items())]
+        return self._values[entry.metric].places(entry)
+
+    def outcomes(self, entry: Printed, n: int | None = None) -> list[str]:
+        """The outcome of each test of ``entry``; with ``n`` that which so many seeds of the same moments would have."""
+        return self._values[entry.metric].outcomes(entry, n)
 
     def verdicts(self, entries: Sequence[Printed]) -> dict[str, pl.DataFrame]:
         """By id the rows of the verdicts on ``entries``."""
+        by_metric: dict[str, list[Printed]] = {}
+        for entry in entries:
+            by_metric.setdefault(entry.metric, []).append(entry)
+        return {key: rows for name, some in by_metric.items() for key, rows in self._values[name].verdicts(some)}
+
+
+class _Values:
+    """The values of a metric at its places."""
+
+    def __init__(self, grid: Grid, published: Published, name: str, samples: pl.DataFrame) -> None:
+        self._grid, self._published, self._metric = grid, published, published.metrics[name]
+        self.samples = samples
+        self._places: list[Place] = [
+            (place, per_seed(rows, self._metric))
+            for place, rows in grid.places(samples)
+            if has_value(rows, self._metric)
+        ]
+        self._trends: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
+        self._outcomes: dict[tuple[str, int | None], list[str]] = {}
+
+    def places(self, entry: Printed) -> list[Place]:
+        """As `_Look.places`."""
+        labels = {key: labels_of(wanted) for key, wanted in entry.where.items()}
+        return [one for one in self._places if all(one[0][key] in some for key, some in labels.items())]
+
+    def outcomes(self, entry: Printed, n: int | None) -> list[str]:
+        """As `_Look.outcomes`."""
+        if (entry.id, n) not in self._outcomes:
+            spread = sequential.spread if n is None else partial(sequential.projected, n=n)
+            self._outcomes[entry.id, n] = self._tested(entry, spread)
+        return self._outcomes[entry.id, n]
+
+    def verdicts(self, entries: Sequence[Printed]) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yield the id and the rows of the verdict on each of ``entries``, which are of this metric."""
         numbers = tuple(one for one in entries if isinstance(one, Number))
         claims = tuple(one for one in entries if isinstance(one, Claim))
         only = replace(self._published, numbers=numbers, claims=claims)
         points = self._grid.points_of(
-            (place, self._interval(metric, values, sequential.spread))
-            for metric in dict.fromkeys(entry.metric for entry in entries)
-            for place, values in self._places.get(metric, [])
+            (place, self._interval(values, sequential.spread)) for place, values in self._places
         )
-        tables = (
+        for table in (
             judge_numbers(only, points, self._grid, LOOKED),
-            judge_claims(only, self._samples, points, self._grid, LOOKED),
-        )
-        return {
-            str(key): rows
-            for table in tables
-            if table.height
-            for (key,), rows in table.group_by("id", maintain_order=True)
-        }
+            judge_claims(only, self.samples, points, self._grid, LOOKED),
+        ):
+            yield from ((str(key), rows) for (key,), rows in table.group_by("id", maintain_order=True))
 
-    def outcomes(self, entry: Printed, spread: Estimator) -> list[str]:
-        """The outcome of each test of ``entry``, with the intervals of ``spread``."""
+    def _tested(self, entry: Printed, spread: Estimator) -> list[str]:
         if isinstance(entry, Along):
             labels, values = self._trend(entry)
             return [trend_outcome(follows(entry, labels, values, self._grid, spread), LOOKED)]
-        found = [self._interval(entry.metric, values, spread) for _, values in self.places(entry)]
+        found = [self._interval(values, spread) for _, values in self.places(entry)]
         if isinstance(entry, Number):
-            metric = self._published.metrics[entry.metric]
-            return [verdict(entry, metric, one, LOOKED) for one in found]
+            return [verdict(entry, self._metric, one, LOOKED) for one in found]
         assert isinstance(entry, Claim)
         return [outcome(entry, one) for one in found]
 
-    def _interval(self, metric: str, values: NDArray[np.float64], spread: Estimator) -> Interval:
-        return self._published.metrics[metric].limits.clip(spread(values))
+    def _interval(self, values: NDArray[np.float64], spread: Estimator) -> Interval:
+        return self._metric.limits.clip(spread(values))
 
     def _trend(self, claim: Along) -> tuple[list[str], NDArray[np.float64]]:
         if claim.id not in self._trends:
-            rows = at(self._samples, claim.metric, claim.where)
-            self._trends[claim.id] = along(claim, self._published.metrics[claim.metric], rows, self._grid)
+            rows = at(self.samples, claim.metric, claim.where)
+            self._trends[claim.id] = along(claim, self._metric, rows, self._grid)
         return self._trends[claim.id]
 
 
@@ -225,11 +258,11 @@ class _Looking:
         for entry in open_:
             points = self._points(entry, {})
             last = _fewest(self._full, points) if points else 0
-            if not last or not _decides(look.outcomes(entry, partial(sequential.projected, n=last))):
+            if not last or not _decides(look.outcomes(entry, last)):
                 continue
             held = _fewest(seeds, points)
             for n in (one for one in looks(LEAST, last) if one > held):
-                then = look.outcomes(entry, partial(sequential.projected, n=n))
+                then = look.outcomes(entry, n)
                 if _decides(then):
                     yield Wish(self._undecided(entry, look, then), n, isinstance(entry, Number))
                     break
@@ -238,7 +271,7 @@ class _Looking:
         """The points of a row that need more seeds, by step: of a claim that would be refuted, those of the first place that does."""
         if isinstance(entry, Along):
             return self._points(entry, {})
-        now = look.outcomes(entry, sequential.spread)
+        now = look.outcomes(entry)
         open_ = [i for i, one in enumerate(now) if one in OPEN]
         needed = [i for i in open_ if then[i] == "no"][:1] or open_
         keys, cells = self._paper.grid.keys, dict[str, NDArray[np.bool_]]()

@@ -13,7 +13,7 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -24,7 +24,7 @@ from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import unknown
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR
-from ecnlab.papers.judge import FULL, LOOKED, QUICK, Grid, judged, verdicts
+from ecnlab.papers.judge import FULL, LOOKED, QUICK, VALUES, Grid, judged, verdicts
 from ecnlab.papers.looking import Settled
 from ecnlab.papers.paper import Own, Paper, Step, Tables
 from ecnlab.papers.published import Beside, Published, Recipe
@@ -100,7 +100,8 @@ class Measured:
         self._paper, self._published = paper, published
         self._of_runs = _of_runs(paper, published)
         self._kept: dict[str, dict[str, pl.DataFrame]] = {name: {} for name in self._of_runs}
-        self._samples: dict[tuple[str, str], pl.DataFrame] = {}
+        self._grown: dict[str, _Grown] = {}
+        self._samples: dict[str, pl.DataFrame] = {}
 
     def add(self, step: str, rows: Tables) -> None:
         """Add runs of ``step``, with their tables."""
@@ -108,23 +109,27 @@ class Measured:
         for name in self._of_runs[step]:
             found = new.of_runs(name).collect()
             kept[name] = pl.concat([kept[name], found]) if name in kept else found
-        changed = [key for key in self._samples if step in (key[0], *_compared_steps(self._published, key[1]))]
-        for key in changed:
-            del self._samples[key]
+        self._grown.clear()
+        for name, metric in self._published.metrics.items():
+            if step in metric.steps or step in _compared_steps(self._published, name):
+                self._samples.pop(name, None)
 
-    def samples(self, metrics: Collection[str]) -> pl.DataFrame:
-        """The samples of ``metrics`` that have all their runs."""
-        parts = []
-        for step in (one for one in self._paper.steps if not one.drawn):
-            found = _Grown(self._paper, self._published, step.name, self._kept)
-            for name, metric in self._published.metrics.items():
-                if name in metrics and step.name in metric.steps:
-                    if (step.name, name) not in self._samples:
-                        whole = self._paper.grid.samples(name, found[name])
-                        whole = whole.drop_nulls("value" if metric.kind == "mean" else ["value", "other"])
-                        self._samples[step.name, name] = _placed(whole, step)
-                    parts.append(self._samples[step.name, name])
-        return self._paper.grid.ordered(pl.concat(parts))
+    def samples(self, metrics: Collection[str]) -> dict[str, pl.DataFrame]:
+        """The samples of each of ``metrics`` that have all their runs; the same object while no runs are added."""
+        for name in metrics:
+            if name not in self._samples:
+                self._samples[name] = self._paper.grid.ordered(pl.concat(list(self._of_steps(name))))
+        return {name: self._samples[name] for name in metrics}
+
+    def _of_steps(self, name: str) -> Iterator[pl.DataFrame]:
+        metric = self._published.metrics[name]
+        yield self._paper.grid.samples(name, pl.DataFrame(schema=VALUES))
+        for step in self._paper.steps:
+            if step.name in metric.steps and not step.drawn:
+                if step.name not in self._grown:
+                    self._grown[step.name] = _Grown(self._paper, self._published, step.name, self._kept)
+                whole = self._paper.grid.samples(name, self._grown[step.name][name])
+                yield _placed(whole.drop_nulls("value" if metric.kind == "mean" else ["value", "other"]), step)
 
 
 def _of_runs(paper: Paper, published: Published) -> dict[str, dict[str, None]]:
