@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TypeAlias
 
 import polars as pl
 
 from ecnlab._core import Experiment
 from ecnlab.api.sweep import Sweep
+from ecnlab.base.threads import Threads
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.folder.names import MANIFEST
 from ecnlab.papers.behind import Keys
@@ -24,8 +26,11 @@ from ecnlab.runs.sweep import Begun, begun
 from ecnlab.runs.sweep_doing import Progress
 from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
 
-Add: TypeAlias = Callable[[Measured, str, list[int], list[int]], None]
-"""Adds runs of a step: the first so many of each point, less the first ones that are there."""
+More: TypeAlias = Mapping[str, tuple[list[int], list[int]]]
+"""By step the runs to add: the first so many of each point, less the first ones that are there."""
+
+Add: TypeAlias = Callable[[Measured, More], None]
+"""Adds the runs of a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,9 @@ def settled_in(
     steps = [step for step in paper.steps if not step.drawn]
     cells = {step.name: _cells(experiments[step.name]) for step in steps}
 
-    def add(measured: Measured, step: str, seeds: list[int], without: list[int]) -> None:
-        measured.add(step, Limited(sweeps[step], cells[step], seeds, without))
+    def add(measured: Measured, more: More) -> None:
+        for step, (seeds, without) in more.items():
+            measured.add(step, Limited(sweeps[step], cells[step], seeds, without))
 
     return _settled(paper, published, cells, add)
 
@@ -90,14 +96,25 @@ class _Growing:
                 seeds=self._held[name],
             )
             self._begun[name] = stack.enter_context(sweep)
-            self._do(name)
 
-    def add(self, measured: Measured, step: str, seeds: list[int], without: list[int]) -> None:
-        """Add runs to ``measured``: the first ``seeds`` of each point of ``step``, less the first ones ``without``."""
-        if any(more > held for more, held in zip(seeds, self._held[step], strict=True)):
-            self._held[step] = list(map(max, self._held[step], seeds))
-            self._do(step)
-        measured.add(step, self._begun[step].rows(seeds, without))
+    def add(self, measured: Measured, more: More) -> None:
+        """Add runs to ``measured``, those of a step while the runs of the next one are done."""
+        done: SimpleQueue[str | None] = SimpleQueue()
+
+        def added() -> Iterator[None]:
+            while step := done.get():
+                measured.add(step, self._begun[step].rows(*more[step]))
+                yield
+
+        with Threads[None](lambda: done.put(None)) as threads:
+            threads.begin(added())
+            for step, (seeds, _) in more.items():
+                self._held[step] = list(map(max, self._held[step], seeds))
+                self._do(step)
+                done.put(step)
+            done.put(None)
+            for _ in threads.values():
+                pass
 
     def finish(self) -> dict[str, Sweep]:
         """Return the sweeps, merged."""
@@ -116,10 +133,9 @@ def _settled(paper: Paper, published: Published, cells: Mapping[str, Keys], add:
     there = {name: [0] * keys.height for name, keys in cells.items()}
 
     def measure(seeds: Seeds, metrics: Collection[str]) -> dict[str, pl.DataFrame]:
-        for name, wanted in ((name, one.tolist()) for name, one in seeds.items()):
-            if wanted != there[name]:
-                add(measured, name, wanted, there[name])
-                there[name] = wanted
+        wanted = {name: one.tolist() for name, one in seeds.items()}
+        add(measured, {name: (one, there[name]) for name, one in wanted.items() if one != there[name]})
+        there.update(wanted)
         return measured.samples(metrics)
 
     return settle(paper, published, cells, measure)
