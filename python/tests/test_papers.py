@@ -21,7 +21,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.folder.verified import verify
 from ecnlab.papers import blocks, judge, measuring, readme, registry
 from ecnlab.papers.claim_places import in_words
-from ecnlab.papers.judge import Grid, estimate, together
+from ecnlab.papers.judge import Grid, estimate, pairs, together
 from ecnlab.papers.paper import Step
 from ecnlab.papers.published import Below, Claim, Metric, Near, Published, read_published
 from ecnlab.papers.references import quantity
@@ -229,7 +229,7 @@ def bounded(kind: str, low: float, high: float) -> Metric:
     ],
 )
 def test_intervals_of_bounded_metrics_stay_within_their_bounds(kind, bounds, value, other) -> None:
-    group = one_place(value, other)
+    group = pairs(one_place(value, other))
     free, kept = (estimate(group, m) for m in (Metric("m", "", kind), bounded(kind, *bounds)))
     assert free and kept and kept.mean == pytest.approx(free.mean, abs=1e-15)
     assert free.low < bounds[0] or free.high > bounds[1]
@@ -237,10 +237,10 @@ def test_intervals_of_bounded_metrics_stay_within_their_bounds(kind, bounds, val
 
 
 def test_a_share_counted_in_whole_packets_may_be_a_hair_above_all() -> None:
-    kept = estimate(one_place([1.00015, 1.0, 0.9999]), bounded("mean", 0.0, 1.0))
+    kept = estimate(pairs(one_place([1.00015, 1.0, 0.9999])), bounded("mean", 0.0, 1.0))
     assert kept and kept.high < 1.0
     with pytest.raises(EcnlabError, match=r"1\.2 is outside its bounds 0 to 1"):
-        estimate(one_place([1.2, 1.0, 1.0]), bounded("mean", 0.0, 1.0))
+        estimate(pairs(one_place([1.2, 1.0, 1.0])), bounded("mean", 0.0, 1.0))
 
 
 @every_paper

@@ -17,7 +17,7 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.papers import blocks, readme, rfc2884, run_series
 from ecnlab.papers.analysis import Stored
-from ecnlab.papers.judge import at, estimate, judge_claims, judge_numbers
+from ecnlab.papers.judge import at, estimate, judge_claims, judge_numbers, pairs
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import read_reasons
 from ecnlab.papers.paper import Drawn
@@ -168,7 +168,7 @@ def test_the_rule_asks_every_max_p_that_is_run() -> None:
 
 def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
     frame = GRID.samples("m", pl.DataFrame({"replicate": [0, 1], "value": [0.0, 0.0], "other": [0.0, 0.0]}))
-    assert estimate(frame, Metric("m", "d", "ratio")) is None
+    assert estimate(pairs(frame), Metric("m", "d", "ratio")) is None
 
 
 def test_the_same_runs_give_the_same_samples() -> None:

@@ -135,8 +135,7 @@ def settle(
             further = looking.explored(found.seeds, [entry for entry in open_ if isinstance(entry, Number)])
         if further is found.seeds:
             found.verdicts |= look.verdicts(open_)
-            whole = measure(found.seeds, published.metrics)
-            found.samples = pl.concat([whole[name] for name in sorted(whole)])
+            found.samples = paper.grid.ordered(pl.concat(list(measure(found.seeds, published.metrics).values())))
             return found
         found.seeds = further
 
@@ -177,9 +176,9 @@ class _Values:
         self._grid, self._published, self._metric = grid, published, published.metrics[name]
         self.samples = samples
         self._places: list[Place] = [
-            (place, per_seed(rows, self._metric))
-            for place, rows in grid.places(samples)
-            if has_value(rows, self._metric)
+            (place, per_seed(values, self._metric))
+            for place, values in grid.places(samples)
+            if has_value(values, self._metric)
         ]
         self._trends: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
         self._outcomes: dict[tuple[str, int | None], list[str]] = {}

@@ -13,7 +13,7 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -101,6 +101,7 @@ class Measured:
         self._of_runs = _of_runs(paper, published)
         self._kept: dict[str, dict[str, pl.DataFrame]] = {name: {} for name in self._of_runs}
         self._grown: dict[str, _Grown] = {}
+        self._parts: dict[tuple[str, str], pl.DataFrame] = {}
         self._samples: dict[str, pl.DataFrame] = {}
 
     def add(self, step: str, rows: Tables) -> None:
@@ -110,26 +111,28 @@ class Measured:
             found = new.of_runs(name).collect()
             kept[name] = pl.concat([kept[name], found]) if name in kept else found
         self._grown.clear()
-        for name, metric in self._published.metrics.items():
-            if step in metric.steps or step in _compared_steps(self._published, name):
-                self._samples.pop(name, None)
+        for key in [key for key in self._parts if step in (key[0], *_compared_steps(self._published, key[1]))]:
+            del self._parts[key]
+            self._samples.pop(key[1], None)
 
     def samples(self, metrics: Collection[str]) -> dict[str, pl.DataFrame]:
         """The samples of each of ``metrics`` that have all their runs; the same object while no runs are added."""
         for name in metrics:
             if name not in self._samples:
-                self._samples[name] = self._paper.grid.ordered(pl.concat(list(self._of_steps(name))))
+                steps = [step for step in self._paper.steps if step.name in self._published.metrics[name].steps]
+                parts = [self._part(name, step) for step in steps if not step.drawn]
+                self._samples[name] = pl.concat(parts or [self._paper.grid.samples(name, pl.DataFrame(schema=VALUES))])
         return {name: self._samples[name] for name in metrics}
 
-    def _of_steps(self, name: str) -> Iterator[pl.DataFrame]:
-        metric = self._published.metrics[name]
-        yield self._paper.grid.samples(name, pl.DataFrame(schema=VALUES))
-        for step in self._paper.steps:
-            if step.name in metric.steps and not step.drawn:
-                if step.name not in self._grown:
-                    self._grown[step.name] = _Grown(self._paper, self._published, step.name, self._kept)
-                whole = self._paper.grid.samples(name, self._grown[step.name][name])
-                yield _placed(whole.drop_nulls("value" if metric.kind == "mean" else ["value", "other"]), step)
+    def _part(self, name: str, step: Step) -> pl.DataFrame:
+        """The samples of the metric ``name`` in ``step``."""
+        if (step.name, name) not in self._parts:
+            if step.name not in self._grown:
+                self._grown[step.name] = _Grown(self._paper, self._published, step.name, self._kept)
+            whole = self._paper.grid.samples(name, self._grown[step.name][name])
+            both = ["value"] if self._published.metrics[name].kind == "mean" else ["value", "other"]
+            self._parts[step.name, name] = _placed(whole.drop_nulls(both), step)
+        return self._parts[step.name, name]
 
 
 def _of_runs(paper: Paper, published: Published) -> dict[str, dict[str, None]]:

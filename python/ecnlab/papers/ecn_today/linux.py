@@ -14,7 +14,7 @@ from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.papers import blocks
 from ecnlab.papers.ecn_today.grid import GRID, QUEUES
 from ecnlab.papers.engine_rows import KERNEL, SIMULATOR, schema
-from ecnlab.papers.judge import per_seed
+from ecnlab.papers.judge import pairs, per_seed
 from ecnlab.papers.material import Material
 from ecnlab.papers.measuring import mean_of
 from ecnlab.papers.paper import Step, Tables
@@ -116,7 +116,7 @@ def compare(samples: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFram
         name = str(key[0])
         common = _common(cell, metrics[name])
         if common.height:
-            ours, theirs = (per_seed(common.filter(variant=who), metrics[name]) for who in (SIMULATOR, KERNEL))
+            ours, theirs = (per_seed(pairs(common.filter(variant=who)), metrics[name]) for who in (SIMULATOR, KERNEL))
             interval = _interval(ours, theirs, RULES[name])
             neutral = 1.0 if RULES[name].ratio else 0.0
             means = (ours.mean(), theirs.mean(), interval.low, interval.high, neutral)
