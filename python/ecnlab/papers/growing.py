@@ -117,8 +117,18 @@ class _Growing:
                 pass
 
     def finish(self) -> dict[str, Sweep]:
-        """Return the sweeps, merged."""
-        return {name: one.finish(self._held[name]) for name, one in self._begun.items()}
+        """Return the sweeps, merged; two at a time, as the runs that kept the cores busy have ended."""
+        waiting = iter(self._begun)
+
+        def finished() -> Iterator[tuple[str, Sweep]]:
+            while (name := next(waiting, None)) is not None:
+                yield name, self._begun[name].finish(self._held[name])
+
+        with Threads[tuple[str, Sweep]](lambda: list(waiting)) as threads:
+            threads.begin(finished())
+            threads.begin(finished())
+            found = dict(threads.values())
+        return {name: found[name] for name in self._begun}
 
     def _do(self, step: str) -> None:
         def report(done: int, of: int) -> None:
