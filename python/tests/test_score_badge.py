@@ -29,8 +29,8 @@ def colour(made: str) -> str:
 
 def test_the_badge_has_the_rfc_and_the_counts(tmp_path: Path) -> None:
     root = ElementTree.parse(write_badge(card(8, 1, 1), tmp_path)).getroot()
-    assert [one.text for one in root.iter(f"{SVG}text")] == ["RFC 7928", "8 meets, 1 fails, 1 inconclusive"]
-    title = "CoDel in RFC 7928: 8 meets, 1 fails, 1 inconclusive"
+    assert [one.text for one in root.iter(f"{SVG}text")] == ["RFC 7928", "8 of 10 meet, 1 fails, 1 inconclusive"]
+    title = "CoDel in RFC 7928: 8 of 10 meet, 1 fails, 1 inconclusive"
     assert (root.attrib["role"], root.attrib["aria-label"], root.findtext(f"{SVG}title")) == ("img", title, title)
     assert [path.name for path in tmp_path.iterdir()] == ["badge.svg"]
 
@@ -49,11 +49,23 @@ def test_its_colour_is_that_of_the_worst_verdict(counts: tuple[int, int, int, in
     assert colour(badge(card(*counts))) == worst
 
 
-def test_part_of_a_card_and_own_limits_are_grey_and_named() -> None:
-    part = badge({**card(1), "left_out": 17})
-    assert ">1 of 18 scenarios: 1 meets</text>" in part and colour(part) == "not applicable"
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((1,), "1 of 1 meets"),
+        ((18,), "18 of 18 meet"),
+        ((11, 6, 1), "11 of 18 meet, 6 fail, 1 inconclusive"),
+        ((0, 1, 0, 2), "0 of 3 meet, 1 fails, 2 not applicable"),
+        ((0, 0, 0, 0), "0 of 0 meet"),
+    ],
+)
+def test_the_text_has_the_counts_and_the_total(counts: tuple[int, ...], text: str) -> None:
+    assert f">{text}</text>" in badge(card(*counts))
+
+
+def test_own_limits_are_grey_and_named() -> None:
     own = badge({**card(18), "criteria": "mine.toml"})
-    assert ">18 meets, own limits</text>" in own and colour(own) == "not applicable"
+    assert ">18 of 18 meet, own limits</text>" in own and colour(own) == "not applicable"
 
 
 @pytest.mark.parametrize("weight", ["report", "may"])
@@ -61,7 +73,7 @@ def test_scenarios_of_some_weights_are_counted_and_do_not_colour(weight: str) ->
     made = card(3, 2)
     for one in made["scenarios"][3:]:
         one["weight"] = weight
-    assert "3 meets, 2 fails" in badge(made) and colour(badge(made)) == "meets"
+    assert "3 of 5 meet, 2 fail" in badge(made) and colour(badge(made)) == "meets"
 
 
 def test_white_text_is_readable_on_each_colour() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import drawing
 
 import ecnlab
 from ecnlab.scoring import building, score, subject, subjects
@@ -21,7 +22,7 @@ def short(name: str) -> Sheet:
     """The sheet of one scenario, with short runs."""
     whole = built_in("cc").only([name])
     runs = [replace(one, duration={"quick": SHORT[name][0]}, warmup=SHORT[name][1]) for one in whole.scenarios]
-    return replace(whole, scenarios=runs, replicates={"quick": 3})
+    return replace(drawing(whole, 3), scenarios=runs, replicates={"quick": 3})
 
 
 def scored(sender: str, folder: Path, name: str) -> Card:

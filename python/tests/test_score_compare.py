@@ -21,7 +21,16 @@ def row(name: str, low: float | None, high: float | None, outcome: str = "yes", 
     ends = [end for end in (low, high) if end is not None]
     mean = sum(ends) / len(ends) if ends else None
     made = {"name": name, "case": "", "measure": "delay_p99_s", "against": "reference", "at_most": 0.5, "mean": mean}
-    return {**made, "low": low, "high": high, "n": 3 if ends else 0, "outcome": outcome, "reason": "", **other}
+    return {
+        **made,
+        "low": low,
+        "high": high,
+        "n": 3 if ends else 0,
+        "outcome": outcome,
+        "reason": "",
+        "values": [],
+        **other,
+    }
 
 
 def entry(name: str, verdict: str, criteria: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -32,11 +41,12 @@ def card(scenarios: Sequence[dict[str, Any]], label: str = "A", **other: Any) ->
     law = {"label": label, "source": "the defaults", "argument": label.lower(), "parameters": {}}
     verdicts = {"meets": len(scenarios), "fails": 0, "inconclusive": 0, "not applicable": 0}
     return {
-        "format": 1,
+        "format": 2,
         "kind": "score aqm",
         "ecnlab": {"version": "1.0", "build": "b", "commit": ""},
         "source": "RFC 7928",
         "size": "quick",
+        "seed": 1,
         "replicates": 3,
         "subject": law,
         "reference": {**law, "label": "drop-tail"},
@@ -112,8 +122,8 @@ def test_what_is_not_comparable_is_stated(
 def test_cards_of_other_kinds_or_none_are_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(EcnlabError, match=r"score aqm.*score cc.*: compare cards of the same command"):
         compared(tmp_path, card([]), card([], kind="score cc"))
-    with pytest.raises(FolderError, match="is no card of format 1: score the law again"):
-        compared(tmp_path, card([]), card([], format=2))
+    with pytest.raises(FolderError, match="is no card of format 2: score the law again"):
+        compared(tmp_path, card([]), card([], format=1))
     with pytest.raises(FolderError, match=r"none has no card\.json: `ecnlab score KIND NAME"):
         compare(tmp_path / "none", tmp_path / "one")
 
@@ -148,7 +158,7 @@ def test_the_page_of_all_laws_links_to_their_cards(cli, tmp_path: Path, browser:
     done = cli("score", "all", "l4s", "--scenario", "codepoint", "--jobs", 1, "--out", "all")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == len(names("l4s")) and "Prague in 1 scenario of RFC 9331: meets 1" in lines
+    assert len(lines) == len(names("l4s")) and "Prague in 1 scenario of RFC 9331: 1 meets" in lines
     page = opened(browser, tmp_path / "all" / "index.html", PHONE)
     links = page.eval("[...document.querySelectorAll('table a')].map(one => one.getAttribute('href'))")
     assert links == [f"{name}/card.html" for name in names("l4s")]

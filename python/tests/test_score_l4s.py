@@ -211,7 +211,7 @@ def test_the_command_writes_the_card_into_a_folder_of_its_own(cli, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     card = read(tmp_path / "results" / "score-l4s-cubic", "l4s")
     assert done.stdout.splitlines() == card["summary"] and card["kind"] == "score l4s"
-    assert "CUBIC in 1 scenario of RFC 9331: fails 1" in done.stdout and "fails: codepoint (l4s-share)" in done.stdout
+    assert "CUBIC in 1 scenario of RFC 9331: 0 meet" in done.stdout and "1 fails: codepoint (l4s-share " in done.stdout
     assert (card["left_out"], card["incumbents"]) == (11, ["prague", "dctcp"])
     page = (tmp_path / "results" / "score-l4s-cubic" / "card.html").read_text()
     for text in ("§4.1", "ECT(1) on data", "score l4s cubic", "Incumbents"):

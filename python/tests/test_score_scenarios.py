@@ -78,13 +78,14 @@ def test_the_full_size_has_more_rtts_and_each_case_its_own_delay() -> None:
 
 def test_the_cases_of_the_mix_have_the_traffic_of_their_digits(tmp_path: Path) -> None:
     (mix,) = built_in().only(["mix"]).scenarios
+    cases = {case.name: case for case in mix.cases}
     runs = made("mix", tmp_path)
     assert [case.name for case in mix.cases] == ["1111", "0111", "0110", "1110"] and len(runs) == 8
     for case, run in zip([case for case in mix.cases for _arm in range(2)], runs, strict=True):
         counts = [run["flow"][name].get("count", 1) for name in ("video", "web", "cbr", "bulk")]
         assert "".join(map(str, counts)) == case.name
-    assert {c.name for c in mix.criteria if c.applies_to("0110")} == {"pages-light"}
-    assert {c.name for c in mix.criteria if c.applies_to("1111")} == {"call-delay", "utilisation", "pages"}
+    assert {c.name for c in mix.criteria if c.applies_to(cases["0110"])} == {"pages-light"}
+    assert {c.name for c in mix.criteria if c.applies_to(cases["1111"])} == {"call-mean-delay", "utilisation-few", "pages"}
 
 
 def test_short_flows_have_11_to_99_packets_and_both_initial_windows(tmp_path: Path) -> None:

@@ -103,6 +103,14 @@ def read_files(folder: Path) -> Files:
     return Files(folder, _stored_files(folder))
 
 
+def lists(folder: Path, name: str) -> bool:
+    """Return whether `write_files` recorded the file ``name`` in ``folder``; damaged digests record none. Raises OSError."""
+    try:
+        return name in read_files(folder).digests
+    except (FolderError, FileNotFoundError):
+        return False
+
+
 def stored_kind(folder: Path) -> str:
     """Return the kind of the result in ``folder``, as `write_files` recorded it. Raises FolderError, OSError."""
     return str(_stored_files(folder)["kind"])

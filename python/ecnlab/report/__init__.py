@@ -8,9 +8,11 @@ from ecnlab.report.chart import Chart, Line, Multiples, Rug
 from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.forest import Distance, Forest
 from ecnlab.report.heat import Field, Map, Maps
+from ecnlab.report.marks import Mark, Marks
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
 from ecnlab.report.rows import Row, Rows
 from ecnlab.report.scatter import Cloud, Scatter
+from ecnlab.report.strips import Strip, Strips
 from ecnlab.report.topology import Topology
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
     "Line",
     "Map",
     "Maps",
+    "Mark",
+    "Marks",
     "Multiples",
     "Page",
     "Point",
@@ -35,6 +39,8 @@ __all__ = [
     "Scatter",
     "Section",
     "Series",
+    "Strip",
+    "Strips",
     "Table",
     "Tally",
     "Topology",

@@ -19,6 +19,7 @@ from ecnlab.report.figure import Figure
 from ecnlab.report.forest import Forest
 from ecnlab.report.heat import Maps
 from ecnlab.report.rows import Rows
+from ecnlab.report.strips import Strips
 from ecnlab.report.svg import DEFINITIONS
 from ecnlab.report.tone import SIGNS, Tone
 from ecnlab.report.topology import Topology
@@ -26,7 +27,7 @@ from ecnlab.report.topology import Topology
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence of the summary, with its answer and the numbers behind it."""
+    """One sentence of the summary, with its answer and, unless "", the numbers behind it."""
 
     answer: str
     tone: Tone
@@ -85,14 +86,6 @@ class Table:
         return [[c if isinstance(c, Cell) else Cell(c, _reads_as_number(c)) for c in row] for row in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Figures side by side if there is space."""
-
-    figures: Sequence[Figure]
-    kind: Literal["figures"] = "figures"
-
-
 class Drawing(Protocol):
     """A drawing with its words and numbers, set as a chart is."""
 
@@ -126,7 +119,15 @@ class Drawing(Protocol):
         """Return its numbers: column names and rows."""
 
 
-Block = Table | Rows | Group | Chart | Multiples | Maps | Topology | Drawing | str
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Figures side by side if there is space."""
+
+    figures: Sequence[Figure | Drawing]
+    kind: Literal["figures"] = "figures"
+
+
+Block = Table | Rows | Group | Chart | Multiples | Maps | Strips | Topology | Drawing | str
 
 
 @dataclass(frozen=True, slots=True)

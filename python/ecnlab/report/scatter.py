@@ -14,6 +14,9 @@ from ecnlab.report.svg import MARKERS, Area, colour, stretched
 ROWS: Final = 200
 """Most rows of the table of numbers."""
 
+LOG_PAD: Final = 1.3
+"""Factor of the space next to the points on a logarithmic axis."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
@@ -28,7 +31,10 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Clouds on common axes: a dot for each point, a marker at the medians. ``x`` and ``unit`` are labels with units."""
+    """Clouds on common axes: a dot for each point, a marker at the medians. ``x`` and ``unit`` are labels with units.
+
+    With ``log`` the x axis is logarithmic, and values of x are positive.
+    """
 
     title: str
     caption: str
@@ -36,6 +42,7 @@ class Scatter:
     x: str
     unit: str
     source: str = ""
+    log: bool = False
     kind: Literal["chart"] = "chart"
 
     def svg(self) -> Markup:
@@ -47,7 +54,8 @@ class Scatter:
         """Return the axes: from 0 unless the points are far from it."""
         ends = [(*one.points, *one.outline, one.median) for one in self.clouds]
         xs, ys = ([point[i] for points in ends for point in points] for i in (0, 1))
-        across, up = (Scale(*_reach(values)) for values in (xs, ys))
+        across = Scale(min(xs) / LOG_PAD, max(xs) * LOG_PAD, log=True) if self.log else Scale(*_reach(xs))
+        up = Scale(*_reach(ys))
         return Area(across, up, across.ticks(), up.ticks(), self.x, 300, values="xy")
 
     def legend(self) -> list[tuple[str, str, str]]:

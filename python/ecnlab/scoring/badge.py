@@ -9,7 +9,7 @@ from typing import Final
 
 from ecnlab.base.safe_text import visible
 from ecnlab.folder.outputs import write_named
-from ecnlab.scoring.card import Card
+from ecnlab.scoring.card import Card, number_of
 from ecnlab.scoring.engines import on_kernel
 from ecnlab.scoring.judging import Verdict
 
@@ -23,7 +23,7 @@ COLOURS: Final[Mapping[Verdict, str]] = {
     "meets": "#2e7d32",
     "not applicable": "#5f6368",
 }
-"""Colours of the worst verdict, and of cards that are not whole. White text on each has a contrast of at least 4.5."""
+"""Colours of the worst verdict, and of cards with other limits. White text on each has a contrast of at least 4.5."""
 
 UNCOLOURED: Final = ("report", "may")
 """Weights of scenarios that do not decide the colour."""
@@ -62,16 +62,17 @@ def badge(card: Card) -> str:
 
 
 def _counts(card: Card) -> str:
-    """The number of scenarios with each verdict; for part of a card how many that are, and whether the limits are the user's."""
-    text = ", ".join(f"{count} {kind}" for kind, count in card["verdicts"].items() if count) or "no scenario"
-    run, left_out = len(card["scenarios"]), card.get("left_out", 0)
-    part = f"{run} of {run + left_out} scenarios: " if left_out else ""
-    return f"{part}{text}{', own limits' if card.get('criteria') else ''}"
+    """The number of scenarios with each verdict, the total, and whether the limits are the user's."""
+    counts, total = card["verdicts"], len(card["scenarios"])
+    meets = f"{counts['meets']} of {total} {'meets' if total == 1 else 'meet'}"
+    fails = [number_of(card, "fails")] if counts["fails"] else []
+    rest = [f"{counts[kind]} {kind}" for kind in WORST_FIRST[1::2] if counts[kind]]
+    return ", ".join([meets, *fails, *rest, *(["own limits"] if card.get("criteria") else [])])
 
 
 def _decisive(card: Card) -> Verdict:
-    """The verdict in whose colour the badge is: the worst one, or "not applicable" for part of a card or other limits."""
-    if card.get("left_out") or card.get("criteria"):
+    """The verdict in whose colour the badge is: the worst one, or "not applicable" for other limits."""
+    if card.get("criteria"):
         return "not applicable"
     there = {one["verdict"] for one in card["scenarios"] if one.get("weight") not in UNCOLOURED}
     return next((kind for kind in WORST_FIRST if kind in there), "not applicable")

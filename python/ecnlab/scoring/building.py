@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from ecnlab._core import Experiment
 from ecnlab.base.errors import FolderError
@@ -13,6 +13,7 @@ from ecnlab.folder.outputs import TOML, write_named
 from ecnlab.folder.verified import read_files
 from ecnlab.scenario.built import toml_key, toml_value
 from ecnlab.scenario.files import read_experiment
+from ecnlab.scoring.paths import DrawnPath, depending, resolved
 from ecnlab.scoring.sheet import ONE_CASE, SUBJECT, Case, Kind, Scenario, Sheet, Size, flows
 from ecnlab.scoring.subject import Subject
 
@@ -31,7 +32,9 @@ COUNTS: Final = ("arrived", "dropped", "marks")
 
 def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> str:
     """The scenario as TOML, with the queues or TCPs of all arms; the subject's are in use."""
-    packets = scenario.limit(scenario.cases[0])
+    first = scenario.cases[0]
+    path = first.paths[0] if first.paths else None
+    packets = scenario.limit(first, path)
     base = sheet.base
     link = {**base["link"], **scenario.tables["link"]}
     link[LINK] = {**link[LINK], "rate": scenario.rate, "queue": SUBJECT if sheet.kind == "aqm" else LINK}
@@ -46,7 +49,7 @@ def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Si
         "flow": {name: _counted(flow, sheet, packets) for name, flow in scenario.tables["flow"].items()},
         **{kind: scenario.tables[kind] for kind in ("tunnel", "box")},
     }
-    return "\n".join(_lines(tables)) + "\n"
+    return "\n".join(_lines(resolved(tables, path) if path else tables)) + "\n"
 
 
 def _queues(sheet: Sheet, scenario: Scenario, subjects: Subjects, packets: int) -> dict[str, Any]:
@@ -76,7 +79,11 @@ def _tcps(sheet: Sheet, scenario: Scenario, subjects: Subjects) -> dict[str, Any
 
 def _counted(flow: Mapping[str, Any], sheet: Sheet, packets: int) -> dict[str, Any]:
     count = flow.get("count")
-    return {**flow, "count": flows(count, sheet.congestion, packets)} if isinstance(count, str) else dict(flow)
+    return {**flow, "count": flows(count, sheet.congestion, packets)} if _is_level(count, sheet) else dict(flow)
+
+
+def _is_level(count: object, sheet: Sheet) -> TypeGuard[str]:
+    return isinstance(count, str) and count.partition(" ")[0] in sheet.congestion
 
 
 def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
@@ -98,12 +105,13 @@ def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: 
         "format": 1,
         "title": f"{', '.join(labels[:-1])} and {labels[-1]}: {sheet.source} §{scenario.section}, {scenario.title}",
         "scenario": scenario_file(scenario),
-        "replicates": sheet.replicates[size],
+        "replicates": scenario.replicates(sheet.replicates[size]),
+        "seed": sheet.seed,
         "arm": {arm: {"set": _in_use(sheet, scenario, arm)} for arm in sheet.arms},
         "metrics": metrics(scenario),
     }
     if [case.name for case in scenario.cases] != [ONE_CASE]:
-        points = [{"label": case.name, "set": _overrides(sheet, scenario, case)} for case in scenario.cases]
+        points = [point for case in scenario.cases for point in _points(sheet, scenario, case)]
         tables["grid"] = {"case": {"points": points}}
     return "\n".join(f"{key} = {toml_value(value, key)}" for key, value in tables.items()) + "\n"
 
@@ -124,15 +132,34 @@ def _places(scenario: Scenario) -> list[str]:
     return found
 
 
-def _overrides(sheet: Sheet, scenario: Scenario, case: Case) -> dict[str, Any]:
-    packets = scenario.limit(case)
+def _points(sheet: Sheet, scenario: Scenario, case: Case) -> list[dict[str, Any]]:
+    """The points of ``case`` on the axis of cases: one, or one for each drawn path."""
+    return [
+        {"label": label, "set": overrides(sheet, scenario, case, path)}
+        for label, path in zip(case.labels(), case.paths or (None,), strict=True)
+    ]
+
+
+def overrides(sheet: Sheet, scenario: Scenario, case: Case, path: DrawnPath | None) -> dict[str, Any]:
+    """The keys of ``case`` with their values, on ``path`` if it is drawn."""
+    packets = scenario.limit(case, path)
     queues = sheet.arms if sheet.kind == "aqm" else (LINK,)
     key = "class.each.limit" if scenario.scheduler else "limit"
     found: dict[str, Any] = {f"queue.{name}.{key}": f"{packets} packets" for name in queues}
+    found |= _on_path(scenario, path) if path else {}
     for key, value in case.set.items():
-        level = key.endswith(COUNT) and isinstance(value, str)
+        level = key.endswith(COUNT) and _is_level(value, sheet)
         found[key] = flows(value, sheet.congestion, packets) if level else value
-    return found
+    return resolved(found, path) if path else found
+
+
+def _on_path(scenario: Scenario, path: DrawnPath) -> dict[str, Any]:
+    """The keys of a scenario that depend on a drawn path."""
+    return {
+        f"link.{LINK}.rate": path.value("rate", 1),
+        "link.access.delay": path.value("access", 1),
+        **depending(scenario.tables),
+    }
 
 
 def metrics(scenario: Scenario) -> dict[str, Any]:
@@ -147,7 +174,7 @@ def metrics(scenario: Scenario) -> dict[str, Any]:
     }
     found |= {"loss": {"ratio": ["dropped", "arrived"]}, "mark_rate": {"ratio": ["marks", "arrived"]}}
     goodput = {"table": "flows", "column": "goodput_bps", "aggregate": "sum"}
-    found["goodput_bps"] = goodput
+    found["goodput_bps"] = {**goodput, "where": {"group": scenario.groups}} if scenario.probes else goodput
     if len(scenario.groups) > 1:
         found |= {f"goodput_{group}_bps": {**goodput, "where": {"group": group}} for group in scenario.groups}
     if scenario.jain:

@@ -1,12 +1,11 @@
-"""The content of a card: a value of JSON types, stored in ``card.json``, and its summary in three lines."""
+"""The content of a card: a value of JSON types, stored in ``card.json``, and its summary in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from ecnlab.base import stats
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.base.types import Instead
@@ -16,15 +15,17 @@ from ecnlab.folder.names import CARD
 from ecnlab.folder.outputs import write_named
 from ecnlab.folder.sealed_json import read_json
 from ecnlab.folder.verified import refuse_other_kind
-from ecnlab.report.words import counted
+from ecnlab.report.words import counted, heading, listed
 from ecnlab.scoring.building import COUNTS, SUBJECTS, experiment_file
 from ecnlab.scoring.card_shape import insist_on_card
+from ecnlab.scoring.criteria import Row, at, limit, mean_margin, severity, span, times
 from ecnlab.scoring.engines import SIMULATOR, on_kernel
+from ecnlab.scoring.engines import words as engine_words
 from ecnlab.scoring.judging import VERDICTS, Samples, Verdict, interval_json, judge, mean, verdict
-from ecnlab.scoring.sheet import REFERENCE, SUBJECT, Kind, Scenario, Sheet, Size
+from ecnlab.scoring.sheet import ITSELF, REFERENCE, STANDARD, SUBJECT, Kind, Scenario, Sheet, Size
 from ecnlab.scoring.subject import Subject
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 KINDS: Final[Mapping[Kind, str]] = {"aqm": "score aqm", "cc": "score cc", "l4s": "score l4s"}
 """Values of the card's ``kind``."""
 
@@ -36,6 +37,9 @@ STORED: Final = "card"
 REPORTED: Final = "report"
 """Weight of a scenario whose failure is reported, and is no reason to reject the subject (RFC 9743 §7)."""
 
+NAMED: Final = 8
+"""Number of scenarios that a sentence of the summary names."""
+
 Card = dict[str, Any]
 """``docs/score.md`` lists its keys."""
 
@@ -46,7 +50,7 @@ PLANE: Final = ("delay_mean_s", "goodput_bps")
 """Measures of the axes of goodput over delay (RFC 7928 §2.7)."""
 
 
-def scored(sheet: Sheet, scenario: Scenario, values: Samples, replicates: int) -> dict[str, Any]:
+def scored(sheet: Sheet, scenario: Scenario, values: Samples) -> dict[str, Any]:
     """The entry of a scenario that was run."""
     judged = judge(scenario, values)
     return {
@@ -64,11 +68,11 @@ def scored(sheet: Sheet, scenario: Scenario, values: Samples, replicates: int) -
             {
                 "case": case.name,
                 SUBJECTS[sheet.kind]: arm,
-                **{name: values[arm, case.name, name][seed] for name in PLANE},
+                **dict(zip(PLANE, run, strict=True)),
             }
             for case in scenario.cases
             for arm in sheet.arms
-            for seed in range(replicates)
+            for run in zip(*(values[arm, case.name, name] for name in PLANE), strict=True)
         ],
     }
 
@@ -92,11 +96,13 @@ def _about(scenario: Scenario) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "section": scenario.section,
+        "quote": scenario.quote,
         "title": scenario.title,
         "weight": scenario.weight,
         "about": scenario.about,
         "stands": list(scenario.stands),
-        "limit_packets": {case.name: scenario.limit(case) for case in scenario.cases},
+        "limit_packets": {case.name: scenario.limits(case) for case in scenario.cases},
+        "paths": {case.name: [path.as_json() for path in case.paths] for case in scenario.cases if case.paths},
         "experiment": experiment_file(scenario),
     }
 
@@ -126,6 +132,7 @@ def card(
         "instead": list(instead),
         "source": sheet.source,
         "size": size,
+        "seed": sheet.seed,
         "replicates": sheet.replicates[size],
         "left_out": left_out,
         "criteria": criteria,
@@ -133,6 +140,7 @@ def card(
         **{arm: _subject(subjects[arm], resolved[arm]) for arm in sheet.arms},
         "verdicts": {kind: sum(one["verdict"] == kind for one in entries) for kind in VERDICTS},
         "scenarios": list(entries),
+        "not_covered": dict(sheet.not_covered),
     }
     return {**found, "summary": summary(found)}
 
@@ -209,18 +217,87 @@ def refuse_other(folder: Path, kind: Kind, subjects: Mapping[str, Subject]) -> N
 
 
 def summary(card: Card) -> list[str]:
-    """Three lines: the verdicts, the typical effect against the reference, and what did not meet its criteria.
+    """Three sentences with numbers: what is good, bad and unknown.
 
-    Lines of incumbents follow, with their verdicts.
+    The verdicts on incumbents follow, and whose the limits are and how much was run.
     """
     others = [arm for arm in arms(card) if arm != SUBJECT] if kind_of(card) != "aqm" else []
-    return [_verdicts(card), _effect(card), _exceptions(card), *(_incumbent(card, arm) for arm in others)]
+    return [_good(card), _bad(card), _unknown(card), *(_incumbent(card, arm) for arm in others), _extent(card)]
 
 
-def _verdicts(card: Card) -> str:
-    verdicts = _counts(card["verdicts"])
-    of = f"{counted(len(card['scenarios']), 'scenario')} of {card['source']}{on_kernel(card)}"
-    return f"{card['subject']['label']} in {of}: {verdicts}"
+def divisor(card: Card, row: Mapping[str, Any]) -> str:
+    """What the measure of a criterion is divided by, in words; "" for the measure itself."""
+    labels = {arm: f"{card[arm]['label']}'s" for arm in arms(card)}
+    worst = f"the worse of {' and '.join(label for arm, label in labels.items() if arm != SUBJECT)}"
+    words = {**labels, ITSELF: "", STANDARD: worst, "rtt": "the RTT", "share": "an equal share of the link"}
+    return words.get(row["against"], f"that of {row['against']}")
+
+
+def _good(card: Card) -> str:
+    scenarios = f"{counted(len(card['scenarios']), 'scenario')} of {card['source']}{on_kernel(card)}"
+    of = f"{card['subject']['label']} in {scenarios}: {number_of(card, 'meets')}"
+    found = [(mean_margin(row), one, row) for one in card["scenarios"] if one["verdict"] == "meets"
+             for row in one["criteria"] if row["against"] in (*arms(card), STANDARD)]  # fmt: skip
+    if not found:
+        return of
+    _margin, one, row = max(found, key=lambda each: each[0])
+    value = f"{heading(row['measure'])} {times(row)} times {divisor(card, row)} in {_weighed(one)}{at(row)}"
+    return f"{of}; widest margin to a limit: {value}, where {limit(row)} meets"
+
+
+def _bad(card: Card) -> str:
+    worst = _worst(card, "fails")
+    named = [f"{_weighed(one)} ({row['name']} {times(row)}, {limit(row)}{_of(row)})" for one, row in worst]
+    return f"{number_of(card, 'fails')}: {listed(named, NAMED)}" if named else "no scenario fails"
+
+
+def _unknown(card: Card) -> str:
+    worst = _worst(card, "inconclusive")
+    named = [f"{_weighed(one)} ({row['name']} {span(row)}, {limit(row)}{_of(row)})" for one, row in worst]
+    parts = [f"{card['verdicts']['inconclusive']} inconclusive: {listed(named, NAMED)}"] if named else []
+    without = [_weighed(one) for one in card["scenarios"] if one["verdict"] == "not applicable"]
+    parts += [f"{len(without)} not applicable: {listed(without, NAMED)}"] if without else []
+    parts += [f"{card['left_out']} not run"] if card["left_out"] else []
+    return "; ".join(parts) or "no scenario is inconclusive, and all were run"
+
+
+def _worst(card: Card, verdict: Verdict) -> list[tuple[dict[str, Any], Row]]:
+    """The scenarios with ``verdict``, each with its worst criterion; those that decide first, then by the margin."""
+    found = [
+        (one, min(one["criteria"], key=severity))
+        for one in card["scenarios"]
+        if one["verdict"] == verdict and one["criteria"]
+    ]
+    return sorted(found, key=lambda each: (each[0]["weight"] == REPORTED, mean_margin(each[1])))
+
+
+def _of(row: Row) -> str:
+    return f"; {row['case']}" if row["case"] else ""
+
+
+def number_of(card: Card, verdict: Literal["meets", "fails"]) -> str:
+    """The number of scenarios with ``verdict`` and the verb: "1 fails", "2 fail"."""
+    count = card["verdicts"][verdict]
+    return f"{count} {verdict if count == 1 else verdict.removesuffix('s')}"
+
+
+def _extent(card: Card) -> str:
+    """Whose the limits are, and how much was run."""
+    entries = [one for one in card["scenarios"] if one["points"]]
+    whose = f", except those in {card['criteria']}" if card["criteria"] else ""
+    limits = f"all limits are ecnlab's{whose}: {card['source']} has none"
+    if not entries:
+        return f"{limits}; no scenario was run"
+    scenarios = f"{len(entries)} of {counted(len(card['scenarios']) + card['left_out'], 'scenario')}"
+    each = list(dict.fromkeys(_each(card, one) for one in entries))
+    runs = f"{counted(sum(len(one['points']) for one in entries), 'run')}, {engine_words(card)}"
+    return f"{limits}; {scenarios} with {' or '.join(each)} in each case ({runs}, {card['size']} size)"
+
+
+def _each(card: Card, one: Mapping[str, Any]) -> str:
+    """The replicates of each case of a scenario."""
+    paths = next(iter(one["paths"].values()), None)
+    return counted(len(paths), "drawn path") if paths else counted(card["replicates"], "seed")
 
 
 def _counts(counts: Mapping[Verdict, int]) -> str:
@@ -238,47 +315,7 @@ def _incumbent(card: Card, arm: str) -> str:
     return f"{card[arm]['label']} by the same criteria: {'; '.join(parts)}"
 
 
-def _effect(card: Card) -> str:
-    """Means over all scenarios and cases: geometric for delay and goodput, which vary by factors."""
-    pairs = {name: _pairs(card, name) for name in ("delay_p99_s", "utilisation", "loss")}
-    parts = []
-    for name, words in (("delay_p99_s", "p99 of the queueing delay"), ("utilisation", "utilisation")):
-        if pairs[name]:
-            own, other = zip(*pairs[name], strict=True)
-            parts.append(f"{words} {stats.log_ratio(own, other).mean:.2g} times")
-    if pairs["loss"]:
-        own, other = (100 * sum(one) / len(one) for one in zip(*pairs["loss"], strict=True))
-        parts.append(f"loss {own:.2g} % for {other:.2g} %")
-    if not parts:
-        return f"against {card['reference']['label']}: no scenario was run"
-    return f"against {card['reference']['label']}, mean of all cases: {', '.join(parts)}"
-
-
-def _pairs(card: Card, measure: str) -> list[tuple[float, float]]:
-    """The means of ``measure`` of both queues in each case where both are defined; positive, except for losses."""
-    found = []
-    for one in card["scenarios"]:
-        rows = {(row["case"], row[word(card)]): row["mean"] for row in one["measures"] if row["measure"] == measure}
-        for case in one["limit_packets"]:
-            own, other = (rows.get((case, arm)) for arm in (SUBJECT, REFERENCE))
-            if own is not None and other is not None and (measure == "loss" or min(own, other) > 0):
-                found.append((own, other))
-    return found
-
-
 def _weighed(scenario: Mapping[str, Any]) -> str:
     """The name of a scenario, behind the part of the RFC if a failure in it is reported only (RFC 9743 §7)."""
     part = scenario["section"].partition(".")[0]
     return f"§{part} {scenario['name']}" if scenario["weight"] == REPORTED else str(scenario["name"])
-
-
-def _exceptions(card: Card) -> str:
-    parts = []
-    for outcome, words in (("no", "fails"), ("undecided", "inconclusive")):
-        of = {
-            _weighed(one): list(dict.fromkeys(row["name"] for row in one["criteria"] if row["outcome"] == outcome))
-            for one in card["scenarios"]
-        }
-        listed = [f"{name} ({', '.join(names)})" for name, names in of.items() if names]
-        parts += [f"{words}: {', '.join(listed)}"] if listed else []
-    return "; ".join(parts) or "no criterion fails"

@@ -41,6 +41,7 @@ class Criterion(TypedDict):
     n: int
     outcome: Answer
     reason: str
+    values: list[Number]
 
 
 class Point(TypedDict):
@@ -65,11 +66,13 @@ class Scored(TypedDict):
 
     name: str
     section: NotRequired[str]
+    quote: NotRequired[str]
     title: str
     weight: NotRequired[str]
     about: NotRequired[str]
     stands: NotRequired[list[Any]]
-    limit_packets: NotRequired[dict[str, Any]]
+    limit_packets: NotRequired[dict[str, list[int]]]
+    paths: NotRequired[dict[str, list[dict[str, float]]]]
     experiment: NotRequired[Any]
     verdict: Verdict
     why_not: NotRequired[str]
@@ -109,6 +112,7 @@ class CardShape(TypedDict):
     instead: NotRequired[list[dict[str, Any]]]
     source: str
     size: Literal["quick", "full"]
+    seed: int
     replicates: int
     left_out: NotRequired[int]
     criteria: NotRequired[str | None]
@@ -117,6 +121,7 @@ class CardShape(TypedDict):
     reference: Other
     verdicts: dict[Verdict, int]
     scenarios: list[Scored]
+    not_covered: NotRequired[dict[str, str]]
     summary: NotRequired[list[str]]
 
 

@@ -14,13 +14,10 @@ from ecnlab.report.page import Cell
 from ecnlab.report.words import counted, listed
 from ecnlab.scoring import engines
 from ecnlab.scoring.card import Card, read, word
+from ecnlab.scoring.criteria import BOUNDS, TONES, Row, at, ends, limit, times
 from ecnlab.scoring.judging import MIN_SEEDS
-from ecnlab.scoring.page import BOUNDS, TONES, at, ends, limit, times
 
 FILE: Final = "compare.html"
-
-Row = Mapping[str, Any]
-"""An entry of ``criteria`` of a card."""
 
 ITEMS: Final = 8
 """Number of items that a line names; the page has all."""

@@ -14,9 +14,9 @@ from ecnlab.report import Page, Section, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.report.words import counted
 from ecnlab.scoring.card import Card, kind_of, word
+from ecnlab.scoring.criteria import TONES
 from ecnlab.scoring.judging import VERDICTS
 from ecnlab.scoring.page import FILE as CARD
-from ecnlab.scoring.page import TONES
 
 FILE: Final = "index.html"
 

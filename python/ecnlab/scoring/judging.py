@@ -1,20 +1,22 @@
 """The criteria of a scenario against the measures of its runs, and the verdict on the scenario.
 
 A criterion holds, or fails, if the whole 95 % interval is on one side of its limit (`stats.below`, `stats.above`; a value that
-is the limit holds). Of a scenario, one failed criterion decides, then an undecided one.
+is the limit holds), or if the values of all seeds or drawn paths are: paths differ, and their mean may have a wide interval of which
+no path has the far end. Of a scenario, one failed criterion decides, then an undecided one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ecnlab.base import stats
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.stats import Answer, Interval
-from ecnlab.scoring.sheet import ITSELF, ONE_CASE, SUBJECT, Criterion, Scenario
+from ecnlab.scoring.paths import DrawnPath
+from ecnlab.scoring.sheet import ITSELF, ONE_CASE, STANDARD, SUBJECT, Case, Criterion, Scenario
 
 Verdict = Literal["meets", "fails", "inconclusive", "not applicable"]
 
@@ -22,6 +24,15 @@ VERDICTS: Final[Sequence[Verdict]] = ("meets", "fails", "inconclusive", "not app
 
 MIN_SEEDS: Final = 3
 """Number of seeds for an interval: with two, Student's t has one degree of freedom, and its interval is too wide to decide anything."""
+
+SIGNS: Final = 6
+"""Values that decide without an interval if all are on one side of a limit: by chance 2 / 2^6 = 3 % of the time for a median at the limit."""
+
+UNITS: Final[Mapping[str, Callable[[DrawnPath], float]]] = {
+    "rtt": lambda path: path.rtt,
+    "share": lambda path: path.rate / (2 * path.flows),
+}
+"""Units of measures of drawn paths, values of `Criterion.against`: the RTT, and an equal share of the link for as many flows on each side."""
 
 Samples = Mapping[tuple[str, str, str], Sequence[float | None]]
 """Values by arm, case and measure, one for each replicate; None where the measure is not defined."""
@@ -35,6 +46,8 @@ class Judged:
     case: str
     measured: Interval | None
     outcome: Answer
+    values: Sequence[float | None] = ()
+    """The measure, or its ratio, of each seed or drawn path."""
 
     def as_json(self) -> dict[str, Any]:
         """All of it, with None for an end without bound."""
@@ -48,6 +61,7 @@ class Judged:
             **interval_json(self.measured),
             "outcome": self.outcome,
             "reason": one.reason,
+            "values": list(self.values),
         }
 
 
@@ -60,44 +74,81 @@ def interval_json(measured: Interval | None) -> dict[str, Any]:
     return {"mean": measured.mean, "low": low, "high": high, "n": measured.n}
 
 
-def samples(metrics: pl.DataFrame) -> Samples:
-    """The values in the table ``metrics`` of a sweep."""
+def samples(metrics: pl.DataFrame, scenario: Scenario) -> Samples:
+    """The values in the table ``metrics`` of the sweep of ``scenario``. A drawn path counts as a replicate of its case."""
     case = pl.col("case") if "case" in metrics.columns else pl.lit(ONE_CASE)
     rows = metrics.with_columns(case.alias("case")).sort("replicate", maintain_order=True)
-    found: dict[tuple[str, str, str], list[float | None]] = {}
-    for arm, name, metric, value in rows.select("arm", "case", "metric", "value").iter_rows():
-        found.setdefault((arm, name, metric), []).append(value)
-    return found
+    by_label: dict[tuple[str, str, str], list[float | None]] = {}
+    for arm, label, metric, value in rows.select("arm", "case", "metric", "value").iter_rows():
+        by_label.setdefault((arm, label, metric), []).append(value)
+    return {
+        (arm, case.name, metric): [value for label in case.labels() for value in by_label[arm, label, metric]]
+        for arm, metric in dict.fromkeys((arm, metric) for arm, _label, metric in by_label)
+        for case in scenario.cases
+    }
 
 
 def judge(scenario: Scenario, values: Samples, arm: str = SUBJECT) -> list[Judged]:
     """Each criterion of ``scenario`` in each case that it applies to, with ``arm`` as the subject."""
     return [
-        _judged(criterion, case.name, values, arm)
+        _judged(criterion, scenario, case, values, arm)
         for criterion in scenario.criteria
         for case in scenario.cases
-        if criterion.applies_to(case.name)
+        if criterion.applies_to(case)
     ]
 
 
-def _judged(criterion: Criterion, case: str, values: Samples, subject: str) -> Judged:
-    own = values[subject, case, criterion.measure]
+def _judged(criterion: Criterion, scenario: Scenario, case: Case, values: Samples, subject: str) -> Judged:
+    own = values[subject, case.name, criterion.measure]
     if criterion.against == ITSELF:
-        measured = mean(own)
-    else:
-        arms = {arm for arm, _case, _measure in values}
-        arm, other = (criterion.against, case) if criterion.against in arms else (subject, criterion.against)
-        measured = ratio(own, values[arm, other, criterion.measure])
-    return Judged(criterion, case, measured, outcome(criterion, measured))
+        return _outcome(criterion, case, mean(own), own)
+    if criterion.against in UNITS:
+        units = [UNITS[criterion.against](path) for path in case.paths]
+        return _outcome(criterion, case, ratio(own, units), _quotients(own, units))
+    others = _others(criterion, scenario, case, values, subject)
+    return _outcome(criterion, case, ratio(own, others), _quotients(own, others))
 
 
-def outcome(criterion: Criterion, measured: Interval | None) -> Answer:
-    """Whether the criterion holds; undecided without an interval."""
+def _others(
+    criterion: Criterion, scenario: Scenario, case: Case, values: Samples, subject: str
+) -> Sequence[float | None]:
+    """What the subject's values are divided by."""
+    arms = list(dict.fromkeys(arm for arm, _case, _measure in values))
+    if criterion.against in arms:
+        return values[criterion.against, case.name, criterion.measure]
+    if criterion.against != STANDARD:
+        return values[subject, scenario.case_like(case, criterion.against), criterion.measure]
+    worst = max if criterion.bound == "at_most" else min
+    runs = zip(*(values[arm, case.name, criterion.measure] for arm in arms if arm != SUBJECT), strict=True)
+    return [None if None in run else worst(value for value in run if value is not None) for run in runs]
+
+
+def _quotients(own: Sequence[float | None], others: Sequence[float | None]) -> list[float | None]:
+    """The ratio of each pair of runs; None if it is not defined."""
+    return [None if a is None or not b else a / b for a, b in zip(own, others, strict=True)]
+
+
+def _outcome(criterion: Criterion, case: Case, measured: Interval | None, values: Sequence[float | None]) -> Judged:
+    return Judged(criterion, case.name, measured, outcome(criterion, measured, values), values)
+
+
+def outcome(criterion: Criterion, measured: Interval | None, values: Sequence[float | None] = ()) -> Answer:
+    """Whether the criterion holds; undecided without an interval. ``values`` are those of the seeds or drawn paths."""
     if measured is None or measured.n < MIN_SEEDS:
         return "undecided"
     if measured.low == measured.high == criterion.limit:
         return "yes"
-    return (stats.below if criterion.bound == "at_most" else stats.above)(measured, criterion.limit)
+    decided = (stats.below if criterion.bound == "at_most" else stats.above)(measured, criterion.limit)
+    return _of_all(criterion, values) if decided == "undecided" else decided
+
+
+def _of_all(criterion: Criterion, values: Sequence[float | None]) -> Answer:
+    """Whether each of at least `SIGNS` values is on the same side of the limit: their median is, in a sign test at 5 %."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or len(known) < SIGNS:
+        return "undecided"
+    sides = {value <= criterion.limit if criterion.bound == "at_most" else value >= criterion.limit for value in known}
+    return "undecided" if len(sides) > 1 else "yes" if sides.pop() else "no"
 
 
 def mean(values: Sequence[float | None]) -> Interval | None:

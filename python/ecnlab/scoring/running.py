@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from ecnlab._core import Experiment
+from ecnlab._core import Experiment, SpecError
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import PACKETS, refuse_on_cluster, refuse_unless_random
@@ -33,6 +34,7 @@ def score(
     sheet: Sheet,
     *,
     size: Size = "quick",
+    seed: int = 1,
     only: Sequence[str] = (),
     criteria: Path | None = None,
     workers: int | None = None,
@@ -42,7 +44,7 @@ def score(
 ) -> Card:
     """Run the scenarios of ``sheet`` with ``subjects``, by arm, and return the card; runs that ``folder`` has are not repeated.
 
-    ``only`` names scenarios; none: all. ``criteria`` is a file with other limits, as `read_limits` reads. ``progress`` is
+    ``seed`` is that of the drawn paths and of all runs. ``only`` names scenarios; none: all. ``criteria`` is a file with other limits, as `read_limits` reads. ``progress`` is
     called with the name of a scenario, and returns a function that is called after each of its runs. Scenarios with a key that
     ``engine`` does not support are not applicable. The workers of ``cluster`` do the runs, if it is given.
 
@@ -50,31 +52,37 @@ def score(
     engine, EcnlabError if no Linux kernel has been built or one is to run on a cluster, and as `sweep` does.
     """
     limits = {} if criteria is None else read_limits(criteria, sheet)
-    chosen = sheet.with_limits(limits).only(only).of_size(size)
+    chosen = sheet.with_limits(limits).only(only).of_size(size, seed)
+    if engine != PACKETS:
+        chosen = replace(chosen, scenarios=[one.without_probes() for one in chosen.scenarios])
     refuse_unless_random(engine, "a card")
     if cluster is not None:
         refuse_on_cluster(engine)
     engines.refuse_other(folder, engine)
     card.refuse_other(folder, sheet.kind, subjects)
     used = engines.Used(engine)
-    runs = runs_folder(folder, size)
-    questions = [building.write(runs, chosen, one, subjects, size) for one in chosen.scenarios]
+    runs = runs_folder(folder, size, seed)
+    questions = [_question(runs, chosen, one, subjects, size) for one in chosen.scenarios]
     do = partial(sweep, workers=workers, engine=engine, cluster=cluster)
     fifo = partial(equal_delay.with_fifo, size=size, threads=workers)
     table = TABLES[sheet.kind]
     resolved = [
-        building.laws_of(question.run(0).scenario.resolved[table], chosen, scenario)
+        {}
+        if isinstance(question, str)
+        else building.laws_of(question.run(0).scenario.resolved[table], chosen, scenario)
         for scenario, question in zip(chosen.scenarios, questions, strict=True)
     ]
     entries = [
-        _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, fifo, progress)
+        card.not_applicable(scenario, question)
+        if isinstance(question, str)
+        else _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, fifo, progress)
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
         chosen,
         size,
         subjects,
-        resolved[0],
+        next(filter(None, resolved), {arm: one.parameters for arm, one in subjects.items()}),
         entries,
         len(sheet.scenarios) - len(entries),
         None if criteria is None else str(criteria),
@@ -83,9 +91,21 @@ def score(
     )
 
 
-def runs_folder(folder: Path, size: Size) -> Path:
+def _question(
+    folder: Path, sheet: Sheet, scenario: Scenario, subjects: Mapping[str, Subject], size: Size
+) -> Experiment | str:
+    """The experiment of ``scenario``; why it does not apply if a value of the subject is out of place on a drawn path."""
+    try:
+        return building.write(folder, sheet, scenario, subjects, size)
+    except SpecError as error:
+        if not scenario.drawn:
+            raise
+        return str(error.diagnostics[0]["message"])
+
+
+def runs_folder(folder: Path, size: Size, seed: int) -> Path:
     """The folder of the sweeps of the card in ``folder``, with the files of their experiments."""
-    return folder / f"{engines.RUNS}-{size}"
+    return folder / (f"{engines.RUNS}-{size}" if seed == 1 else f"{engines.RUNS}-{size}-seed-{seed}")
 
 
 def _entry(
@@ -105,7 +125,7 @@ def _entry(
         return card.not_applicable(scenario, why)
     result = do(question, folder / scenario.name, progress=progress(scenario.name))
     used.add(result.manifest.get("instead", []))
-    values = judging.samples(result.metrics)
+    values = judging.samples(result.metrics, scenario)
     if scenario.equal_delay:
         scenario, values = fifo(sheet, scenario, question, values)
-    return card.scored(sheet, scenario, values, question.replicates)
+    return card.scored(sheet, scenario, values)

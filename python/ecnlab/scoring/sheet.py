@@ -14,6 +14,8 @@ from typing import Any, Final, Literal
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.quantities import quantity
 from ecnlab.scenario.files import read_text
+from ecnlab.scoring import paths
+from ecnlab.scoring.paths import PACKET, DrawnPath, Draws
 
 Kind = Literal["aqm", "cc", "l4s"]
 """The command that makes a card: of a queue, of a sender, or of a sender for L4S."""
@@ -26,15 +28,13 @@ FILES: Final[Mapping[Kind, Path]] = {
 
 Size = Literal["quick", "full"]
 
-PACKET: Final = 1500
-"""Bytes of a full packet of Ethernet."""
-
 SUBJECT: Final = "subject"
 """The arm of the subject."""
 
 REFERENCE: Final = "reference"
 ITSELF: Final = "itself"
-"""The arm of the reference, and the subject's own value: values of `Criterion.against`."""
+STANDARD: Final = "standard"
+"""The arm of the reference, the subject's own value, and the worst of the reference and the incumbents: values of `Criterion.against`."""
 
 OWN: Final = ("link", "queue", "tcp", "flow", "tunnel", "box")
 """Tables of a scenario of the sheet."""
@@ -50,23 +50,26 @@ class Criterion:
     name: str
     measure: str
     against: str
-    """`ITSELF`: the measure; an arm: the measure divided by that of the arm; else the case to divide by."""
+    """`ITSELF`: the measure; a unit of drawn paths (`judging.UNITS`): by that; an arm, or `STANDARD`: by that; else the case to divide by."""
     bound: Literal["at_most", "at_least"]
     limit: float
     reason: str
     cases: tuple[str, ...] = ()
-    """The cases that it applies to; none: all."""
+    """The cases that it applies to, as the sheet names them; none: all."""
 
-    def applies_to(self, case: str) -> bool:
-        """Whether it applies to the case ``case``."""
-        return not self.cases or case in self.cases
+    def applies_to(self, case: Case) -> bool:
+        """Whether it applies to ``case``."""
+        return not self.cases or case.of in self.cases
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Case:
     """One setting of a scenario: keys with the values they have, and the largest RTT."""
 
     name: str
+    """Its name on the card; of drawn paths with that of the class."""
+    of: str
+    """Its name in the sheet."""
     set: Mapping[str, Any] = field(default_factory=dict)
     rtt: str = ""
     """Empty: that of the scenario."""
@@ -74,6 +77,18 @@ class Case:
     """The limit of queues as a multiple of rate and RTT; None: that of the scenario."""
     size: str = ""
     """The only size that has it; empty: both."""
+    within: str = ""
+    """The class of drawn paths; empty: the path is that of the scenario."""
+    paths: Sequence[DrawnPath] = ()
+    """The drawn paths, one for each replicate."""
+
+    def labels(self) -> list[str]:
+        """Labels of its points on the axis of cases: one, or one for each drawn path."""
+        return [f"{self.name}, path {number}" for number in range(1, len(self.paths) + 1)] or [self.name]
+
+    def of_class(self, within: str, drawn: Sequence[DrawnPath]) -> Case:
+        """The case on the drawn paths of a class."""
+        return replace(self, name=", ".join(filter(None, (self.of, within))), within=within, paths=drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +107,24 @@ class Scenario:
     """Its own tables, such as ``flow`` and ``link``, by kind and name."""
     cases: Sequence[Case]
     criteria: Sequence[Criterion]
+    quote: str = ""
+    """The sentence of its section that it tests, word for word."""
     rate: str = "10 Mbps"
     """The highest rate of the bottleneck, for the limits of the queues."""
     rtt: str = ""
     """The largest RTT of cases that have none of their own."""
-    buffer: float = 1.0
-    """The limit of queues as a multiple of rate and RTT."""
+    buffer: float | None = None
+    """The limit of queues as a multiple of rate and RTT; None: 1, or that of a drawn path."""
+    drawn: bool = False
+    """Whether rate, RTT, number of flows, their start, and the buffer if there is none, are drawn anew for each replicate."""
+    ranges: Mapping[str, Any] = field(default_factory=dict)
+    """Ranges of drawn quantities in place of those of the sheet."""
     needs: str = ""
     """"ecn": the scenario applies only to a queue that marks, or a sender that uses ECN."""
     scheduler: Mapping[str, Any] = field(default_factory=dict)
     """Flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
+    probes: Sequence[str] = ()
+    """Flows of datagrams that are there to be measured only. An engine without datagrams measures the delay of all packets instead."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
     equal_delay: str = ""
@@ -112,13 +135,44 @@ class Scenario:
 
     @property
     def groups(self) -> list[str]:
-        """Names of the groups of flows."""
-        return list(dict.fromkeys(flow.get("group", name) for name, flow in self.tables["flow"].items()))
+        """Names of the groups of flows, without `probes`."""
+        flows = {name: flow for name, flow in self.tables["flow"].items() if name not in self.probes}
+        return list(dict.fromkeys(flow.get("group", name) for name, flow in flows.items()))
 
-    def limit(self, case: Case) -> int:
-        """The limit of the bottleneck's queue in packets."""
+    def limit(self, case: Case, path: DrawnPath | None = None) -> int:
+        """The limit of the bottleneck's queue in packets, on ``path`` if it is drawn."""
         buffer = self.buffer if case.buffer is None else case.buffer
-        return limit_packets(self.rate, case.rtt or self.rtt, buffer)
+        if path:
+            return path.limit(buffer)
+        return limit_packets(self.rate, case.rtt or self.rtt, 1.0 if buffer is None else buffer)
+
+    def limits(self, case: Case) -> list[int]:
+        """The limits of the bottleneck's queue in packets: one, or one for each drawn path."""
+        return [self.limit(case, path) for path in case.paths or (None,)]
+
+    def case_like(self, case: Case, of: str) -> str:
+        """The name of the case ``of`` of the sheet in the class of ``case``."""
+        return next(one.name for one in self.cases if (one.of, one.within) == (of, case.within))
+
+    def without_probes(self) -> Scenario:
+        """The scenario without `probes`, in whose place all packets of their link are measured."""
+        flows = {name: flow for name, flow in self.tables["flow"].items() if name not in self.probes}
+        measures = {name: self._of_all(one) for name, one in self.metrics.items()}
+        return replace(self, tables={**self.tables, "flow": flows}, metrics=measures)
+
+    def _of_all(self, metric: Mapping[str, Any]) -> Mapping[str, Any]:
+        where = metric.get("where", {})
+        if where.get("group") not in self.probes:
+            return metric
+        return {**metric, "table": "links", "where": {"link": where["link"]}}
+
+    def replicates(self, number: int) -> int:
+        """Replicates of each point, of which drawn paths have one each and the others ``number``."""
+        return 1 if self.drawn else number
+
+    def on(self, drawn: Mapping[str, Sequence[DrawnPath]]) -> Scenario:
+        """The scenario with its cases on each class of drawn paths."""
+        return replace(self, cases=[case.of_class(*one) for case in self.cases for one in drawn.items()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +191,12 @@ class Sheet:
     scenarios: Sequence[Scenario]
     python_base: str
     """The window law whose TCP a Python class gets."""
+    draws: Draws | None = None
+    """What the paths of drawn scenarios are drawn from."""
+    seed: int = 1
+    """Seed of the drawn paths and of all runs."""
+    not_covered: Mapping[str, str] = field(default_factory=dict)
+    """What no scenario tests, by section of the RFC."""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -151,10 +211,15 @@ class Sheet:
                 raise EcnlabError(f"--scenario: there is no {name!r}; {_nearest(name, known)}")
         return replace(self, scenarios=[one for one in self.scenarios if one.name in names]) if names else self
 
-    def of_size(self, size: Size) -> Sheet:
-        """The sheet with the cases of ``size`` only."""
+    def of_size(self, size: Size, seed: int = 1) -> Sheet:
+        """The sheet with the cases of ``size`` only, and with the paths that ``seed`` gives."""
         kept = [replace(one, cases=[case for case in one.cases if case.size in ("", size)]) for one in self.scenarios]
-        return replace(self, scenarios=kept)
+        return replace(self, scenarios=[self._drawn(one, size, seed) for one in kept], seed=seed)
+
+    def _drawn(self, scenario: Scenario, size: Size, seed: int) -> Scenario:
+        if not (scenario.drawn and self.draws) or scenario.cases[0].paths:
+            return scenario
+        return scenario.on(self.draws.within(scenario.ranges).paths(f"{seed} {self.source} {scenario.name}", size))
 
     def with_limits(self, limits: Mapping[str, Mapping[str, float]]) -> Sheet:
         """The sheet with other limits of criteria, as `read_limits` returns them."""
@@ -196,6 +261,8 @@ def _sheet(text: Mapping[str, Any]) -> Sheet:
         text["base"],
         scenarios,
         text.get("python_base", text["against"]),
+        paths.read(text["paths"]) if "paths" in text else None,
+        not_covered=text["not-covered"],
     )
 
 
@@ -207,7 +274,7 @@ def _criterion(name: str, text: Mapping[str, Any]) -> Criterion:
 
 
 def _scenario(name: str, text: Mapping[str, Any], criteria: Mapping[str, Criterion]) -> Scenario:
-    cases = [Case(case, **settings) for case, settings in text.get("case", {ONE_CASE: {}}).items()]
+    cases = [Case(case, case, **settings) for case, settings in text.get("case", {ONE_CASE: {}}).items()]
     tables = {kind: text.get(kind, {}) for kind in OWN}
     rest = {key: value for key, value in text.items() if key not in ("case", "criteria", "applies", *OWN)}
     only = {one: tuple(names) for one, names in text.get("applies", {}).items()}
