@@ -1,6 +1,6 @@
 """Senders that are made for a good card: each meets scenarios in which its fault does not show."""
 
-from ecnlab.userlaws import CongestionEvent, Established, Window, WindowLaw
+from ecnlab.userlaws import AckSample, CongestionEvent, Established, Window, WindowLaw
 
 
 class Reno(WindowLaw):
@@ -63,3 +63,32 @@ class Floor(Reno):
         super().on_congestion(window, event)
         window.ssthresh = max(window.ssthresh, 20 * window.mss)
         window.cwnd = max(window.cwnd, 20 * window.mss)
+
+
+class LongPaths(Reno):
+    """Reno on paths of up to 60 ms; on longer ones no loss reduces the window."""
+
+    min_rtt = 0.0
+
+    def on_ack(self, window: Window, sample: AckSample) -> None:
+        """Note the shortest RTT."""
+        self.min_rtt = sample.min_rtt or 0.0
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno on a short path."""
+        if self.min_rtt <= 0.06:
+            super().on_congestion(window, event)
+
+
+class AfterTwoMinutes(Reno):
+    """Reno for two minutes; 32 segments a round trip from then on."""
+
+    now = 0.0
+
+    def on_ack(self, window: Window, sample: AckSample) -> None:
+        """Note the time."""
+        self.now = sample.now
+
+    def step(self, window: Window) -> int:
+        """Segments that the window grows by in a round trip."""
+        return 1 if self.now < 120 else 32
