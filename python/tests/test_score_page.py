@@ -185,3 +185,12 @@ def test_the_page_fits_a_phone_and_a_desktop_in_dark_mode(browser: Windows, tmp_
         wide = "[...document.querySelectorAll('.bars li > *, .findings p')].filter(one => one.getBoundingClientRect().right > innerWidth).length"
         assert page.eval(wide) == 0 and page.eval("document.querySelectorAll('#map figure').length") == MAPS
         assert page.messages == []
+
+
+def test_a_scenario_whose_goodput_or_delay_is_nowhere_defined_has_no_plane(tmp_path: Path) -> None:
+    none = [{"case": case, "queue": "subject", "delay_mean_s": None, "goodput_bps": 0.0} for case in CLASSES]
+    zero = [{"case": case, "queue": "subject", "delay_mean_s": 0.0, "goodput_bps": 3e6} for case in CLASSES]
+    rows = [row("load", [0.1, 0.1, 0.1], "yes", case) for case in CLASSES]
+    made = card([entry("no-feedback", "meets", rows, points=none), entry("idle", "meets", rows, points=zero)])
+    assert not planes(made)
+    assert "no-feedback" in write_page(made, tmp_path).read_text()

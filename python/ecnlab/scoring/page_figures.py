@@ -88,9 +88,9 @@ def _strip(one: Mapping[str, Any], row: Row) -> Strip:
 
 
 def planes(card: Card) -> list[Scatter]:
-    """Goodput over delay in each scenario, those with drawn paths first."""
-    there = [one for one in card["scenarios"] if one["points"]]
-    return [_plane(card, one) for one in sorted(there, key=lambda one: not one.get("paths"))]
+    """Goodput over delay in each scenario in which both are defined, those with drawn paths first."""
+    found = (_plane(card, one) for one in sorted(card["scenarios"], key=lambda one: not one.get("paths")))
+    return [one for one in found if one.clouds]
 
 
 def _plane(card: Card, one: Mapping[str, Any]) -> Scatter:
