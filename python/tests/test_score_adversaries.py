@@ -18,6 +18,9 @@ SHORT = {
     "ecn": ("15 s", "5 s"),
     "tunnel": ("20 s", "8 s"),
     "loss": ("30 s", "5 s"),
+    "congestion": ("20 s", "8 s"),
+    "short-flows": ("20 s", "5 s"),
+    "harm-marking": ("30 s", "10 s"),
     "harm": ("40 s", "10 s"),
     "no-feedback": ("30 s", "22 s"),
     "harm-fast": ("60 s", "20 s"),
@@ -73,9 +76,35 @@ def test_a_share_of_the_buffer_grows_with_it_and_codel_does_not(seed: int, tmp_p
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_short_fifo_is_no_better_than_itself_and_codel_is(seed: int, tmp_path: Path) -> None:
     fifo = outcomes("aqm", "short_fifo.toml", "equal-delay", tmp_path / "fifo", seed=seed)
-    assert fifo == {"equal-goodput": {"yes"}, "equal-bursts": {"no"}}
+    assert fifo == {"equal-goodput": {"yes"}, "equal-bursts": {"no"}, "equal-datagrams": {"no"}}
     codel = outcomes("aqm", "codel", "equal-delay", tmp_path / "codel", seed=seed)
-    assert codel == {"equal-goodput": {"yes"}, "equal-bursts": {"yes"}}
+    assert codel == {"equal-goodput": {"yes"}, "equal-bursts": {"yes"}, "equal-datagrams": {"yes"}}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("law", ["FirstPackets", "EmptiesItself"])
+def test_a_fifo_that_spares_the_first_packets_or_empties_itself_loses_bursts(
+    law: str, seed: int, tmp_path: Path
+) -> None:
+    chosen = {"within": "BDP below 35", "number": 8, "seed": seed}
+    found = outcomes("aqm", f"queues.py:{law}", "equal-delay", tmp_path, **chosen)
+    assert found["equal-bursts"] != {"no"} and found["equal-datagrams"] == {"no"}
+
+
+def test_the_delay_of_a_call_counts_only_if_the_call_arrives(tmp_path: Path) -> None:
+    found = outcomes("aqm", "queues.py:DropsTheCall", "congestion", tmp_path / "drops", case="mild", number=4)
+    assert {name for name, outcome in found.items() if outcome != {"yes"}} == {"call-kept"}
+
+
+def test_a_queue_that_serves_one_flow_starves_the_others(tmp_path: Path) -> None:
+    found = outcomes("aqm", "queues.py:Favourite", "congestion", tmp_path, case="mild", number=4)
+    assert (found["call-delay"], found["call-kept"], found["equal-shares"]) == ({"yes"}, {"yes"}, {"no"})
+
+
+@pytest.mark.parametrize("law", ["codel", "pie", "fq_codel"])
+def test_laws_of_rfcs_keep_the_call_and_the_shares_of_flows(law: str, tmp_path: Path) -> None:
+    found = outcomes("aqm", law, "congestion", tmp_path, case="mild", number=4)
+    assert found["call-kept"] == found["equal-shares"] == {"yes"}
 
 
 def test_signals_without_end_leave_the_link_unused(tmp_path: Path) -> None:
@@ -117,3 +146,24 @@ def test_a_floor_of_20_segments_does_not_back_off_as_loss_rises(seed: int, tmp_p
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_timer_that_does_not_double_does_not_back_off_without_feedback(seed: int, tmp_path: Path) -> None:
     assert outcomes("cc", "no_backoff.toml", "no-feedback", tmp_path, seed=seed) == {"load": {"no"}}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sender_that_responds_to_marks_on_one_path_harms_reno_on_others(seed: int, tmp_path: Path) -> None:
+    chosen = {"case": "Reno", "within": "BDP below 35", "seed": seed}
+    found = outcomes("cc", "senders.py:MarksAtFortyMs", "harm-marking", tmp_path, **chosen)
+    assert found["every-reno"] == {"no"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_harm_on_short_paths_only_fails_although_the_mean_does_not(seed: int, tmp_path: Path) -> None:
+    chosen = {"case": "Reno", "within": "BDP below 35", "number": 16, "seed": seed}
+    found = outcomes("cc", "senders.py:ShortPaths", "harm", tmp_path / "short", **chosen)
+    assert found["every-reno"] == {"no"} and found["harm-reno"] != {"no"}
+    assert outcomes("cc", "cubic", "harm", tmp_path / "cubic", **chosen)["every-reno"] == {"yes"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_initial_window_of_80_segments_loses_much_of_it(seed: int, tmp_path: Path) -> None:
+    found = outcomes("cc", "senders.py:WholeFile", "short-flows", tmp_path, within="BDP below 35", seed=seed)
+    assert found["kept"] == {"no"} and "no" not in found["completion"]

@@ -85,7 +85,11 @@ def test_the_cases_of_the_mix_have_the_traffic_of_their_digits(tmp_path: Path) -
         counts = [run["flow"][name].get("count", 1) for name in ("video", "web", "cbr", "bulk")]
         assert "".join(map(str, counts)) == case.name
     assert {c.name for c in mix.criteria if c.applies_to(cases["0110"])} == {"pages-light"}
-    assert {c.name for c in mix.criteria if c.applies_to(cases["1111"])} == {"call-mean-delay", "utilisation-few", "pages"}
+    assert {c.name for c in mix.criteria if c.applies_to(cases["1111"])} == {
+        "call-mean-delay",
+        "utilisation-few",
+        "pages",
+    }
 
 
 def test_short_flows_have_11_to_99_packets_and_both_initial_windows(tmp_path: Path) -> None:

@@ -179,7 +179,18 @@ def metrics(scenario: Scenario) -> dict[str, Any]:
         found |= {f"goodput_{group}_bps": {**goodput, "where": {"group": group}} for group in scenario.groups}
     if scenario.jain:
         found["jain"] = {**goodput, "aggregate": "jain", "where": {"group": list(scenario.jain)}}
+    for probe in scenario.probes:
+        found |= _kept(probe, {**at, "group": probe if probe in scenario.tables["flow"] else "all"})
     return found | dict(scenario.metrics)
+
+
+def _kept(probe: str, where: Mapping[str, str]) -> dict[str, Any]:
+    """The share of packets of a probe that leave the queue."""
+    columns = ("arrived", "departed")
+    count = {
+        f"{probe}_{one}": {"table": "queues", "column": one, "aggregate": "sum", "where": where} for one in columns
+    }
+    return {**count, f"{probe}_kept": {"ratio": [f"{probe}_departed", f"{probe}_arrived"]}}
 
 
 def _as_written(path: Path) -> bool:

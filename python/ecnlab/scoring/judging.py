@@ -129,7 +129,17 @@ def _quotients(own: Sequence[float | None], others: Sequence[float | None]) -> l
 
 
 def _outcome(criterion: Criterion, case: Case, measured: Interval | None, values: Sequence[float | None]) -> Judged:
-    return Judged(criterion, case.name, measured, outcome(criterion, measured, values), values)
+    found = _of_worst(criterion, values) if criterion.worst else measured
+    return Judged(criterion, case.name, found, outcome(criterion, found, values), values)
+
+
+def _of_worst(criterion: Criterion, values: Sequence[float | None]) -> Interval | None:
+    """The values of the two worst seeds or drawn paths as the ends of an interval: one path may be chance, two are not."""
+    there = sorted(value for value in values if value is not None)
+    if len(there) < max(len(values), MIN_SEEDS):
+        return None
+    low, high = there[-2:] if criterion.bound == "at_most" else there[:2]
+    return Interval((low + high) / 2, low, high, len(there))
 
 
 def outcome(criterion: Criterion, measured: Interval | None, values: Sequence[float | None] = ()) -> Answer:

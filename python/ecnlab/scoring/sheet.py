@@ -56,6 +56,8 @@ class Criterion:
     reason: str
     cases: tuple[str, ...] = ()
     """The cases that it applies to, as the sheet names them; none: all."""
+    worst: bool = False
+    """Whether the two worst seeds or drawn paths are judged in place of the mean."""
 
     def applies_to(self, case: Case) -> bool:
         """Whether it applies to ``case``."""
@@ -270,7 +272,9 @@ def _criterion(name: str, text: Mapping[str, Any]) -> Criterion:
     bound: Literal["at_most", "at_least"] = "at_most" if "at_most" in text else "at_least"
     limit = float(text[bound])
     cases = (text["case"],) if "case" in text else ()
-    return Criterion(name, text["measure"], text["against"], bound, limit, text["reason"], cases)
+    return Criterion(
+        name, text["measure"], text["against"], bound, limit, text["reason"], cases, text.get("worst", False)
+    )
 
 
 def _scenario(name: str, text: Mapping[str, Any], criteria: Mapping[str, Criterion]) -> Scenario:

@@ -92,3 +92,45 @@ class AfterTwoMinutes(Reno):
     def step(self, window: Window) -> int:
         """Segments that the window grows by in a round trip."""
         return 1 if self.now < 120 else 32
+
+
+class MarksAtFortyMs(IgnoresMarks):
+    """Responds to marks on paths of 35 to 45 ms, those of the scenarios with marks, and on no others."""
+
+    min_rtt = 0.0
+
+    def on_ack(self, window: Window, sample: AckSample) -> None:
+        """Note the shortest RTT."""
+        self.min_rtt = sample.min_rtt or 0.0
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno on these paths."""
+        if event.why != "ecn" or 0.035 < self.min_rtt < 0.045:
+            Reno.on_congestion(self, window, event)
+
+
+class ShortPaths(Reno):
+    """Reno on paths of 19 ms and more; on shorter ones a window grows by eight segments a round trip, and no loss reduces it."""
+
+    min_rtt = 1.0
+
+    def on_ack(self, window: Window, sample: AckSample) -> None:
+        """Note the shortest RTT."""
+        self.min_rtt = sample.min_rtt or 1.0
+
+    def step(self, window: Window) -> int:
+        """Segments that the window grows by in a round trip."""
+        return 8 if self.min_rtt < 0.019 else 1
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno on a longer path, and on timeouts."""
+        if self.min_rtt >= 0.019 or event.why == "timeout":
+            super().on_congestion(window, event)
+
+
+class WholeFile(Reno):
+    """Reno with an initial window of 80 segments: a response of 100 kB leaves at once."""
+
+    def on_established(self, window: Window, established: Established) -> None:
+        """Set the window."""
+        window.cwnd = 80 * window.mss
