@@ -139,7 +139,7 @@ CARD = {
     "instead": [],
     "source": "RFC 7928",
     "size": "quick",
-        "seed": 1,
+    "seed": 1,
     "replicates": 3,
     "left_out": 0,
     "criteria": None,
