@@ -17,6 +17,8 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+import pytest
+
 get_context("forkserver").set_forkserver_preload(["distributed.cli.dask_scheduler", "distributed.cli.dask_worker"])
 
 SECONDS = 60
@@ -128,9 +130,9 @@ def until(condition, process: Forked | subprocess.Popen[bytes] | None = None) ->
         time.sleep(0.05)
 
 
-@contextmanager
+@pytest.fixture(autouse=True)
 def bounded() -> Iterator[None]:
-    """A test that is ended if it hangs."""
+    """End each test that hangs, of a module that imports this."""
 
     def late(*_: object) -> None:
         raise TimeoutError
@@ -144,10 +146,10 @@ def bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@contextmanager
-def two_workers(folder: Path) -> Iterator[Processes]:
-    """A scheduler with two workers, which have the logs of ``folder``."""
-    with Processes(folder) as processes:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """A scheduler with two workers, for tests that leave them alive."""
+    with Processes(tmp_path_factory.mktemp("dask")) as processes:
         for name in ("one", "two"):
             processes.start_worker(name)
         yield processes

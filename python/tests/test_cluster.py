@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, first_fast, mostly_slow
-from dask_processes import SECONDS, Processes, bounded, two_workers, until
+from dask_processes import SECONDS, Processes, bounded, shared, until
 from small_paper import in_place_of_the_papers
 from test_blocks import ABORT, block_size, stop
 
@@ -26,6 +26,8 @@ from ecnlab.folder.names import MANIFEST
 from ecnlab.runs.block import Ended, Queue
 from ecnlab.runs.cluster import ClusterPool, connected
 from ecnlab.scoring.sheet import Kind, Sheet
+
+__all__ = ["bounded", "shared"]
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'distributed>=2026.8')")
 
@@ -67,19 +69,6 @@ provenance.build = lambda: "fedcba9876543210"
 
 NONE = "import sys; sys.modules['ecnlab'] = None"
 """Preloaded by a worker that has no ecnlab."""
-
-
-@pytest.fixture(autouse=True)
-def _bounded() -> Iterator[None]:
-    with bounded():
-        yield
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    """A scheduler with two workers, for tests that leave them alive."""
-    with two_workers(tmp_path_factory.mktemp("dask")) as processes:
-        yield processes
 
 
 @pytest.fixture(scope="module")

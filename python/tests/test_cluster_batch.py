@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 from click.testing import CliRunner
 from conftest import SCENARIO
-from dask_processes import Processes, bounded, two_workers, until
+from dask_processes import Processes, bounded, shared, until
 from test_batch import EXPERIMENT, GOODPUT
 from test_infer import EXPERIMENT as INFERRED
 from test_infer import QUESTION
@@ -23,6 +22,8 @@ from ecnlab.runs.block import SECONDS as BLOCK_SECONDS
 from ecnlab.runs.block import Ended, Queue
 from ecnlab.runs.cluster import connected
 from ecnlab.runs.cluster_metrics import MetricsPool
+
+__all__ = ["bounded", "shared"]
 
 pytest.importorskip("distributed", reason="Dask distributed is not installed (pip install 'distributed>=2026.8')")
 
@@ -42,19 +43,6 @@ cluster_worker._measured = measured
 FAILS = "if seed == 3 and found['values'].pop(run): ended.failed[run] = cluster_worker.RunError('books')"
 DIES = "import os; os.kill(os.getpid(), 9)"
 OTHER = "found['values']['99'] = found['values'].pop(run)"
-
-
-@pytest.fixture(autouse=True)
-def _bounded() -> Iterator[None]:
-    with bounded():
-        yield
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    """A scheduler with two workers."""
-    with two_workers(tmp_path_factory.mktemp("dask")) as processes:
-        yield processes
 
 
 @pytest.fixture
