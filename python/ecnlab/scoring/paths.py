@@ -56,8 +56,6 @@ class DrawnPath:
         match name:
             case "rate":
                 return f"{1e-6 * factor * self.rate:.6g} Mbps"
-            case "rtt":
-                return f"{1e3 * factor * self.rtt:.6g} ms"
             case "access":
                 return f"{1e3 * factor * (self.rtt / 2 - HOP):.6g} ms"
             case "spread":
