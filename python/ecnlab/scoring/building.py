@@ -179,18 +179,16 @@ def metrics(scenario: Scenario) -> dict[str, Any]:
         found |= {f"goodput_{group}_bps": {**goodput, "where": {"group": group}} for group in scenario.groups}
     if scenario.jain:
         found["jain"] = {**goodput, "aggregate": "jain", "where": {"group": list(scenario.jain)}}
-    for probe in scenario.probes:
-        found |= _kept(probe, {**at, "group": probe if probe in scenario.tables["flow"] else "all"})
+    for name in (*scenario.probes, *scenario.kept):
+        found |= _kept(name, {**at, "group": name if name in scenario.tables["flow"] else "all"})
     return found | dict(scenario.metrics)
 
 
-def _kept(probe: str, where: Mapping[str, str]) -> dict[str, Any]:
-    """The share of packets of a probe that leave the queue."""
+def _kept(name: str, where: Mapping[str, str]) -> dict[str, Any]:
+    """The share of packets of a group that leave the queue."""
     columns = ("arrived", "departed")
-    count = {
-        f"{probe}_{one}": {"table": "queues", "column": one, "aggregate": "sum", "where": where} for one in columns
-    }
-    return {**count, f"{probe}_kept": {"ratio": [f"{probe}_departed", f"{probe}_arrived"]}}
+    count = {f"{name}_{one}": {"table": "queues", "column": one, "aggregate": "sum", "where": where} for one in columns}
+    return {**count, f"{name}_kept": {"ratio": [f"{name}_departed", f"{name}_arrived"]}}
 
 
 def _as_written(path: Path) -> bool:

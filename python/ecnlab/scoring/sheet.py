@@ -127,6 +127,8 @@ class Scenario:
     """Flow queues that the subject is the inner queue of; empty: it is the queue of the link."""
     probes: Sequence[str] = ()
     """Flows of datagrams that are there to be measured only. An engine without datagrams measures the delay of all packets instead."""
+    kept: Sequence[str] = ()
+    """Other groups whose share of packets that leave the queue is a measure, as that of `probes` is."""
     stands: Sequence[str] = ()
     """Traffic that stands for another."""
     equal_delay: str = ""
