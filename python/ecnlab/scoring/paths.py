@@ -14,7 +14,7 @@ PACKET: Final = 1500
 """Bytes of a full packet of Ethernet."""
 
 LEAST: Final = 4
-"""Packets that a queue of a drawn path holds at least: a link with a packet in service and the answers to two ACKs."""
+"""Least limit of the queue of a drawn path in packets: of a BDP of two packets a quarter would hold none."""
 
 HOP: Final = 0.001
 """Delay of the bottleneck in seconds; the rest of an RTT is that of the access link."""
