@@ -111,7 +111,7 @@ def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: 
         "metrics": metrics(scenario),
     }
     if [case.name for case in scenario.cases] != [ONE_CASE]:
-        points = [point for case in scenario.cases for point in _points(sheet, scenario, case)]
+        points = [point for case in scenario.cases for point in _points(sheet, scenario, subjects, case)]
         tables["grid"] = {"case": {"points": points}}
     return "\n".join(f"{key} = {toml_value(value, key)}" for key, value in tables.items()) + "\n"
 
@@ -132,18 +132,20 @@ def _places(scenario: Scenario) -> list[str]:
     return found
 
 
-def _points(sheet: Sheet, scenario: Scenario, case: Case) -> list[dict[str, Any]]:
+def _points(sheet: Sheet, scenario: Scenario, subjects: Subjects, case: Case) -> list[dict[str, Any]]:
     """The points of ``case`` on the axis of cases: one, or one for each drawn path."""
     return [
-        {"label": label, "set": overrides(sheet, scenario, case, path)}
+        {"label": label, "set": overrides(sheet, scenario, subjects, case, path)}
         for label, path in zip(case.labels(), case.paths or (None,), strict=True)
     ]
 
 
-def overrides(sheet: Sheet, scenario: Scenario, case: Case, path: DrawnPath | None) -> dict[str, Any]:
+def overrides(
+    sheet: Sheet, scenario: Scenario, subjects: Subjects, case: Case, path: DrawnPath | None
+) -> dict[str, Any]:
     """The keys of ``case`` with their values, on ``path`` if it is drawn."""
     packets = scenario.limit(case, path)
-    queues = sheet.arms if sheet.kind == "aqm" else (LINK,)
+    queues = [arm for arm, one in subjects.items() if not one.own_limit] if sheet.kind == "aqm" else [LINK]
     key = "class.each.limit" if scenario.scheduler else "limit"
     found: dict[str, Any] = {f"queue.{name}.{key}": f"{packets} packets" for name in queues}
     found |= _on_path(scenario, path) if path else {}

@@ -12,7 +12,7 @@ from ecnlab._core import Scenario as ScenarioFile
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import PACKETS
 from ecnlab.runs.batch import Batch
-from ecnlab.scoring.building import metrics, overrides, scenario_file, scenario_text
+from ecnlab.scoring.building import Subjects, metrics, overrides, scenario_file, scenario_text
 from ecnlab.scoring.judging import Samples
 from ecnlab.scoring.sheet import SUBJECT, Case, Scenario, Sheet, Size
 from ecnlab.scoring.subject import built_in
@@ -44,7 +44,7 @@ def with_fifo(
     seeds = [seed for _, seed in sorted({(run.replicate, run.seed) for run in question.runs})]
     arms = dict.fromkeys(sheet.arms, built_in(scenario.equal_delay))
     file = ScenarioFile(scenario_file(scenario), scenario_text(sheet, scenario, arms, size))
-    searches = {case: list(_searches(sheet, scenario, case, values)) for case in scenario.cases}
+    searches = {case: list(_searches(sheet, scenario, arms, case, values)) for case in scenario.cases}
     with Batch(file, metrics(scenario), threads=threads) as batch:
         _search(batch, [one for some in searches.values() for one in some], seeds)
     found = {
@@ -95,11 +95,11 @@ class _Point:
         return self.found[self.limit()]
 
 
-def _searches(sheet: Sheet, scenario: Scenario, case: Case, values: Samples) -> Iterator[_Point]:
+def _searches(sheet: Sheet, scenario: Scenario, arms: Subjects, case: Case, values: Samples) -> Iterator[_Point]:
     delays = values[SUBJECT, case.name, DELAY]
     targets = [[delay] for delay in delays] if case.paths else [delays]
     for path, target in zip(case.paths or (None,), targets, strict=True):
-        yield _Point(overrides(sheet, scenario, case, path), _mean(target), scenario.limit(case, path))
+        yield _Point(overrides(sheet, scenario, arms, case, path), _mean(target), scenario.limit(case, path))
 
 
 def _search(batch: Batch, points: Sequence[_Point], seeds: Sequence[int]) -> None:

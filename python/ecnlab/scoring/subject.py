@@ -64,6 +64,8 @@ class Subject:
     """What a command names it by."""
     inner_limits: bool = False
     """Whether the limits of inner queues follow the limit of the queue."""
+    own_limit: bool = False
+    """Whether the queue keeps its own limit, as CAKE does, which Linux gives no other in packets than its memory."""
 
     def seen_from(self, folder: Path) -> Subject:
         """The subject with the paths of its Python files relative to ``folder``."""
@@ -71,7 +73,9 @@ class Subject:
         return replace(self, parameters=_with_paths(self.parameters, lambda path: Path(os.path.relpath(path, here))))
 
     def table(self, limit: int) -> dict[str, Any]:
-        """The table of the queue with a limit of ``limit`` packets, and a record of quantiles."""
+        """The table of the queue with a limit of ``limit`` packets unless it keeps its own, and a record of quantiles."""
+        if self.own_limit:
+            return {**self.parameters, "quantiles": True}
         found = {**self.parameters, "limit": f"{limit} packets", "quantiles": True}
         if self.inner_limits and "class" in found:
             inner = {name: {**one, "limit": f"{limit} packets"} for name, one in found["class"].items()}
@@ -135,7 +139,10 @@ def _queue(name: str) -> Subject:
     sketch = sketched.sketch(RATE, RTT, name, sketched.SKETCHES["default"]["senders"], "1 s")
     table = tomllib.loads(sketched.text(replace(sketch, defaults=True)))["queue"]["bottleneck"]
     source = f"the defaults; required keys as ecnlab new writes them for {RATE} and {RTT}"
-    return Subject(name, laws.label("queue", name), source, _without_limit(table), name, inner_limits=True)
+    own = "limit" not in table
+    return Subject(
+        name, laws.label("queue", name), source, _without_limit(table), name, inner_limits=True, own_limit=own
+    )
 
 
 def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
@@ -172,7 +179,8 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     law = scenario.resolved[table_of].get(chosen, table).get(LAW[kind])
     label = laws.label(family, law) if isinstance(law, str) else chosen
     where = f"{path.resolve()}:{chosen}"
-    return Subject(chosen, label, f"the table [{table_of}.{chosen}] of {path}", table, where)
+    own = kind == "aqm" and "limit" not in tables[chosen]
+    return Subject(chosen, label, f"the table [{table_of}.{chosen}] of {path}", table, where, own_limit=own)
 
 
 def _without_limit(table: Mapping[str, Any]) -> dict[str, Any]:
