@@ -11,4 +11,4 @@ def drawing(sheet: Sheet, number: int) -> Sheet:
     """The sheet with ``number`` paths of the second class of BDPs, and none of the others."""
     assert sheet.draws is not None
     name, within = list(sheet.draws.classes.items())[1]
-    return replace(sheet, draws=replace(sheet.draws, classes={name: within}, number={"quick": number}))
+    return replace(sheet, draws=replace(sheet.draws, classes={name: within}, number={"quick": [number]}))

@@ -39,7 +39,7 @@ def short(kind: Kind, name: str, case: str, within: str, number: int) -> Sheet:
     cases = [replace(each, size="") for each in one.cases if each.name.startswith(case)]
     made = replace(one, duration={"quick": duration}, warmup=warmup, cases=cases)
     assert whole.draws is not None
-    draws = replace(whole.draws, classes={within: whole.draws.classes[within]}, number={"quick": number})
+    draws = replace(whole.draws, classes={within: whole.draws.classes[within]}, number={"quick": [number]})
     return replace(whole, scenarios=[made], replicates={"quick": number}, draws=draws)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
@@ -84,8 +84,8 @@ class Draws:
     ranges: Mapping[str, Range]
     classes: Mapping[str, Range]
     """Ranges of the BDP in packets by name: each class has its own paths, and its own verdicts."""
-    number: Mapping[str, int]
-    """Paths of each class by size."""
+    number: Mapping[str, Sequence[int]]
+    """Paths by size, of each class."""
 
     def within(self, ranges: Mapping[str, Any]) -> Draws:
         """The same with other ranges of some quantities."""
@@ -94,8 +94,8 @@ class Draws:
     def paths(self, stream: str, size: str) -> dict[str, tuple[DrawnPath, ...]]:
         """The paths by class. Those of a ``stream``, a text with the seed, are always the same."""
         return {
-            name: tuple(self._drawn(f"{stream} {name}", within, self.number[size]))
-            for name, within in self.classes.items()
+            name: tuple(self._drawn(f"{stream} {name}", within, number))
+            for (name, within), number in zip(self.classes.items(), self.number[size], strict=True)
         }
 
     def _drawn(self, stream: str, within: Range, number: int) -> Iterator[DrawnPath]:
