@@ -144,9 +144,9 @@ def test_buffers_are_multiples_of_the_product_of_rate_and_rtt() -> None:
 def test_a_criterion_compares_with_the_arm_that_it_names() -> None:
     scenario = built_in("cc").only(["harm"]).of_size("quick").scenarios[0]
     values = {
-        (arm, case, measure): [own] * 12
+        (arm, case.name, measure): [own] * len(case.paths)
         for arm, own in (("subject", 3.0), ("reference", 6.0), ("cubic", 10.0))
-        for case in (one.name for one in scenario.cases)
+        for case in scenario.cases
         for measure in ("goodput_incumbent_bps", "least_incumbent_bps", "goodput_subject_bps")
     }
     means = {one.criterion.name: one.measured.mean for one in judging.judge(scenario, values) if one.measured}

@@ -296,8 +296,9 @@ def _extent(card: Card) -> str:
 
 def _each(card: Card, one: Mapping[str, Any]) -> str:
     """The replicates of each case of a scenario."""
-    paths = next(iter(one["paths"].values()), None)
-    return counted(len(paths), "drawn path") if paths else counted(card["replicates"], "seed")
+    *most, last = [str(number) for number in dict.fromkeys(map(len, one["paths"].values()))] or [""]
+    paths = f"{', '.join(most)} or {last}" if most else last
+    return f"{paths} drawn path{'' if paths == '1' else 's'}" if paths else counted(card["replicates"], "seed")
 
 
 def _counts(counts: Mapping[Verdict, int]) -> str:

@@ -1,13 +1,14 @@
 """The criteria of a scenario against the measures of its runs, and the verdict on the scenario.
 
 A criterion holds, or fails, if the whole 95 % interval is on one side of its limit (`stats.below`, `stats.above`; a value that
-is the limit holds), or if the values of all seeds or drawn paths are: paths differ, and their mean may have a wide interval of which
-no path has the far end. Of a scenario, one failed criterion decides, then an undecided one.
+is the limit holds), or if the mean is, and a sign test at 5 % has the median of seeds or drawn paths there: paths differ, and one
+may make the interval of their mean wide. Of a scenario, one failed criterion decides, then an undecided one.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -25,8 +26,8 @@ VERDICTS: Final[Sequence[Verdict]] = ("meets", "fails", "inconclusive", "not app
 MIN_SEEDS: Final = 3
 """Number of seeds for an interval: with two, Student's t has one degree of freedom, and its interval is too wide to decide anything."""
 
-SIGNS: Final = 6
-"""Values that decide without an interval if all are on one side of a limit: by chance 2 / 2^6 = 3 % of the time for a median at the limit."""
+ERROR: Final = 0.05
+"""Error rate of the sign test; that of the intervals is the same."""
 
 UNITS: Final[Mapping[str, Callable[[DrawnPath], float]]] = {
     "rtt": lambda path: path.rtt,
@@ -149,16 +150,19 @@ def outcome(criterion: Criterion, measured: Interval | None, values: Sequence[fl
     if measured.low == measured.high == criterion.limit:
         return "yes"
     decided = (stats.below if criterion.bound == "at_most" else stats.above)(measured, criterion.limit)
-    return _of_all(criterion, values) if decided == "undecided" else decided
+    return _by_signs(criterion, measured.mean, values) if decided == "undecided" and not criterion.worst else decided
 
 
-def _of_all(criterion: Criterion, values: Sequence[float | None]) -> Answer:
-    """Whether each of at least `SIGNS` values is on the same side of the limit: their median is, in a sign test at 5 %."""
+def _by_signs(criterion: Criterion, mean: float, values: Sequence[float | None]) -> Answer:
+    """The side of the limit that the mean is on, if a sign test has the median of the values there too."""
     known = [value for value in values if value is not None]
-    if len(known) < len(values) or len(known) < SIGNS:
+    if not known or len(known) < len(values):
         return "undecided"
-    sides = {value <= criterion.limit if criterion.bound == "at_most" else value >= criterion.limit for value in known}
-    return "undecided" if len(sides) > 1 else "yes" if sides.pop() else "no"
+    holds = operator.le if criterion.bound == "at_most" else operator.ge
+    side = holds(mean, criterion.limit)
+    others = sum(holds(value, criterion.limit) != side for value in known)
+    chance = 2 * sum(math.comb(len(known), few) for few in range(others + 1)) / 2 ** len(known)
+    return "undecided" if chance > ERROR else "yes" if side else "no"
 
 
 def mean(values: Sequence[float | None]) -> Interval | None:
