@@ -33,6 +33,7 @@ GROUPS: Final = {
         "paper": "paper",
         "agree": "agree",
         "score": "score",
+        "search": "search",
         "infer": "infer",
         "plan": "plan",
         "script": "script",

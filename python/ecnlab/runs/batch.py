@@ -108,8 +108,8 @@ class Batch:
             self.add(scenario, each)
         return range(first, len(self._seeds))
 
-    def add(self, scenario: Scenario, seeds: Sequence[int]) -> None:
-        """Add the runs of ``scenario`` with each of ``seeds``. Raises MetricError for a metric that it does not have."""
+    def add(self, scenario: Scenario, seeds: Sequence[int]) -> range:
+        """Add the runs of ``scenario`` with each of ``seeds``; return their numbers. Raises MetricError for a metric that it does not have."""
         if scenario.hash not in self._checked:
             _refuse_laws(scenario)
             metric_checks.check_in(self._metrics, [scenario])
@@ -118,6 +118,7 @@ class Batch:
         self._seeds += seeds
         for some in self._recall(scenario, runs) if self._cache.on else [runs]:
             self._pool.submit(some.start, scenario, self._seeds[some.start : some.stop])
+        return runs
 
     def _recall(self, scenario: Scenario, runs: range) -> list[range]:
         """Note the results of ``runs`` that the cache has; return the ranges of the others."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +19,9 @@ Overrides: TypeAlias = Mapping[str, Any]
 
 Axis: TypeAlias = Mapping[str, Overrides] | tuple[str, Sequence[Any]]
 """Points by label, each with its overrides; or a dotted key and its values."""
+
+BARE: Final = re.compile("[A-Za-z0-9_-]+", re.ASCII)
+"""A key that TOML has without quotation marks."""
 
 PLAIN: Final = (str, bool, int, float)
 
@@ -85,5 +89,21 @@ def toml_value(value: Any, key: str) -> str:
 
 
 def toml_key(name: str) -> str:
-    """``name`` as a quoted key of TOML."""
-    return json.dumps(name, ensure_ascii=False)
+    """``name`` as a key of TOML, quoted if it must be."""
+    return name if BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def toml_text(tables: Mapping[str, Any]) -> str:
+    """A scenario as TOML: single keys first, then a table for each link, queue, TCP and flow."""
+    return "\n".join(_lines(tables)) + "\n"
+
+
+def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in tables.items():
+        if not isinstance(value, Mapping):
+            yield f"{key} = {toml_value(value, key)}"
+    for kind, named in tables.items():
+        for name, table in named.items() if isinstance(named, Mapping) else ():
+            yield ""
+            yield f"[{kind}.{toml_key(name)}]"
+            yield from (f"{toml_key(key)} = {toml_value(value, key)}" for key, value in table.items())

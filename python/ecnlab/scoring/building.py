@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -11,7 +11,7 @@ from ecnlab._core import Experiment
 from ecnlab.base.errors import FolderError
 from ecnlab.folder.outputs import TOML, write_named
 from ecnlab.folder.verified import read_files
-from ecnlab.scenario.built import toml_key, toml_value
+from ecnlab.scenario.built import toml_text, toml_value
 from ecnlab.scenario.files import read_experiment
 from ecnlab.scoring.paths import DrawnPath, depending, resolved
 from ecnlab.scoring.sheet import ONE_CASE, SUBJECT, Case, Kind, Scenario, Sheet, Size, flows
@@ -49,7 +49,7 @@ def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Si
         "flow": {name: _counted(flow, sheet, packets) for name, flow in scenario.tables["flow"].items()},
         **{kind: scenario.tables[kind] for kind in ("tunnel", "box")},
     }
-    return "\n".join(_lines(resolved(tables, path) if path else tables)) + "\n"
+    return toml_text(resolved(tables, path) if path else tables)
 
 
 def _queues(sheet: Sheet, scenario: Scenario, subjects: Subjects, packets: int) -> dict[str, Any]:
@@ -84,18 +84,6 @@ def _counted(flow: Mapping[str, Any], sheet: Sheet, packets: int) -> dict[str, A
 
 def _is_level(count: object, sheet: Sheet) -> TypeGuard[str]:
     return isinstance(count, str) and count.partition(" ")[0] in sheet.congestion
-
-
-def _lines(tables: Mapping[str, Any]) -> Iterator[str]:
-    """TOML with a table for each link, queue, TCP and flow."""
-    for key, value in tables.items():
-        if not isinstance(value, Mapping):
-            yield f"{key} = {toml_value(value, key)}"
-    for kind, named in tables.items():
-        for name, table in named.items() if isinstance(named, Mapping) else ():
-            yield ""
-            yield f"[{kind}.{toml_key(name)}]"
-            yield from (f"{toml_key(key)} = {toml_value(value, key)}" for key, value in table.items())
 
 
 def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> str:

@@ -1,0 +1,120 @@
+"""The search itself: generations of points, of which those with the most harm stay on the maps.
+
+Points are new, changed from one of the maps, or crossed from two. Each runs with the law first. Only if it could have more harm than the
+point of its cell, were another law as good as any can be, do the others run; only if it then has more, all run again with new seeds, and
+these decide. Generations depend on the seed and on the maps before them only, and not on the order in which runs end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final
+
+from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.searching import harm
+from ecnlab.searching.archive import Archive, Elite, Place
+from ecnlab.searching.choices import Choices, Genes, changed, crossed
+from ecnlab.searching.evaluator import Candidate, Evaluator, Space
+from ecnlab.searching.harm import HARMS, Harm, Values
+
+SIZE: Final = 64
+"""Points of a generation."""
+
+NEW: Final = 0.25
+"""The share of points that are drawn anew."""
+
+CROSSED: Final = 0.25
+"""The share of the others that have two parents."""
+
+MATTERS: Final = 1.25
+"""The least harm that a map shows."""
+
+SEEDS: Final = 2
+"""New seeds that decide whether a point comes onto a map."""
+
+STREAMS: Final = 1 << 20
+"""Seeds of the runs of a generation: those of the next begin so much higher."""
+
+Rows = Sequence[tuple[Candidate, dict[str, Values]]]
+"""Points with the metrics of each arm."""
+
+
+def explore(
+    space: Space, runs: Evaluator, archive: Archive, *, evaluations: int, seed: int, after: Callable[[Archive], None]
+) -> None:
+    """Add generations to ``archive`` until it has so many ``evaluations``; ``after`` is called after each."""
+    while archive.evaluations < evaluations:
+        stream = Random(f"{seed} generation {archive.generation}")
+        first = seed * 1_000_003 + archive.generation * STREAMS
+        points = [_point(space, archive, stream) for _ in range(min(SIZE, evaluations - archive.evaluations))]
+        _generation(space, runs, archive, points, first)
+        archive.generation += 1
+        after(archive)
+
+
+def _point(space: Space, archive: Archive, stream: Random) -> Candidate:
+    """A new point, or a descendant of one or two on the maps."""
+    return space.candidate(Choices(_genes(space, archive, stream), stream))
+
+
+def _genes(space: Space, archive: Archive, stream: Random) -> Genes:
+    parents = [one.genes for _, one in sorted(archive.cells.items())]
+    if not parents or stream.random() < NEW:
+        return {}
+    parent = stream.choice(parents)
+    if stream.random() < CROSSED:
+        parent = crossed(parent, stream.choice(parents), stream)
+    return changed(parent, space.candidate(Choices(parent)).options, stream)
+
+
+def _generation(space: Space, runs: Evaluator, archive: Archive, points: Sequence[Candidate], seed: int) -> None:
+    kinds = HARMS[space.kind]
+    own = runs.values([(one, SUBJECT, seed) for one in points])
+    archive.evaluations += len(points)
+    hopeful = [
+        (one, values)
+        for one, values in zip(points, own, strict=True)
+        if _improved(archive, kinds, one, lambda kind: kind.most(one.path, values))  # noqa: B023
+    ]
+    rows = with_others(space, runs, hopeful, seed)
+    better = [one for one, row in rows if _improved(archive, kinds, one, lambda kind: of(space, kind, one, row))]  # noqa: B023
+    archive.runs += len(points) + (len(space.laws) - 1) * len(hopeful) + len(space.laws) * SEEDS * len(better)
+    for one, found in zip(better, harms(space, runs, better, range(seed + 1, seed + 1 + SEEDS)), strict=True):
+        for kind in kinds:
+            if found[kind.name] > MATTERS:
+                archive.offer(_place(kind, one), Elite(found[kind.name], one.genes, "; ".join(one.path.words)))
+
+
+def _improved(archive: Archive, kinds: Sequence[Harm], one: Candidate, times: Callable[[Harm], float]) -> bool:
+    return any(times(kind) > max(archive.harm(_place(kind, one)), MATTERS) for kind in kinds)
+
+
+def _place(kind: Harm, one: Candidate) -> Place:
+    return (kind.name, *one.path.cell)
+
+
+def with_others(space: Space, runs: Evaluator, points: Sequence[tuple[Candidate, Values]], seed: int) -> Rows:
+    """``points``, whose runs with the law have been done, with those of the other laws."""
+    others = [arm for arm in space.laws if arm != SUBJECT]
+    found = runs.values([(one, arm, seed) for one, _ in points for arm in others])
+    each = len(others)
+    return [
+        (one, {SUBJECT: own, **dict(zip(others, found[number * each : (number + 1) * each], strict=True))})
+        for number, (one, own) in enumerate(points)
+    ]
+
+
+def of(space: Space, kind: Harm, one: Candidate, row: dict[str, Values]) -> float:
+    """The harm of a point with the metrics of each arm."""
+    return kind.of(one.path, row[SUBJECT], [row[arm] for arm in space.laws if arm != SUBJECT])
+
+
+def harms(space: Space, runs: Evaluator, points: Sequence[Candidate], seeds: Sequence[int]) -> list[dict[str, float]]:
+    """By kind, the harm of each point: the geometric mean over ``seeds``."""
+    values = iter(runs.values([(one, arm, seed) for one in points for seed in seeds for arm in space.laws]))
+    rows = [[{arm: next(values) for arm in space.laws} for _ in seeds] for _ in points]
+    return [
+        {kind.name: harm.mean([of(space, kind, one, row) for row in some]) for kind in HARMS[space.kind]}
+        for one, some in zip(points, rows, strict=True)
+    ]

@@ -1,0 +1,150 @@
+"""A find in its folder: the scenario, the experiment that shows the harm beside the other laws, and what it gave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from ecnlab._core import Experiment
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import PACKETS
+from ecnlab.folder.outputs import TOML, write_named
+from ecnlab.runs.batch import batch
+from ecnlab.runs.scenario_files import laws
+from ecnlab.runs.sweep import sweep
+from ecnlab.scenario.built import toml_text, toml_value
+from ecnlab.scenario.files import read_experiment
+from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.searching import confirming, harm
+from ecnlab.searching.confirming import SEEDS, Confirmed
+from ecnlab.searching.evaluator import Candidate, Space
+from ecnlab.searching.harm import Harm
+
+SCENARIO: Final = "scenario.toml"
+EXPERIMENT: Final = "find.toml"
+RECORD: Final = "find.json"
+
+FORMAT: Final = 1
+
+
+def write(folder: Path, space: Space, one: Candidate, kind: Harm, seed: int) -> None:
+    """Write the scenario of ``one`` and its experiment, whose seeds begin at ``seed``, into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    law = space.laws[SUBJECT].label
+    about = [
+        f"# {law}: {kind.words}, {kind.side} with the other laws of find.toml.",
+        *(f"# - {words}" for words in one.path.words),
+    ]
+    text = "\n".join(about) + "\n\n" + toml_text(space.tables(one, folder))
+    write_named(folder / SCENARIO, text.encode(), TOML, own=folder)
+    groups = {flow.get("group", name) for name, flow in one.path.flows.items()}
+    tables = {
+        "format": 1,
+        "title": f"{law} beside {', '.join(space.laws[arm].label for arm in space.laws if arm != SUBJECT)}",
+        "scenario": SCENARIO,
+        "replicates": SEEDS,
+        "seed": seed,
+        "arm": {arm: {"set": {space.place: arm}} for arm in space.laws},
+        "metrics": harm.metrics(space.kind, groups),
+    }
+    written = "\n".join(f"{key} = {toml_value(value, key)}" for key, value in tables.items()) + "\n"
+    write_named(folder / EXPERIMENT, written.encode(), TOML, own=folder)
+
+
+def measured(
+    folder: Path, metric: str, seeds: int = SEEDS, engine: Engine = PACKETS, workers: int | None = None
+) -> dict[str, list[float | None]]:
+    """By arm, the values of ``metric`` of the experiment in ``folder``, one for each of its first ``seeds`` replicates.
+
+    Raises as `sweep` does.
+    """
+    experiment = read_experiment(folder / EXPERIMENT).with_replicates(seeds)
+    rows = _metrics(experiment, engine, workers).filter(pl.col("metric") == metric).sort("replicate")
+    return {arm: rows.filter(pl.col("arm") == arm)["value"].to_list() for arm in dict.fromkeys(rows["arm"])}
+
+
+def _metrics(experiment: Experiment, engine: Engine, workers: int | None) -> pl.DataFrame:
+    if engine == PACKETS and not any(map(laws, experiment.scenarios)):
+        return batch(experiment, threads=workers, cache=False)
+    with TemporaryDirectory() as scratch:
+        return sweep(experiment, Path(scratch) / "runs", engine=engine, workers=workers).metrics
+
+
+def confirmed(values: Mapping[str, Sequence[float | None]], worse: str, least: float) -> tuple[Confirmed, str]:
+    """The harm of the subject's ``values`` beside the best of the others, and the arm that is the best in the mean.
+
+    Raises EcnlabError if no seed has values of both.
+    """
+    best = min if worse == "high" else max
+    others = {arm: some for arm, some in values.items() if arm != SUBJECT}
+    harms = [
+        (own + least) / (best(there) + least) if worse == "high" else (best(there) + least) / (own + least)
+        for own, *rest in zip(values[SUBJECT], *others.values(), strict=True)
+        if own is not None and (there := [one for one in rest if one is not None])
+    ]
+    if not harms:
+        raise EcnlabError("no run has a value of the law and of another")
+    return confirming.of_seeds(harms), best(others, key=lambda arm: mean(others[arm]))
+
+
+def mean(values: Sequence[float | None]) -> float:
+    """The mean of the values that are defined; 0 if none is."""
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else 0.0
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The record of the find in ``folder``. Raises EcnlabError if it has none."""
+    path = folder / RECORD
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise EcnlabError(
+            f"{folder} has no {RECORD}: name the folder of a find, such as results/search-codel/find/delay"
+        ) from None
+    except ValueError as error:
+        raise EcnlabError(f"{path}: not JSON: {error}: run the search again") from error
+    if record.get("format") != FORMAT:
+        raise EcnlabError(f"{path}: has the format {record.get('format')!r}, and not {FORMAT}: run the search again")
+    return record
+
+
+def value(number: float, unit: str) -> str:
+    """A measure with its unit."""
+    match unit:
+        case "s":
+            return f"{1e3 * number:.3g} ms"
+        case "bit/s":
+            return f"{1e-6 * number:.3g} Mbps"
+        case _:
+            return f"{100 * number:.2g} %"
+
+
+def sentence(record: Mapping[str, Any]) -> str:
+    """The harm of a find, with its numbers and its path."""
+    own, best = (value(record["means"][arm], record["unit"]) for arm in (SUBJECT, record["best"]))
+    found = record["confirmed"]
+    least = value(record["least"], record["unit"])
+    return (
+        f"{record['law']} has a {record['measure']} of {own}, {record['best_label']} on the same path {best}: "
+        f"{found['times']:.3g} times ({found['low']:.3g} to {found['high']:.3g}) as bad, with {least} added to both; "
+        f"{found['harmful']} of {found['seeds']} seeds. Path: {'; '.join(record['path'])}."
+    )
+
+
+def replay(
+    folder: Path, engine: Engine = PACKETS, seeds: int = SEEDS, workers: int | None = None
+) -> tuple[Confirmed, str]:
+    """The harm of the find in ``folder`` again, and a sentence about it. Raises as `read` and `measured` do."""
+    record = read(folder)
+    values = measured(folder, record["metric"], seeds, engine, workers)
+    found, best = confirmed(values, record["worse"], record["least"])
+    means = {arm: mean(some) for arm, some in values.items()}
+    label = record["best_label"] if best == record["best"] else best
+    again = {**record, "best": best, "best_label": label, "means": means, "confirmed": found.as_json()}
+    return found, sentence(again)

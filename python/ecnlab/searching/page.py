@@ -1,0 +1,154 @@
+"""The page of a search: ``search.html``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab import _core
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.outputs import PAGE, write_named
+from ecnlab.report import Finding, Page, Section, Table, render
+from ecnlab.report.chart import Chart, Line
+from ecnlab.report.heat import Field, Map, Maps
+from ecnlab.report.page import Block, Cell, Group
+from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.searching.archive import Elite
+from ecnlab.searching.harm import HARMS, Harm
+from ecnlab.searching.path import FACTORS, RTTS
+from ecnlab.searching.searching import Search
+
+FILE: Final = "search.html"
+
+SHADES: Final = ((1.25, 3, "up to 1.25 times"), (2.0, 4, "up to 2"), (8.0, 5, "up to 8"), (math.inf, 6, "above 8"))
+"""Ranges of harm with their shades and names."""
+
+FLOWS: Final = 4
+"""Most windows of a chart."""
+
+
+def write_page(found: Search, folder: Path) -> Path:
+    """Write the page of ``found`` into its ``folder`` and return its path. Raises OSError."""
+    path = folder / FILE
+    write_named(path, render(page(found, folder)).encode("utf-8", "surrogatepass"), PAGE, own=folder)
+    return path
+
+
+def page(found: Search, folder: Path) -> Page:
+    """The page of the search in ``folder``."""
+    law, others = found.laws[SUBJECT].label, [one.label for arm, one in found.laws.items() if arm != SUBJECT]
+    done = found.archive
+    return Page(
+        title=f"Where {law} fails",
+        kicker=f"ecnlab {_core.__version__}, search {found.kind}, seed {found.seed}",
+        answer=_answer(found),
+        lede=f"Beside {', '.join(others)} on the same paths with the same seeds; {done.evaluations:,} points of the default space, {done.runs:,} runs.",
+        tallies=(),
+        findings=[Finding("fails", "no", one["sentence"], "") for one in found.finds.values()],
+        sections=list(_sections(found, folder)),
+        footer="Maps and finds are in search.json in the folder of this page (`ecnlab docs search`).",
+    )
+
+
+def _answer(found: Search) -> str:
+    law = found.laws[SUBJECT].label
+    if not found.finds:
+        return f"No path was found on which {law} is worse than the others with 19 of 20 new seeds."
+    worst = max(found.finds.values(), key=lambda one: float(one["confirmed"]["times"]))
+    return f"The worst find for {law}: {worst['measure']} {worst['confirmed']['times']:.3g} times as bad as with {worst['best_label']}."
+
+
+def _sections(found: Search, folder: Path) -> Iterator[Section]:
+    intro = "The most harm found for each RTT and each largest change of the rate. An empty cell was tried and has none, or was not reached."
+    yield Section("maps", "Maps", intro, [_maps(found)])
+    for kind in HARMS[found.kind]:
+        if record := found.finds.get(kind.name):
+            blocks = list(_find(folder / "find" / kind.name, record, kind))
+            yield Section(kind.name, f"The worst find: {kind.words}", str(record["sentence"]), blocks)
+
+
+def _maps(found: Search) -> Maps:
+    columns, rows = sorted(RTTS), sorted(FACTORS, reverse=True)
+    maps = [
+        Map(
+            kind.words,
+            [
+                _field(columns.index(rtt), rows.index(change), one, kind.name if kind.name in found.finds else "")
+                for (name, rtt, change), one in sorted(found.archive.cells.items())
+                if name == kind.name
+            ],
+        )
+        for kind in HARMS[found.kind]
+    ]
+    return Maps(
+        "Harm, in times of the best other law",
+        "Each cell is the worst point found, by the mean of new seeds.",
+        [one for one in maps if one.fields],
+        [str(one) for one in columns],
+        [f"{one}×" for one in rows],
+        "RTT, ms",
+        "times",
+        [(shade, words) for _, shade, words in SHADES],
+    )
+
+
+def _field(column: int, row: int, one: Elite, anchor: str) -> Field:
+    shade = next(shade for most, shade, _ in SHADES if one.harm <= most)
+    link = f"#{anchor}" if anchor else ""
+    return Field(
+        column,
+        row,
+        f"{one.harm:.2g}" if one.harm < 100 else f"{one.harm:.0f}",
+        shade,
+        f"{one.harm:.3g} times: {one.words}",
+        link=link,
+    )
+
+
+def _find(folder: Path, record: Mapping[str, Any], kind: Harm) -> Iterator[Block]:
+    best = str(record["best"])
+    labels = {SUBJECT: str(record["law"]), best: str(record["best_label"])}
+    runs = {arm: folder / "runs" / arm for arm in labels}
+    yield Group([_queues(runs, labels), *(_windows(runs[arm], label) for arm, label in labels.items())])
+    commands = (
+        f"ecnlab run find/{kind.name}/scenario.toml",
+        f"ecnlab search replay find/{kind.name}",
+        f"ecnlab report find/{kind.name}/runs/{SUBJECT}",
+    )
+    rows = [
+        [Cell(command), Cell(what)]
+        for command, what in zip(
+            commands,
+            ("the path with the law", "the harm with 20 seeds, again", "packets, windows and queue around it"),
+            strict=True,
+        )
+    ]
+    yield Table("In the folder of this page", ("command", "shows"), rows)
+
+
+def _series(run: Path, table: str) -> pl.DataFrame:
+    return pl.read_parquet(run / f"{table}.parquet")
+
+
+def _queues(runs: Mapping[str, Path], labels: Mapping[str, str]) -> Chart:
+    lines, times = [], []
+    for style, (arm, run) in enumerate(runs.items()):
+        rows = _series(run, "queue_series").filter(pl.col("link") == "bottleneck").sort("time_s")
+        times = rows["time_s"].to_list()
+        lines.append(Line(labels[arm], rows["packets"].to_list(), style))
+    return Chart("Queue", "Packets in the queue of the bottleneck, one run of each law.", times, lines, "packets")
+
+
+def _windows(run: Path, label: str) -> Chart:
+    rows = _series(run, "flow_series").sort("time_s")
+    times = rows["time_s"].unique().sort()
+    flows = rows["flow"].unique(maintain_order=True).to_list()[:FLOWS]
+    lines = []
+    for style, name in enumerate(flows):
+        own = rows.filter(pl.col("flow") == name).select("time_s", "cwnd_bytes")
+        values = times.to_frame().join(own, on="time_s", how="left")["cwnd_bytes"].fill_null(0) / 1000
+        lines.append(Line(name, values.to_list(), style, steps=True))
+    caption = "Congestion windows of the first flows." if len(flows) == FLOWS else "Congestion windows."
+    return Chart(f"Windows, {label}", caption, times.to_list(), lines, "kB")

@@ -1,0 +1,180 @@
+"""What both default spaces share: the bottleneck with its changes and faults, the flows, and the scenario made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from ecnlab.searching.choices import Choices
+
+PACKET: Final = 1500
+"""Bytes of a full packet of Ethernet."""
+
+SENDERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "cubic": {"profile": "linux-7", "ecn": "off"},
+    "ecn": {"profile": "linux-7", "ecn": "rfc3168"},
+    "reno": {"profile": "linux-7", "congestion": "reno", "ecn": "off"},
+    "prague": {"profile": "l4s"},
+    "bbr": {"profile": "linux-7", "congestion": "bbr", "ecn": "off"},
+}
+"""TCPs of the flows of a path: CUBIC without and with ECN, Reno, Prague, BBR."""
+
+WORDS: Final = {"cubic": "CUBIC", "ecn": "CUBIC with ECN", "reno": "Reno", "prague": "Prague", "bbr": "BBR"}
+"""The same in words."""
+
+HOP: Final = 1.0
+"""Delay of the bottleneck in ms; the rest of an RTT is that of the access link."""
+
+RATES: Final = (10, 5, 20, 2, 50, 1, 3, 30)
+"""In Mbit/s."""
+
+RTTS: Final = (40, 20, 80, 10, 160, 5, 320)
+"""In ms, without queues."""
+
+FACTORS: Final = (1, 2, 4, 8, 16, 32, 64)
+"""Ends of the classes of the largest change of the rate, from one value to the next."""
+
+LINK: Final = "bottleneck"
+PLAIN: Final = {"from": "server", "to": "client"}
+
+
+@dataclass(slots=True)
+class Path:
+    """A drawn path and what is on it, to be written as a scenario."""
+
+    duration: int
+    """In seconds; the second half is measured."""
+    rtt: int
+    """In ms."""
+    rates: Sequence[tuple[float, float]]
+    """The rate in Mbit/s from each time in seconds on."""
+    limit: int
+    """Of the queue, in packets."""
+    link: dict[str, Any] = field(default_factory=dict)
+    """Further keys of the bottleneck."""
+    flows: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tcps: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    boxes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    """What happens, in words."""
+
+    @property
+    def half(self) -> float:
+        """The beginning of what is measured, in seconds."""
+        return self.duration / 2
+
+    @property
+    def change(self) -> int:
+        """The class of the largest change of the rate, a value of `FACTORS`."""
+        largest = max((max(a / b, b / a) for (_, a), (_, b) in pairwise(self.rates)), default=1.0)
+        return next((one for one in FACTORS if largest <= one), FACTORS[-1])
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """Its place on the map: RTT and largest change of the rate."""
+        return self.rtt, self.change
+
+    @property
+    def rate(self) -> float:
+        """The mean rate of what is measured, in bits per second."""
+        ends = [*(at for at, _ in self.rates[1:]), self.duration]
+        spans = [(max(at, self.half), end, rate) for (at, rate), end in zip(self.rates, ends, strict=True)]
+        return 1e6 * sum(rate * max(end - at, 0) for at, end, rate in spans) / self.half
+
+    def bulk(self, name: str, kind: str, count: int, start: float = 0.0, group: str = "") -> None:
+        """Add ``count`` endless transfers of ``kind``, one of `SENDERS`, to ``group`` (default: ``name``); they start within half a second from ``start`` on."""
+        tcp = f"host-{kind}"
+        self.tcps[tcp] = SENDERS[kind]
+        self.transfers(name, tcp, count, start, group)
+        self.words.append(f"{count} × {WORDS[kind]}" + (f" from {start:g} s on" if start else ""))
+
+    def transfers(self, name: str, tcp: str, count: int, start: float = 0.0, group: str = "") -> None:
+        """Add endless transfers of the table ``tcp``, without words."""
+        begin = {"uniform": [f"{start:g} s", f"{start + 0.5:g} s"]}
+        self.flows[name] = {
+            **PLAIN,
+            "traffic": "ftp",
+            "tcp": tcp,
+            "count": count,
+            "start": begin,
+            "group": group or name,
+        }
+
+    def tables(self, queues: Mapping[str, Mapping[str, Any]], queue: str, title: str) -> dict[str, Any]:
+        """The scenario, with the bottleneck behind ``queue``, one of ``queues``."""
+        rate = (
+            f"{self.rates[0][1]:g} Mbps"
+            if len(self.rates) == 1
+            else [[f"{at:g} s", f"{rate:g} Mbps"] for at, rate in self.rates]
+        )
+        bottleneck = {
+            "from": "router",
+            "to": "client",
+            "rate": rate,
+            "delay": f"{HOP:g} ms",
+            "queue": queue,
+            **self.link,
+        }
+        access = {"from": "server", "to": "router", "rate": "1 Gbps", "delay": f"{self.rtt / 2 - HOP:g} ms"}
+        return {
+            "format": 1,
+            "title": title,
+            "duration": f"{self.duration} s",
+            "warmup": f"{self.half:g} s",
+            "link": {LINK: bottleneck, "access": access},
+            "queue": dict(queues),
+            "tcp": dict(self.tcps),
+            "flow": self.flows,
+            "box": self.boxes,
+        }
+
+
+def drawn(choices: Choices) -> Path:
+    """A path with its rates, RTT and buffer."""
+    duration = choices.pick("duration", (10, 20))
+    rtt = choices.pick("rtt", RTTS)
+    rates: list[tuple[float, float]] = [(0.0, choices.pick("rate", RATES))]
+    for number in range(choices.pick("changes", range(5))):
+        at = duration * choices.pick(f"change.{number}.at", (5, 6, 4, 7, 3, 8, 2, 9, 1)) / 10
+        rates.append((at, choices.pick(f"change.{number}.rate", RATES)))
+    rates = _in_order(rates)
+    buffer = choices.pick("buffer", (1.0, 2.0, 0.5, 4.0, 8.0, 0.25))
+    bdp = rates[0][1] * 1e3 * rtt / (8 * PACKET)
+    path = Path(duration, rtt, rates, max(round(buffer * bdp), 4))
+    path.words.append(_rate_words(rates) + f", RTT {rtt} ms, {buffer:g} BDP of buffer")
+    return path
+
+
+def _in_order(rates: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """In order of time, one value for each, and without values that change nothing."""
+    found: list[tuple[float, float]] = []
+    for at, rate in sorted(dict(rates).items()):
+        if not found or found[-1][1] != rate:
+            found.append((at, rate))
+    return found
+
+
+def _rate_words(rates: Sequence[tuple[float, float]]) -> str:
+    (_, first), *rest = rates
+    return ", ".join([f"{first:g} Mbps", *(f"{rate:g} Mbps from {at:g} s on" for at, rate in rest)])
+
+
+def outage(choices: Choices, path: Path) -> None:
+    """Perhaps a time without the link."""
+    length = choices.perhaps("outage", (0.0, 1.0, 0.5, 0.2, 2.0))
+    if length:
+        at = path.duration * choices.pick("outage.at", (4, 5, 3, 6, 2)) / 10
+        packets = choices.pick("outage.packets", ("held", "lost"))
+        path.link["outages"] = {"times": [[f"{at:g} s", f"{length:g} s"]], "packets": packets}
+        path.words.append(f"the link is down for {length:g} s from {at:g} s on, its packets are {packets}")
+
+
+def other_flows(choices: Choices, path: Path, kinds: Sequence[str], most: Sequence[int], group: str = "") -> None:
+    """Perhaps other bulk transfers, of a TCP of ``kinds`` (the first is none)."""
+    kind = choices.perhaps("others", kinds)
+    if kind:
+        count = choices.pick("others.count", most)
+        start = path.duration * choices.pick("others.start", (0, 3, 5)) / 10
+        path.bulk("others", kind, count, start, group)

@@ -1,0 +1,38 @@
+"""The default space for queues: paths, changes of the rate, and mixes of senders."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ecnlab.searching import path
+from ecnlab.searching.choices import Choices
+from ecnlab.searching.path import PLAIN, Path
+
+TRANSFERS: Final = "transfers"
+"""The group of all bulk transfers."""
+
+COUNTS: Final = (1, 2, 4, 8, 16, 32)
+
+
+def draw(choices: Choices) -> Path:
+    """A path with one or two groups of bulk transfers, perhaps UDP, and a call."""
+    made = path.drawn(choices)
+    kind = choices.pick("flows", ("cubic", "ecn", "reno", "prague"))
+    count = choices.pick("flows.count", COUNTS)
+    made.bulk("flows", kind, count, group=TRANSFERS)
+    path.other_flows(choices, made, ("", "ecn", "cubic", "prague", "reno", "bbr"), COUNTS, TRANSFERS)
+    _udp(choices, made)
+    path.outage(choices, made)
+    if choices.pick("call", (False, True)):
+        made.flows["call"] = {**PLAIN, "traffic": {"kind": "cbr", "rate": "80 kbps", "packet": "200 B", "jitter": 0.5}}
+        made.words.append("a call of 80 kbps")
+    return made
+
+
+def _udp(choices: Choices, made: Path) -> None:
+    share = choices.perhaps("udp", (0.0, 0.5, 0.9))
+    if share:
+        rate = share * min(rate for _, rate in made.rates)
+        traffic: dict[str, Any] = {"kind": "cbr", "rate": f"{rate:g} Mbps", "packet": "1000 B", "jitter": 0.5}
+        made.flows["udp"] = {**PLAIN, "traffic": traffic}
+        made.words.append(f"UDP at {rate:g} Mbps")

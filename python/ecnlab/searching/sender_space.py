@@ -1,0 +1,70 @@
+"""The default space for senders: paths, faults of links and of feedback, queues, and other senders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ecnlab.searching import path
+from ecnlab.searching.choices import Choices
+from ecnlab.searching.path import Path
+
+SUBJECT: Final = "subject"
+"""The name of the flows and of the TCP of the law."""
+
+QUEUES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "droptail": {"discipline": "droptail"},
+    "codel": {"discipline": "codel", "ecn": True},
+    "pie": {"discipline": "pie", "ecn": True},
+    "fq_codel": {"discipline": "fq_codel", "ecn": True},
+    "dualpi2": {"discipline": "dualpi2", "ecn": True},
+}
+
+BOXES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "bleach": {"rewrite": {"ect0": "not-ect", "ect1": "not-ect", "ce": "not-ect"}},
+    "hide": {"rewrite": {"ce": "ect0"}},
+    "silent": {"clear": ["ece"]},
+}
+"""Boxes that clear the ECN field, that clear CE, and that clear ECE (in the direction of ACKs)."""
+
+
+def draw(choices: Choices) -> tuple[Path, str]:
+    """A path with the flows of the subject, perhaps others and faults, and the name of its queue."""
+    made = path.drawn(choices)
+    queue = choices.pick("queue", tuple(QUEUES))
+    count = choices.pick("flows.count", (1, 2, 4, 8))
+    made.transfers(SUBJECT, SUBJECT, count)
+    made.words.append(f"{count} × the law behind {queue}")
+    path.other_flows(choices, made, ("", "cubic", "reno", "ecn", "prague", "bbr"), (1, 2, 4, 8))
+    path.outage(choices, made)
+    _faults(choices, made)
+    return made, queue
+
+
+def _faults(choices: Choices, made: Path) -> None:
+    """Losses, reordering, a narrow or lossy way back, and boxes."""
+    reverse: dict[str, Any] = {}
+    if loss := choices.perhaps("loss", (0.0, 0.001, 0.01, 0.05)):
+        made.link["loss"] = loss
+        made.words.append(f"{100 * loss:g} % of packets are lost")
+    if jitter := choices.perhaps("jitter", (0, 5, 1, 20)):
+        reorder = choices.pick("jitter.reorder", (False, True))
+        made.link["jitter"] = {"delay": {"uniform": ["0 ms", f"{jitter} ms"]}, "reorder": reorder}
+        made.words.append(f"up to {jitter} ms of jitter" + (" with reordering" if reorder else ""))
+    if lost := choices.perhaps("ack.loss", (0.0, 0.1, 0.5)):
+        reverse["loss"] = lost
+        made.words.append(f"{100 * lost:g} % of ACKs are lost")
+    if narrow := choices.perhaps("ack.rate", (0, 50, 200)):
+        reverse["rate"] = f"{1e3 * made.rates[0][1] / narrow:g} kbps"
+        made.words.append(f"ACKs return at {reverse['rate']}")
+    if segments := choices.perhaps("drop", (0, 1, 2, 3)):
+        first = choices.pick("drop.first", (100, 30, 10, 300))
+        made.link["drop_segments"] = {SUBJECT: list(range(first, first + segments))}
+        which = f"segment {first}" if segments == 1 else f"segments {first} to {first + segments - 1}"
+        made.words.append(f"{which} of the law lost")
+    if box := choices.perhaps("box", ("", *BOXES)):
+        made.boxes[box] = BOXES[box]
+        (reverse if box == "silent" else made.link)["boxes"] = [box]
+        made.words.append(f"a box: {box}")
+    if reverse:
+        made.link["reverse"] = reverse

@@ -1,0 +1,46 @@
+"""The smallest scenario that keeps most of the harm: fewest changes, simplest numbers, fewest flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ecnlab.searching.choices import Choices, simpler
+from ecnlab.searching.evaluator import Candidate, Evaluator, Space
+from ecnlab.searching.exploring import harms
+
+KEPT: Final = 0.75
+"""The part of the harm, as a power, that a smaller scenario keeps: of 16 times 8 times."""
+
+SEEDS: Final = 4
+"""Seeds of each smaller scenario."""
+
+
+def shrink(space: Space, runs: Evaluator, one: Candidate, kind: str, seed: int) -> Candidate:
+    """The smallest scenario found from ``one`` that keeps `KEPT` of its harm of ``kind``, with the same `SEEDS` seeds from ``seed`` on."""
+    seeds = range(seed, seed + SEEDS)
+    least = harms(space, runs, [one], seeds)[0][kind] ** KEPT
+    while smaller := _kept(space, runs, one, kind, least, seeds):
+        one = smaller
+    return one
+
+
+def _kept(
+    space: Space, runs: Evaluator, one: Candidate, kind: str, least: float, seeds: Sequence[int]
+) -> Candidate | None:
+    """A simpler scenario with at least ``least`` harm: that with all simplifications that keep it, else one of them."""
+    tried = [space.candidate(Choices(genes)) for genes in simpler(one.genes)]
+    found = [
+        smaller for smaller, times in zip(tried, harms(space, runs, tried, seeds), strict=True) if times[kind] >= least
+    ]
+    if len(found) < 2:
+        return next(iter(found), None)
+    changes = [
+        {name: other.genes.get(name, 0) for name in one.genes if other.genes.get(name, 0) != one.genes[name]}
+        for other in found
+    ]
+    together = one.genes
+    for change in reversed(changes):
+        together = {**together, **change}
+    all_of_them = space.candidate(Choices(together))
+    return all_of_them if harms(space, runs, [all_of_them], seeds)[0][kind] >= least else found[0]
