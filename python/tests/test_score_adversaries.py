@@ -16,6 +16,11 @@ SHORT = {
     "deep-buffer": ("30 s", "15 s"),
     "equal-delay": ("30 s", "10 s"),
     "ecn": ("15 s", "5 s"),
+    "cubic": ("40 s", "15 s"),
+    "startup": ("40 s", "10 s"),
+    "udp-mixed": ("30 s", "10 s"),
+    "both-ways": ("20 s", "8 s"),
+    "home": ("30 s", "10 s"),
     "tunnel": ("20 s", "8 s"),
     "loss": ("30 s", "5 s"),
     "congestion": ("20 s", "8 s"),
@@ -105,6 +110,30 @@ def test_a_queue_that_serves_one_flow_starves_the_others(tmp_path: Path) -> None
 def test_laws_of_rfcs_keep_the_call_and_the_shares_of_flows(law: str, tmp_path: Path) -> None:
     found = outcomes("aqm", law, "congestion", tmp_path, case="mild", number=4)
     assert found["call-kept"] == found["equal-shares"] == {"yes"}
+
+
+FAULTS = [
+    ("OneFlow", "cubic", "call-delay", {"number": 6}),
+    ("ThreeToFiveFlows", "deep-buffer", "every-deep-delay", {"within": "BDP below 35", "number": 24}),
+    ("RefusesConnections", "startup", "responses", {"case": "IW 10", "number": 4}),
+    ("LocksOut", "congestion", "timeouts", {"case": "mild", "number": 4}),
+    ("OnlyEcn", "ecn", "equal-shares", {"case": "half", "number": 4}),
+    ("NoDatagrams", "udp-mixed", "udp-share", {"number": 6}),
+    ("ThinsAcks", "both-ways", "acks", {"number": 4}),
+    ("YoungFirst", "home", "bulk", {"number": 4}),
+]
+"""A CoDel with a fault, the scenario and the criterion that show it, and the runs."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("law", "name", "criterion", "chosen"), FAULTS, ids=[law for law, *_ in FAULTS])
+def test_a_codel_with_a_fault_fails_the_criterion_that_codel_meets(
+    law: str, name: str, criterion: str, chosen: dict, seed: int, tmp_path: Path
+) -> None:
+    found = outcomes("aqm", f"codels.py:{law}", name, tmp_path / "fault", seed=seed, **chosen)
+    assert "no" in found[criterion], found
+    codel = outcomes("aqm", "codels.py:Codel", name, tmp_path / "codel", seed=seed, **chosen)
+    assert codel[criterion] == {"yes"}, codel
 
 
 def test_signals_without_end_leave_the_link_unused(tmp_path: Path) -> None:
