@@ -29,6 +29,8 @@ SHORT = {
     "harm": ("40 s", "10 s"),
     "no-feedback": ("30 s", "22 s"),
     "harm-fast": ("60 s", "20 s"),
+    "shallow": ("20 s", "10 s"),
+    "media": ("40 s", "10 s"),
 }
 """Duration and warm-up of the scenarios that are run here for a shorter time than on a card."""
 
@@ -196,3 +198,21 @@ def test_harm_on_short_paths_only_fails_although_the_mean_does_not(seed: int, tm
 def test_an_initial_window_of_80_segments_loses_much_of_it(seed: int, tmp_path: Path) -> None:
     found = outcomes("cc", "senders.py:WholeFile", "short-flows", tmp_path, within="BDP below 35", seed=seed)
     assert found["kept"] == {"no"} and "no" not in found["completion"]
+
+
+FAULTY = [
+    ("DeepBuffers", "media", "call-kept", "8 BDP"),
+    ("FirstSeconds", "shallow", "loss", "start"),
+    ("Pulses", "shallow", "loss", "later"),
+]
+"""A Reno with a fault, the scenario, the criterion that shows it, and the case."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("law", "name", "criterion", "case"), FAULTY, ids=[law for law, *_ in FAULTY])
+def test_a_reno_with_a_fault_fails_the_criterion_that_reno_meets(
+    law: str, name: str, criterion: str, case: str, seed: int, tmp_path: Path
+) -> None:
+    chosen = {"case": case, "within": "BDP below 35", "number": 24, "seed": seed}
+    assert outcomes("cc", f"senders.py:{law}", name, tmp_path / "fault", **chosen)[criterion] == {"no"}
+    assert outcomes("cc", "senders.py:Reno", name, tmp_path / "reno", **chosen)[criterion] == {"yes"}
