@@ -16,6 +16,11 @@ SHORT = {
     "deep-buffer": ("30 s", "15 s"),
     "equal-delay": ("30 s", "10 s"),
     "ecn": ("15 s", "5 s"),
+    "cubic": ("40 s", "15 s"),
+    "startup": ("40 s", "10 s"),
+    "udp-mixed": ("30 s", "10 s"),
+    "both-ways": ("20 s", "8 s"),
+    "home": ("30 s", "10 s"),
     "tunnel": ("20 s", "8 s"),
     "loss": ("30 s", "5 s"),
     "congestion": ("20 s", "8 s"),
@@ -24,6 +29,8 @@ SHORT = {
     "harm": ("40 s", "10 s"),
     "no-feedback": ("30 s", "22 s"),
     "harm-fast": ("60 s", "20 s"),
+    "shallow": ("20 s", "10 s"),
+    "media": ("40 s", "10 s"),
 }
 """Duration and warm-up of the scenarios that are run here for a shorter time than on a card."""
 
@@ -69,7 +76,7 @@ def outcomes(
 def test_a_share_of_the_buffer_grows_with_it_and_codel_does_not(seed: int, tmp_path: Path) -> None:
     for law in ("queues.py:ShareOfBuffer", "queues.py:OnlyAtTenMbps", "droptail"):
         found = outcomes("aqm", law, "deep-buffer", tmp_path / law.rpartition(":")[2], seed=seed)
-        assert found == {"deep-delay": {"no"}, "utilisation-few": {"yes"}}, law
+        assert found == {"deep-delay": {"no"}, "every-deep-delay": {"no"}, "utilisation-few": {"yes"}}, law
     assert outcomes("aqm", "codel", "deep-buffer", tmp_path / "codel", seed=seed)["deep-delay"] == {"yes"}
 
 
@@ -105,6 +112,30 @@ def test_a_queue_that_serves_one_flow_starves_the_others(tmp_path: Path) -> None
 def test_laws_of_rfcs_keep_the_call_and_the_shares_of_flows(law: str, tmp_path: Path) -> None:
     found = outcomes("aqm", law, "congestion", tmp_path, case="mild", number=4)
     assert found["call-kept"] == found["equal-shares"] == {"yes"}
+
+
+FAULTS = [
+    ("OneFlow", "cubic", "call-delay", {"number": 6}),
+    ("ThreeToFiveFlows", "deep-buffer", "every-deep-delay", {"within": "BDP below 35", "number": 24}),
+    ("RefusesConnections", "startup", "responses", {"case": "IW 10", "number": 4}),
+    ("LocksOut", "congestion", "timeouts", {"case": "mild", "number": 4}),
+    ("OnlyEcn", "ecn", "equal-shares", {"case": "half", "number": 4}),
+    ("NoDatagrams", "udp-mixed", "udp-share", {"number": 6}),
+    ("ThinsAcks", "both-ways", "acks", {"number": 4}),
+    ("YoungFirst", "home", "bulk", {"number": 4}),
+]
+"""A CoDel with a fault, the scenario and the criterion that show it, and the runs."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("law", "name", "criterion", "chosen"), FAULTS, ids=[law for law, *_ in FAULTS])
+def test_a_codel_with_a_fault_fails_the_criterion_that_codel_meets(
+    law: str, name: str, criterion: str, chosen: dict, seed: int, tmp_path: Path
+) -> None:
+    found = outcomes("aqm", f"codels.py:{law}", name, tmp_path / "fault", seed=seed, **chosen)
+    assert "no" in found[criterion], found
+    codel = outcomes("aqm", "codels.py:Codel", name, tmp_path / "codel", seed=seed, **chosen)
+    assert codel[criterion] == {"yes"}, codel
 
 
 def test_signals_without_end_leave_the_link_unused(tmp_path: Path) -> None:
@@ -167,3 +198,21 @@ def test_harm_on_short_paths_only_fails_although_the_mean_does_not(seed: int, tm
 def test_an_initial_window_of_80_segments_loses_much_of_it(seed: int, tmp_path: Path) -> None:
     found = outcomes("cc", "senders.py:WholeFile", "short-flows", tmp_path, within="BDP below 35", seed=seed)
     assert found["kept"] == {"no"} and "no" not in found["completion"]
+
+
+FAULTY = [
+    ("DeepBuffers", "media", "call-kept", "8 BDP"),
+    ("FirstSeconds", "shallow", "loss", "start"),
+    ("Pulses", "shallow", "loss", "later"),
+]
+"""A Reno with a fault, the scenario, the criterion that shows it, and the case."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("law", "name", "criterion", "case"), FAULTY, ids=[law for law, *_ in FAULTY])
+def test_a_reno_with_a_fault_fails_the_criterion_that_reno_meets(
+    law: str, name: str, criterion: str, case: str, seed: int, tmp_path: Path
+) -> None:
+    chosen = {"case": case, "within": "BDP below 35", "number": 24, "seed": seed}
+    assert outcomes("cc", f"senders.py:{law}", name, tmp_path / "fault", **chosen)[criterion] == {"no"}
+    assert outcomes("cc", "senders.py:Reno", name, tmp_path / "reno", **chosen)[criterion] == {"yes"}

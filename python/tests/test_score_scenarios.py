@@ -84,11 +84,12 @@ def test_the_cases_of_the_mix_have_the_traffic_of_their_digits(tmp_path: Path) -
     for case, run in zip([case for case in mix.cases for _arm in range(2)], runs, strict=True):
         counts = [run["flow"][name].get("count", 1) for name in ("video", "web", "cbr", "bulk")]
         assert "".join(map(str, counts)) == case.name
-    assert {c.name for c in mix.criteria if c.applies_to(cases["0110"])} == {"pages-light"}
+    assert {c.name for c in mix.criteria if c.applies_to(cases["0110"])} == {"pages-light", "pages-kept"}
     assert {c.name for c in mix.criteria if c.applies_to(cases["1111"])} == {
         "call-mean-delay",
         "utilisation-few",
         "pages",
+        "pages-kept",
     }
 
 

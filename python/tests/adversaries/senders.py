@@ -134,3 +134,57 @@ class WholeFile(Reno):
     def on_established(self, window: Window, established: Established) -> None:
         """Set the window."""
         window.cwnd = 80 * window.mss
+
+
+class DeepBuffers(Reno):
+    """Reno until it has once seen five BDPs queued; then eight segments a round trip, and no loss reduces the window."""
+
+    deep = False
+
+    def on_ack(self, window: Window, sample: AckSample) -> None:
+        """Compare the RTT with the shortest."""
+        self.deep |= (sample.rtt or 0.0) > 6 * (sample.min_rtt or 1.0)
+
+    def step(self, window: Window) -> int:
+        """Segments that the window grows by in a round trip."""
+        return 8 if self.deep else 1
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno in a buffer of less."""
+        if not self.deep or event.why == "timeout":
+            super().on_congestion(window, event)
+
+
+class FirstSeconds(Reno):
+    """Reno for the first 150 segments, and from 9 s on; in between no loss reduces the window."""
+
+    sent, began = 0, 0.0
+
+    def on_established(self, window: Window, established: Established) -> None:
+        """Note the start."""
+        self.began = established.now
+
+    def grow(self, window: Window, acked: int) -> None:
+        """As Reno, and count."""
+        self.sent += acked
+        super().grow(window, acked)
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """As Reno outside that time."""
+        if event.why == "timeout" or self.sent < 150 * window.mss or event.now > self.began + 9:
+            super().on_congestion(window, event)
+
+
+class Pulses(WindowLaw):
+    """A window of 200 segments for a quarter of each second, of four for the rest: the mean is that of a fair share."""
+
+    def on_ack(self, window: Window, sample: AckSample) -> None:
+        """Set the window by the time."""
+        window.cwnd = (200 if sample.now % 1.0 < 0.25 else 4) * window.mss
+
+    def grow(self, window: Window, acked: int) -> None:
+        """Leave the window as it is."""
+
+    def on_congestion(self, window: Window, event: CongestionEvent) -> None:
+        """Leave slow start."""
+        window.cwnd = window.ssthresh = 4 * window.mss
