@@ -1,21 +1,28 @@
 //! Small worlds: all placements of at most three losses, marks and late packets in a short transfer, through the endpoint
 //! and the links of the engine. `docs/testing.md` lists the invariants.
 
+mod case;
+mod checks;
 mod choices;
+mod feedback;
+mod replay;
 mod world;
 
 use crate::common;
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use case::{BYTES, Case};
+use checks::{Broken, Checks};
 use choices::Choices;
-use ecnlab_base::Dur;
-use ecnlab_tcp::Endpoint;
-use world::{Fate, Observe, PLACES, SERVER, Step, World, run};
+use ecnlab_tcp::Config;
+use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
+use world::{Fate, PLACES, World, run};
 
-struct Nothing;
-
-impl Observe for Nothing {
-    fn see(&mut self, _: &Step<'_>, _: &[Endpoint; 2]) {}
-}
+/// Feedback schemes whose receivers report CE.
+const FEEDBACKS: [EcnKind; 4] = [EcnKind::Off, EcnKind::Rfc3168, EcnKind::Dctcp, EcnKind::AccEcn];
 
 /// Up to `most` events at the packets of one direction, each of `fates`.
 fn events(choices: &mut Choices, most: usize, fates: &[Fate]) -> Vec<(usize, Fate)> {
@@ -31,18 +38,82 @@ fn events(choices: &mut Choices, most: usize, fates: &[Fate]) -> Vec<(usize, Fat
     events
 }
 
-#[test]
-fn every_loss_is_repaired() {
-    let config = common::tcp("modern", |c| c.initial_window = 4);
-    let (mut choices, mut worlds) = (Choices::default(), 0);
+/// Worlds with at most `most` events at the data packets, then those with at most `most` at the ACKs. Without ECN, and
+/// for ACKs, which are Not-ECT, marks have no effect.
+fn worlds(feedback: EcnKind, most: usize) -> Vec<World> {
+    let (mut worlds, marks) = (Vec::new(), [Fate::Lost, Fate::Late, Fate::Marked]);
+    let fates = if feedback == EcnKind::Off { &marks[..2] } else { &marks };
+    let mut choices = Choices::default();
     while choices.next_world() {
-        let world = World { data: events(&mut choices, 3, &[Fate::Lost]), acks: Vec::new() };
-        let (end, ends) = run(&world, &config, 14 * 1448, &mut Nothing);
-        assert_eq!(ends[SERVER].received(), 14 * 1448, "{world:?}");
-        // 7 timeouts of at most 300 ms: each loss, that of the retransmission too, costs one, the next the double.
-        assert!(end < ecnlab_base::Time::ZERO + Dur::from_s(4), "{world:?}: {end}");
-        worlds += 1;
+        worlds.push(World { data: events(&mut choices, most, fates), acks: Vec::new() });
     }
-    // C(12,0) + C(12,1) + C(12,2) + C(12,3)
-    assert_eq!(worlds, 1 + 12 + 66 + 220);
+    let mut choices = Choices::default();
+    while choices.next_world() {
+        worlds.push(World { data: Vec::new(), acks: events(&mut choices, most, &marks[..2]) });
+    }
+    worlds
+}
+
+/// Runs one world.
+fn check(case: &Case, config: &Arc<Config>, world: &World) -> Result<(), Broken> {
+    let mut checks = Checks::new(case, world);
+    let (end, ends) = run(world, config, BYTES, &mut checks);
+    checks.finish(end, &ends, (world.data.len() + world.acks.len()) as u32)
+}
+
+/// Violations by invariant and case: their number, and the first one.
+type Violations = BTreeMap<(&'static str, String), (usize, Case, World, String)>;
+
+/// Runs the worlds of `cases` on two threads.
+fn run_all(cases: &[Case], worlds: impl Fn(&Case) -> Vec<World> + Sync) -> (usize, Violations) {
+    let (next, count, found) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Violations::new()));
+    let work = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let config = case.config().expect("a case of laws that fit");
+            for world in worlds(case) {
+                count.fetch_add(1, Ordering::Relaxed);
+                if let Err((name, what)) = check(case, &config, &world) {
+                    let key = (
+                        name,
+                        format!("{} {} {} {}", case.profile, case.recovery.name(), case.law, case.feedback.name()),
+                    );
+                    let first = || (0, *case, world, what);
+                    found.lock().expect("no panic").entry(key).or_insert_with(first).0 += 1;
+                }
+            }
+        }
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(work);
+        work();
+    });
+    (count.into_inner(), found.into_inner().expect("no panic"))
+}
+
+/// Prints the violations with a replay of the first one, and fails if there are any.
+fn report(what: &str, (count, found): (usize, Violations)) {
+    println!("{what}: {count} worlds");
+    for ((name, case), (times, _, world, first)) in &found {
+        println!("{name}: {times} worlds of {case}; {world:?}: {first}");
+    }
+    if let Some((_, case, world, _)) = found.values().next() {
+        println!("\nThe first as a scenario:\n{}", replay::scenario(case, world));
+        println!("The first as a script:\n{}", replay::script(case, world));
+    }
+    assert!(found.is_empty(), "{} invariants are broken", found.len());
+}
+
+#[test]
+fn two_events_break_no_invariant_of_the_default_laws() {
+    let cases =
+        FEEDBACKS.map(|feedback| Case { profile: "modern", feedback, recovery: RecoveryKind::Sack, law: "reno" });
+    report("modern", run_all(&cases, |case| worlds(case.feedback, 1)));
+}
+
+#[test]
+#[ignore = "slow: make slow"]
+fn three_events_break_no_invariant() {
+    for profile in ["modern"] {
+        report(profile, run_all(&case::all(profile, &FEEDBACKS), |case| worlds(case.feedback, 3)));
+    }
 }
