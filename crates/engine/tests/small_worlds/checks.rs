@@ -1,6 +1,7 @@
 //! What must hold in every world, seen from outside: segments, and the window that the endpoint reports.
 
 use ecnlab_base::{Dur, Time};
+use ecnlab_tcp::registry::RecoveryKind;
 use ecnlab_tcp::{Endpoint, Sample};
 use ecnlab_wire::{Segment, Seq};
 
@@ -34,14 +35,15 @@ pub struct Checks {
     sacked: Vec<(u64, u64)>,
     /// One past the highest data sent at the last reduction.
     reduced: u64,
-    before: Option<Before>,
+    before: Option<State>,
 }
 
 /// The sender's state at the last step.
-struct Before {
+#[derive(Clone)]
+struct State {
     sample: Sample,
     timeouts: u64,
-    dupacks: u64,
+    fast_recoveries: u64,
 }
 
 impl Observe for Checks {
@@ -60,7 +62,7 @@ impl Checks {
         Checks {
             case: *case,
             late: world.data.iter().filter(|(_, fate)| *fate == Fate::Late).count(),
-            feedback: Feedback::new(case.feedback, world),
+            feedback: Feedback::new(case, world),
             broken: None,
             mss: 0,
             acked: 0,
@@ -74,28 +76,40 @@ impl Checks {
     fn see_sender(&mut self, step: &Step<'_>, end: &Endpoint) -> Result<(), Broken> {
         let high = self.sent;
         if let Some(ack) = step.arrived.filter(|_| end.is_established()) {
-            self.acked = self.acked.max(u64::from(ack.ack - ISS[CLIENT]));
-            let offset = |seq: Seq| u64::from(seq - ISS[CLIENT]);
-            self.sacked.extend(ack.sack.as_slice().iter().map(|block| (offset(block.start), offset(block.end))));
+            self.see_ack(ack);
         }
         let now = end.sample();
         let counters = end.counters();
-        let next = Before { sample: now, timeouts: counters.timeouts, dupacks: counters.dupacks_received };
-        let before = self.before.replace(next);
+        let (timeouts, fast_recoveries) = (counters.timeouts, counters.fast_recoveries);
+        let state = State { sample: now, timeouts, fast_recoveries };
+        let before = self.before.replace(state.clone());
         let data: Vec<&Segment> = step.sent.iter().filter(|segment| segment.len > 0).collect();
         for segment in &data {
-            self.see_data(segment)?;
+            self.see_data(segment, step.arrived.is_none())?;
         }
         if self.mss == 0 {
             return Ok(());
         }
         self.see_window(&now, counters.dupacks_received)?;
         self.see_flight(&data, high, &now, step.under_way)?;
-        before.map_or(Ok(()), |before| self.see_reduction(&before, &now, counters.timeouts, high))
+        before.map_or(Ok(()), |before| self.see_reduction(&before, &state, high))
     }
 
-    /// No retransmission of data that the peer has acknowledged, cumulatively or by SACK.
-    fn see_data(&mut self, segment: &Segment) -> Result<(), Broken> {
+    fn see_ack(&mut self, ack: &Segment) {
+        let offset = |seq: Seq| u64::from(seq - ISS[CLIENT]);
+        self.acked = self.acked.max(offset(ack.ack));
+        for block in ack.sack.as_slice() {
+            let (mut from, mut to) = (offset(block.start), offset(block.end));
+            let merged = self.sacked.extract_if(.., |other| other.0 <= to && from <= other.1);
+            (from, to) = merged.fold((from, to), |(from, to), other| (from.min(other.0), to.max(other.1)));
+            self.sacked.push((from, to));
+        }
+        self.sacked.retain(|block| block.1 > self.acked);
+    }
+
+    /// No retransmission of data that the peer has acknowledged, cumulatively or by SACK. RACK's probe is the last segment
+    /// also if it is SACKed (tcp_send_loss_probe).
+    fn see_data(&mut self, segment: &Segment, by_timer: bool) -> Result<(), Broken> {
         let start = u64::from(segment.seq - ISS[CLIENT]);
         let end = start + u64::from(segment.len);
         self.mss = self.mss.max(u64::from(segment.len));
@@ -103,21 +117,32 @@ impl Checks {
         if start < self.acked {
             return Err(("sent-acked", format!("{start}:{end} is sent, {} is acknowledged", self.acked)));
         }
-        if self.case.recovery.needs_sack() && self.sacked.iter().any(|&(from, to)| from <= start && end <= to) {
+        let probe = self.case.recovery == RecoveryKind::Rack && by_timer && end == self.sent;
+        if self.case.recovery.needs_sack() && !probe && self.sacked.iter().any(|&(from, to)| from <= start && end <= to)
+        {
             return Err(("sent-sacked", format!("{start}:{end} is sent, but SACKed")));
         }
         Ok(())
     }
 
     /// cwnd is at least one segment (RFC 5681 §3.1: the loss window), ssthresh at least one; cwnd at most the initial
-    /// window and the acknowledged bytes (RFC 5681 §3.1: slow start), and in recovery one segment for each duplicate.
+    /// window and the acknowledged bytes (RFC 5681 §3.1: slow start). Duplicates inflate it in a textbook recovery, and
+    /// count as delivered segments in Linux (tcp_add_reno_sack), as SACKed ones do.
     fn see_window(&self, now: &Sample, dupacks: u64) -> Result<(), Broken> {
         let least = self.mss;
         if now.cwnd < least || now.ssthresh < least {
             return Err(("floor", format!("cwnd {} or ssthresh {} is below {least}", now.cwnd, now.ssthresh)));
         }
-        let inflation = if now.in_recovery && !self.case.is_linux() { (dupacks + 3) * self.mss } else { 0 };
-        let most = 4 * self.mss + self.acked + inflation;
+        let sacked: u64 = self.sacked.iter().map(|&(from, to)| to - from.max(self.acked)).sum();
+        let duplicates = match self.case.recovery {
+            RecoveryKind::Rack => sacked,
+            RecoveryKind::LinuxNewReno => dupacks * self.mss,
+            _ if now.in_recovery => (dupacks + 3) * self.mss,
+            _ => 0,
+        };
+        // Linux counts segments, also small ones.
+        let acked = if self.case.is_linux() { self.acked.next_multiple_of(self.mss) } else { self.acked };
+        let most = 4 * self.mss + acked + duplicates;
         if now.cwnd > most {
             return Err(("ceiling", format!("cwnd {} is above {most}", now.cwnd)));
         }
@@ -133,20 +158,31 @@ impl Checks {
             return Err(("flight", format!("{} is sent, {} acknowledged, cwnd {}", self.sent, self.acked, now.cwnd)));
         }
         let most = window.div_ceil(self.mss) as usize + 1 + self.late;
-        if !data.is_empty() && under_way > most {
+        // Tahoe sends all again while the data of the first flight is under way.
+        let exempt = data.len() == 1 && self.sent == high || self.case.recovery == RecoveryKind::Tahoe;
+        if !data.is_empty() && !exempt && under_way > most {
             return Err(("on-wire", format!("{under_way} packets are under way, cwnd {}", now.cwnd)));
         }
         Ok(())
     }
 
     /// At most one reduction for each window of data (RFC 5681 §3.2, RFC 6582 §3.2, RFC 3168 §6.1.2) and one for each
-    /// timeout: a fall of ssthresh.
-    fn see_reduction(&mut self, before: &Before, now: &Sample, timeouts: u64, high: u64) -> Result<(), Broken> {
-        if now.ssthresh >= before.sample.ssthresh {
+    /// timeout: a fall of ssthresh. Prague and Linux's DCTCP reduce
+    /// for a mark and again for a loss (dctcp_react_to_loss).
+    fn see_reduction(&mut self, before: &State, now: &State, high: u64) -> Result<(), Broken> {
+        // A spurious recovery of Linux ends at once, and another may begin (tcp_try_undo_partial, tcp_fastretrans_alert).
+        let begins = now.fast_recoveries > before.fast_recoveries;
+        let undone = self.case.is_linux() && before.sample.in_recovery && (begins || !now.sample.in_recovery);
+        if now.sample.ssthresh > before.sample.ssthresh || undone {
+            self.reduced = 0;
+        }
+        if now.sample.ssthresh >= before.sample.ssthresh {
             return Ok(());
         }
-        if self.acked < self.reduced && timeouts == before.timeouts {
-            let what = format!("ssthresh falls from {} to {}", before.sample.ssthresh, now.ssthresh);
+        let twice = matches!((self.case.profile, self.case.law), (_, "prague") | ("linux-7", "dctcp"));
+        let exempt = twice || now.timeouts > before.timeouts;
+        if self.acked < self.reduced && !exempt {
+            let what = format!("ssthresh falls from {} to {}", before.sample.ssthresh, now.sample.ssthresh);
             return Err(("twice", format!("{what}, {} acknowledged of {}", self.acked, self.reduced)));
         }
         self.reduced = high;

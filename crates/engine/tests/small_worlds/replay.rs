@@ -69,7 +69,7 @@ pub fn script(case: &Case, world: &World) -> String {
     for (key, value) in case.settings() {
         let _ = writeln!(script, "set {key} = {value}");
     }
-    let _ = writeln!(script, "0 connect\n0 write {BYTES}\n0 close");
+    let _ = writeln!(script, "0 connect");
     let mut lines = Lines(script);
     if let Some(config) = case.config() {
         run(world, &config, BYTES, &mut lines);
@@ -91,6 +91,9 @@ impl Observe for Lines {
         for segment in step.sent {
             let _ = writeln!(self.0, "{at} > {}", Described::of(segment, ISS[CLIENT], ISS[SERVER]));
         }
+        if step.now == Time::ZERO {
+            let _ = writeln!(self.0, "{at} write {BYTES}\n{at} close");
+        }
     }
 }
 
@@ -98,4 +101,18 @@ impl Observe for Lines {
 fn seconds(time: Time) -> String {
     let ps = time.ps();
     format!("{}.{:012}", ps / 1_000_000_000_000, ps % 1_000_000_000_000)
+}
+
+#[test]
+fn the_script_of_a_world_plays() {
+    use super::world::Fate::{Late, Lost, Marked};
+    use ecnlab_script::{parse, run as play, settings};
+    use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
+
+    let world = World { data: vec![(1, Late), (5, Lost), (6, Marked)], acks: vec![(2, Lost)] };
+    let case = Case { profile: "linux-7", feedback: EcnKind::AccEcn, recovery: RecoveryKind::Rack, law: "cubic" };
+    let lines = parse::number_lines("world".as_ref(), &script(&case, &world));
+    let cases = parse::cases(&[], "world", &lines).expect("a script");
+    let config = settings::config(&cases[0]).expect("settings").into();
+    play::run(&config, &cases[0]).expect("the conversation of the world");
 }

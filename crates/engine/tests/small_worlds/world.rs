@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_engine::{Errors, Label, Link, LinkPlan, Packet};
+use ecnlab_engine::{Label, Link, LinkPlan, Packet};
 use ecnlab_tcp::{Config, Endpoint, Out};
 use ecnlab_wire::{IpVersion, Segment, Seq};
 
@@ -79,15 +79,7 @@ struct Way {
 
 impl Way {
     fn new(plan: &LinkPlan, side: usize, fates: &[(usize, Fate)]) -> Way {
-        let numbers = |of: Fate| fates.iter().filter(move |(_, fate)| *fate == of).map(|&(n, _)| n as u64);
-        let errors = if side == CLIENT {
-            let segments = |of| numbers(of).map(|n| (0, n + 1)).collect();
-            Errors { drop_segments: segments(Fate::Lost), mark_segments: segments(Fate::Marked), ..Errors::default() }
-        } else {
-            // The first packet is the SYN-ACK.
-            Errors { drop_packets: numbers(Fate::Lost).map(|n| n + 2).collect(), ..Errors::default() }
-        };
-        let link = Link::new(&LinkPlan { errors, ..plan.clone() }, &[String::new()], 1);
+        let link = Link::new(plan, &[String::new()], 1);
         Way { link, sent: Vec::new(), counted: 0, held: Vec::new(), fates: fates.to_vec(), side }
     }
 
@@ -145,7 +137,7 @@ struct Run<'a, O> {
 /// Runs `world`: a transfer of `bytes` bytes, after which both sides close. Returns the time at which both are closed,
 /// [`Time::NEVER`] if nothing happens before, and the endpoints.
 pub fn run(world: &World, config: &Arc<Config>, bytes: u64, observer: &mut impl Observe) -> (Time, [Endpoint; 2]) {
-    let links = path();
+    let links = path(world);
     let ways = [(CLIENT, &world.data), (SERVER, &world.acks)].map(|(side, fates)| Way::new(&links[side], side, fates));
     let mut out = Vec::new();
     let client = Endpoint::connect(config, IpVersion::V4, ISS[CLIENT], Time::ZERO, &mut out);
@@ -165,9 +157,19 @@ pub fn run(world: &World, config: &Arc<Config>, bytes: u64, observer: &mut impl 
     (Time::NEVER, run.ends)
 }
 
-/// The two links of the path.
-fn path() -> [LinkPlan; 2] {
-    duplex("path", 0, 1, RATE, DELAY, &droptail(1000.0))
+/// The two links of the path, with the losses and marks of `world`.
+pub fn path(world: &World) -> [LinkPlan; 2] {
+    fn numbers(fates: &[(usize, Fate)], of: Fate) -> impl Iterator<Item = u64> {
+        fates.iter().filter(move |(_, fate)| *fate == of).map(|&(n, _)| n as u64)
+    }
+    let segments = |of| numbers(&world.data, of).map(|n| (0, n + 1)).collect();
+    let mut links = duplex("path", 0, 1, RATE, DELAY, &droptail(1000.0));
+    let [data, acks] = &mut links;
+    data.errors.drop_segments = segments(Fate::Lost);
+    data.errors.mark_segments = segments(Fate::Marked);
+    // The first packet of the server is its SYN-ACK.
+    acks.errors.drop_packets = numbers(&world.acks, Fate::Lost).map(|n| n + 2).collect();
+    links
 }
 
 impl<O: Observe> Run<'_, O> {
