@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_tcp::Config;
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind, WindowLaw, laws};
 
-/// Segments of a transfer, before headers: 1460 bytes less timestamps and, with AccECN, its option.
+/// Full segments of a transfer; with AccECN, whose option makes them smaller, one more of 168 bytes.
 const SEGMENTS: u64 = 14;
 /// Bytes of a transfer: 14 segments of 1448 bytes.
 pub const BYTES: u64 = SEGMENTS * 1448;

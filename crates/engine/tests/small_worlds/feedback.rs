@@ -125,7 +125,7 @@ impl Feedback {
             return Err(("marked", format!("{} bytes had CE, the sender counts {}", self.bytes, client.bytes_marked)));
         }
         if !counted && self.scheme != EcnKind::Off && self.packets > 0 && client.ece_received == 0 {
-            return Err(("unheard", "CE has arrived, but no ECE at the sender".to_owned()));
+            return Err(("no-echo", "CE has arrived, but no ECE at the sender".to_owned()));
         }
         let responses = client.ecn_reductions + client.fast_recoveries + client.timeouts + client.ecn_holds;
         if self.packets > 0 && responses == 0 && self.responds {
