@@ -13,6 +13,7 @@ mod link;
 mod prague;
 mod reads;
 mod series;
+mod small_worlds;
 mod sources;
 mod stop;
 mod tcp;

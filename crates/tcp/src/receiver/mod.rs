@@ -331,7 +331,9 @@ impl Receiver {
             self.next = data_end.max(self.next);
             return data_end.saturating_sub(start);
         }
-        let new = self.held.insert(start, data_end);
+        // The FIN takes a sequence number, which SACK reports, too (RFC 2018 §3).
+        let fin = u64::from(self.fin == Some(data_end) && segment.flags.contains(Flags::FIN));
+        let new = self.held.insert(start, data_end + fin).saturating_sub(fin);
         if let Some(end) = self.held.take_at(self.next) {
             self.next = end;
         }

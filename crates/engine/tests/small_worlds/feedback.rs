@@ -1,0 +1,136 @@
+//! What the receiver must report of CE, by its feedback scheme.
+
+use ecnlab_tcp::Endpoint;
+use ecnlab_tcp::registry::EcnKind;
+use ecnlab_wire::{Ecn, Flags, Segment};
+
+use super::case::Case;
+use super::checks::Broken;
+use super::world::{CLIENT, Fate, ISS, SERVER, Step, World};
+
+/// The receiver's marks.
+pub struct Feedback {
+    scheme: EcnKind,
+    /// BBR responds to no mark (`docs/laws/bbr.md`).
+    responds: bool,
+    /// CWR also ends the echo of marks that a delayed ACK would report (Linux, tcp_ecn_accept_cwr).
+    forgets: bool,
+    /// No data is lost or late, and no ACK: feedback that infers marked bytes from ACKs is exact.
+    exact: bool,
+    /// RFC 3168 §6.1.3: ECE until CWR.
+    echo: bool,
+    /// CE has arrived since the last segment was sent: a delayed ACK reports it also after CWR (RFC 3168 §6.1.3).
+    waiting: bool,
+    /// Packets and payload bytes that arrived with CE.
+    packets: u64,
+    bytes: u64,
+    /// The receiver's next byte at the last step, its last ACK number, and TS.Recent.
+    next: u64,
+    acked: u64,
+    recent: u32,
+}
+
+impl Feedback {
+    /// Of a connection that begins.
+    pub fn new(case: &Case, world: &World) -> Feedback {
+        let exact = world.acks.is_empty() && world.data.iter().all(|(_, fate)| *fate == Fate::Marked);
+        let (scheme, responds) = (case.feedback, case.law != "bbr");
+        Feedback {
+            scheme,
+            responds,
+            forgets: case.profile == "linux-7",
+            exact,
+            echo: false,
+            waiting: false,
+            packets: 0,
+            bytes: 0,
+            next: 1,
+            acked: 1,
+            recent: 0,
+        }
+    }
+
+    /// Checks the receiver's segments.
+    pub fn see(&mut self, step: &Step<'_>, ends: &[Endpoint; 2]) -> Result<(), Broken> {
+        if let Some(segment) = step.arrived {
+            if segment.flags.contains(Flags::SYN) {
+                self.recent = segment.timestamps.map_or(0, |stamp| stamp.value);
+            }
+            self.arrived(segment);
+        }
+        self.next = ends[SERVER].received() + 1;
+        for sent in step.sent.iter().filter(|sent| !sent.flags.contains(Flags::SYN)) {
+            self.sent(sent)?;
+            self.waiting = false;
+            self.acked = u64::from(sent.ack - ISS[CLIENT]);
+        }
+        Ok(())
+    }
+
+    fn arrived(&mut self, segment: &Segment) {
+        // CE and CWR of data that have arrived before do not count (RFC 3168 §6.1.5), nor those of a segment that PAWS
+        // refuses (RFC 7323 §5.3 R1), such as a late one sent before a retransmission that has filled the hole.
+        let start = u64::from(segment.seq - ISS[CLIENT]);
+        if segment.len == 0 || start + u64::from(segment.len) <= self.next || self.is_old(segment, start) {
+            return;
+        }
+        if segment.flags.contains(Flags::CWR) {
+            self.echo = false;
+            self.waiting &= !self.forgets;
+        }
+        if segment.ecn == Ecn::Ce {
+            (self.echo, self.waiting) = (true, true);
+            self.packets += 1;
+            self.bytes += u64::from(segment.len);
+        }
+    }
+
+    /// Whether the timestamp of `segment` is older than TS.Recent, which it updates (RFC 7323 §4.3).
+    fn is_old(&mut self, segment: &Segment, start: u64) -> bool {
+        let Some(stamp) = segment.timestamps.map(|stamp| stamp.value) else { return false };
+        let is_old = (stamp.wrapping_sub(self.recent) as i32) < 0;
+        if !is_old && start <= self.acked {
+            self.recent = stamp;
+        }
+        is_old
+    }
+
+    fn sent(&self, segment: &Segment) -> Result<(), Broken> {
+        let flags = segment.flags;
+        match self.scheme {
+            EcnKind::Rfc3168 | EcnKind::Rfc2481 if flags.contains(Flags::ECE) != (self.echo || self.waiting) => {
+                Err(("echo", format!("ECE is {}", flags.contains(Flags::ECE))))
+            }
+            EcnKind::AccEcn | EcnKind::AccEcnLinux => {
+                let bit = |flag, value| u64::from(flags.contains(flag)) * value;
+                let (ace, expected) =
+                    (bit(Flags::AE, 4) + bit(Flags::CWR, 2) + bit(Flags::ECE, 1), (5 + self.packets) & 7);
+                let fault = || ("ace", format!("ACE is {ace}, expected {expected}"));
+                if ace == expected { Ok(()) } else { Err(fault()) }
+            }
+            EcnKind::Off if flags.intersects(Flags::ECE | Flags::CWR) => Err(("echo", "ECE without ECN".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sender has the receiver's counts, and has received each echo.
+    pub fn finish(&self, ends: &[Endpoint; 2]) -> Result<(), Broken> {
+        let client = ends[CLIENT].counters();
+        let counted = match self.scheme {
+            EcnKind::AccEcn | EcnKind::AccEcnLinux => true,
+            EcnKind::Dctcp => self.exact,
+            _ => false,
+        };
+        if counted && client.bytes_marked != self.bytes {
+            return Err(("marked", format!("{} bytes had CE, the sender counts {}", self.bytes, client.bytes_marked)));
+        }
+        if !counted && self.scheme != EcnKind::Off && self.packets > 0 && client.ece_received == 0 {
+            return Err(("no-echo", "CE has arrived, but no ECE at the sender".to_owned()));
+        }
+        let responses = client.ecn_reductions + client.fast_recoveries + client.timeouts + client.ecn_holds;
+        if self.packets > 0 && responses == 0 && self.responds {
+            return Err(("no-response", format!("{} packets had CE, but the sender has not responded", self.packets)));
+        }
+        Ok(())
+    }
+}
