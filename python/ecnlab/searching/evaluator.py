@@ -12,10 +12,11 @@ from typing import Any, Self
 from ecnlab._core import Scenario
 from ecnlab.runs.batch import Batch
 from ecnlab.runs.cluster import Cluster
+from ecnlab.runs.scenario_files import laws
 from ecnlab.scenario.built import toml_text
 from ecnlab.scoring.sheet import SUBJECT, Kind
 from ecnlab.scoring.subject import Subject
-from ecnlab.searching import harm, queue_space, sender_space
+from ecnlab.searching import harm, isolated, queue_space, sender_space
 from ecnlab.searching.choices import Choices, Genes
 from ecnlab.searching.harm import Values
 from ecnlab.searching.path import Path
@@ -71,8 +72,8 @@ class Space:
 class Evaluator:
     """Does runs of points of ``space``, some at a time, and returns their metrics."""
 
-    def __init__(self, space: Space, threads: int | None = None, cluster: Cluster | None = None) -> None:
-        self._space, self._threads, self._cluster = space, threads, cluster
+    def __init__(self, space: Space, workers: int | None = None, cluster: Cluster | None = None) -> None:
+        self._space, self._workers, self._cluster = space, workers, cluster
         self._batches: dict[tuple[str, ...], Batch] = {}
         self._stack = ExitStack()
 
@@ -85,23 +86,32 @@ class Evaluator:
         self._stack.__exit__(kind, error, trace)
 
     def values(self, wanted: Sequence[tuple[Candidate, str, int]]) -> list[Values]:
-        """The metrics of each point with the law of an arm and a seed."""
-        placed: dict[tuple[Batch, int], int] = {}
-        for number, (one, arm, seed) in enumerate(wanted):
-            batch, runs = self._add(Scenario("search.toml", self._space.text(one, arm)), one, seed)
-            placed[batch, runs.start] = number
+        """The metrics of each point with the law of an arm and a seed.
+
+        Raises LawFails for a user-defined law that fails, RunError.
+        """
         found: list[Values] = [{}] * len(wanted)
+        placed: dict[tuple[Batch, int], int] = {}
+        alone: dict[int, isolated.Wanted] = {}
+        for number, (one, arm, seed) in enumerate(wanted):
+            scenario = Scenario("search.toml", self._space.text(one, arm))
+            groups = tuple(sorted({flow.get("group", name) for name, flow in one.path.flows.items()}))
+            if laws(scenario):
+                alone[number] = scenario, seed, harm.metrics(self._space.kind, groups)
+            else:
+                batch = self._batch(scenario, groups)
+                placed[batch, batch.add(scenario, [seed]).start] = number
+        for number, values in zip(alone, isolated.values(list(alone.values()), self._workers), strict=True):
+            found[number] = values
         for batch in self._batches.values():
             for run, _seed, values in batch.results():
                 found[placed[batch, run]] = values
         return found
 
-    def _add(self, scenario: Scenario, one: Candidate, seed: int) -> tuple[Batch, range]:
-        """Submit a run; scenarios with other groups of flows have other metrics, and a batch of their own."""
-        groups = tuple(sorted({flow.get("group", name) for name, flow in one.path.flows.items()}))
-        batch = self._batches.get(groups)
-        if batch is None:
+    def _batch(self, scenario: Scenario, groups: tuple[str, ...]) -> Batch:
+        """The batch of scenarios with ``groups`` of flows, which have metrics of their own."""
+        if groups not in self._batches:
             metrics = harm.metrics(self._space.kind, groups)
-            batch = Batch(scenario, metrics, threads=self._threads, cluster=self._cluster, cache=False)
+            batch = Batch(scenario, metrics, threads=self._workers, cluster=self._cluster, cache=False)
             self._batches[groups] = self._stack.enter_context(batch)
-        return batch, batch.add(scenario, [seed])
+        return self._batches[groups]

@@ -57,13 +57,14 @@ def write(folder: Path, space: Space, one: Candidate, kind: Harm, seed: int) -> 
 
 
 def measured(
-    folder: Path, metric: str, seeds: int = SEEDS, engine: Engine = PACKETS, workers: int | None = None
+    folder: Path, metric: str, seeds: int | None = None, engine: Engine = PACKETS, workers: int | None = None
 ) -> dict[str, list[float | None]]:
-    """By arm, the values of ``metric`` of the experiment in ``folder``, one for each of its first ``seeds`` replicates.
+    """By arm, the values of ``metric`` of the experiment in ``folder``, one for each of its first ``seeds`` replicates (default: all).
 
     Raises as `sweep` does.
     """
-    experiment = read_experiment(folder / EXPERIMENT).with_replicates(seeds)
+    experiment = read_experiment(folder / EXPERIMENT)
+    experiment = experiment.with_replicates(seeds) if seeds else experiment
     rows = _metrics(experiment, engine, workers).filter(pl.col("metric") == metric).sort("replicate")
     return {arm: rows.filter(pl.col("arm") == arm)["value"].to_list() for arm in dict.fromkeys(rows["arm"])}
 
@@ -73,6 +74,28 @@ def _metrics(experiment: Experiment, engine: Engine, workers: int | None) -> pl.
         return batch(experiment, threads=workers, cache=False)
     with TemporaryDirectory() as scratch:
         return sweep(experiment, Path(scratch) / "runs", engine=engine, workers=workers).metrics
+
+
+def confirm(folder: Path, space: Space, one: Candidate, kind: Harm, workers: int | None) -> dict[str, Any] | None:
+    """The record of the find ``one``, which `write` has written into ``folder``; None if its seeds do not show the harm."""
+    values = measured(folder, kind.metric, workers=workers)
+    least = kind.least(one.path)
+    found, best = confirmed(values, kind.worse, least)
+    record = {
+        "format": FORMAT,
+        "harm": kind.name,
+        "measure": kind.words,
+        "metric": kind.metric,
+        "unit": kind.unit,
+        "worse": kind.worse,
+        "least": least,
+        "best": best,
+        "labels": {arm: law.label for arm, law in space.laws.items()},
+        "means": {arm: mean(some) for arm, some in values.items()},
+        "confirmed": found.as_json(),
+        "path": one.path.words,
+    }
+    return {**record, "sentence": sentence(record)} if found.holds else None
 
 
 def confirmed(values: Mapping[str, Sequence[float | None]], worse: str, least: float) -> tuple[Confirmed, str]:
@@ -128,23 +151,21 @@ def value(number: float, unit: str) -> str:
 def sentence(record: Mapping[str, Any]) -> str:
     """The harm of a find, with its numbers and its path."""
     own, best = (value(record["means"][arm], record["unit"]) for arm in (SUBJECT, record["best"]))
-    found = record["confirmed"]
+    found, labels = record["confirmed"], record["labels"]
     least = value(record["least"], record["unit"])
     return (
-        f"{record['law']} has a {record['measure']} of {own}, {record['best_label']} on the same path {best}: "
+        f"{labels[SUBJECT]} has a {record['measure']} of {own}, {labels[record['best']]} on the same path {best}: "
         f"{found['times']:.3g} times ({found['low']:.3g} to {found['high']:.3g}) as bad, with {least} added to both; "
         f"{found['harmful']} of {found['seeds']} seeds. Path: {'; '.join(record['path'])}."
     )
 
 
 def replay(
-    folder: Path, engine: Engine = PACKETS, seeds: int = SEEDS, workers: int | None = None
+    folder: Path, engine: Engine = PACKETS, seeds: int | None = None, workers: int | None = None
 ) -> tuple[Confirmed, str]:
     """The harm of the find in ``folder`` again, and a sentence about it. Raises as `read` and `measured` do."""
     record = read(folder)
     values = measured(folder, record["metric"], seeds, engine, workers)
     found, best = confirmed(values, record["worse"], record["least"])
     means = {arm: mean(some) for arm, some in values.items()}
-    label = record["best_label"] if best == record["best"] else best
-    again = {**record, "best": best, "best_label": label, "means": means, "confirmed": found.as_json()}
-    return found, sentence(again)
+    return found, sentence({**record, "best": best, "means": means, "confirmed": found.as_json()})

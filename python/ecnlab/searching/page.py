@@ -57,7 +57,7 @@ def _answer(found: Search) -> str:
     if not found.finds:
         return f"No path was found on which {law} is worse than the others with 19 of 20 new seeds."
     worst = max(found.finds.values(), key=lambda one: float(one["confirmed"]["times"]))
-    return f"The worst find for {law}: {worst['measure']} {worst['confirmed']['times']:.3g} times as bad as with {worst['best_label']}."
+    return f"The worst find for {law}: {worst['measure']} {worst['confirmed']['times']:.3g} times as bad as with {worst['labels'][worst['best']]}."
 
 
 def _sections(found: Search, folder: Path) -> Iterator[Section]:
@@ -109,7 +109,7 @@ def _field(column: int, row: int, one: Elite, anchor: str) -> Field:
 
 def _find(folder: Path, record: Mapping[str, Any], kind: Harm) -> Iterator[Block]:
     best = str(record["best"])
-    labels = {SUBJECT: str(record["law"]), best: str(record["best_label"])}
+    labels = {arm: str(record["labels"][arm]) for arm in (SUBJECT, best)}
     runs = {arm: folder / "runs" / arm for arm in labels}
     yield Group([_queues(runs, labels), *(_windows(runs[arm], label) for arm, label in labels.items())])
     commands = (

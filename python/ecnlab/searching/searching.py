@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,41 +160,25 @@ def _plain(value: Any) -> Any:
 def _find(
     found: Search, space: Space, runs: Evaluator, kind: Harm, folder: Path, workers: int | None
 ) -> dict[str, Any] | None:
-    """Make the worst point of ``kind`` smaller, write it, and confirm it; None if there is none, or if new seeds do not show it."""
+    """Write the worst point of ``kind`` that new seeds confirm, made smaller, and return its record; None if there is none."""
+    where = folder / "find" / kind.name
     for place, elite in found.archive.worst(kind.name)[:TRIES]:
-        seed = FRESH + found.seed
-        one = shrinking.shrink(space, runs, space.candidate(Choices(elite.genes)), kind.name, seed)
-        where = folder / "find" / kind.name
-        finds.write(where, space, one, kind, found.seed)
-        values = finds.measured(where, kind.metric, workers=workers)
-        confirmed, best = finds.confirmed(values, kind.worse, kind.least(one.path))
-        if not confirmed.holds:
+        if (where / finds.EXPERIMENT).is_file():
+            shutil.rmtree(where)
+        one = shrinking.shrink(space, runs, space.candidate(Choices(elite.genes)), kind.name, FRESH + found.seed)
+        if one is None:
             continue
-        record = {
-            "format": finds.FORMAT,
-            "law": found.laws[SUBJECT].label,
-            "harm": kind.name,
-            "measure": kind.words,
-            "metric": kind.metric,
-            "unit": kind.unit,
-            "worse": kind.worse,
-            "least": kind.least(one.path),
-            "best": best,
-            "best_label": found.laws[best].label,
-            "means": {arm: finds.mean(some) for arm, some in values.items()},
-            "confirmed": confirmed.as_json(),
-            "path": one.path.words,
-            "from": {"rtt_ms": place[1], "change": place[2], "times": elite.harm, "path": elite.words},
-        }
-        record["sentence"] = finds.sentence(record)
-        write_named(
-            where / finds.RECORD,
-            (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode(),
-            (".json",),
-            own=folder,
-        )
-        _record_runs(where, best, found.seed)
+        finds.write(where, space, one, kind, found.seed)
+        record = finds.confirm(where, space, one, kind, workers)
+        if record is None:
+            continue
+        record["from"] = {"rtt_ms": place[1], "change": place[2], "times": elite.harm, "path": elite.words}
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        write_named(where / finds.RECORD, text.encode(), (".json",), own=folder)
+        _record_runs(where, record["best"], found.seed)
         return record
+    if where.is_dir():
+        shutil.rmtree(where)
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ecnlab.searching.choices import Choices, simpler
 from ecnlab.searching.evaluator import Candidate, Evaluator, Space
-from ecnlab.searching.exploring import harms
+from ecnlab.searching.exploring import MATTERS, harms
 
 KEPT: Final = 0.75
 """The part of the harm, as a power, that a smaller scenario keeps: of 16 times 8 times."""
@@ -16,10 +16,15 @@ SEEDS: Final = 4
 """Seeds of each smaller scenario."""
 
 
-def shrink(space: Space, runs: Evaluator, one: Candidate, kind: str, seed: int) -> Candidate:
-    """The smallest scenario found from ``one`` that keeps `KEPT` of its harm of ``kind``, with the same `SEEDS` seeds from ``seed`` on."""
+def shrink(space: Space, runs: Evaluator, one: Candidate, kind: str, seed: int) -> Candidate | None:
+    """The smallest scenario found from ``one`` that keeps `KEPT` of its harm of ``kind``, with the same `SEEDS` seeds from ``seed`` on.
+
+    None if there is too little harm with these seeds to be kept.
+    """
     seeds = range(seed, seed + SEEDS)
     least = harms(space, runs, [one], seeds)[0][kind] ** KEPT
+    if least <= MATTERS:
+        return None
     while smaller := _kept(space, runs, one, kind, least, seeds):
         one = smaller
     return one

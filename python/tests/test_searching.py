@@ -1,0 +1,203 @@
+"""Searches: choices, harm by arithmetic, maps that do not depend on interruptions, smaller scenarios, finds that replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from html import unescape
+from pathlib import Path
+from random import Random
+
+import pytest
+from conftest import Cli
+
+from ecnlab import searching
+from ecnlab.base.errors import FolderError
+from ecnlab.scoring.sheet import SUBJECT, Kind
+from ecnlab.searching import confirming, exploring, finds, harm, path, shrinking
+from ecnlab.searching.choices import Choices, changed, crossed, simpler
+from ecnlab.searching.evaluator import Candidate, Evaluator, Space
+from ecnlab.searching.harm import HARMS, Values
+from ecnlab.searching.path import Path as DrawnPath
+
+PLANTED = Path(__file__).parent / "planted"
+
+
+def quiet(_name: str) -> Callable[[int, int], None]:
+    return lambda _done, _all: None
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates of at most 2 Mbps, generations of 16 points and few seeds: a search of some seconds."""
+    monkeypatch.setattr(path, "RATES", (1, 2))
+    for module in (exploring, searching.searching):
+        monkeypatch.setattr(module, "SIZE", 16)
+    monkeypatch.setattr(shrinking, "SEEDS", 1)
+    monkeypatch.setattr(finds, "SEEDS", 4)
+
+
+# ---- choices
+
+
+def test_a_choice_is_that_of_the_genes_or_the_simplest_and_without_both_it_is_drawn() -> None:
+    choices = Choices({"a": 4})
+    assert choices.pick("a", "xyz") == "y" and choices.pick("b", "xyz") == "x"  # 4 mod 3 = 1
+    assert choices.made == {"a": 1, "b": 0} and choices.options == {"a": 3, "b": 3}
+    drawn = {Choices({}, Random(seed)).pick("b", "xyz") for seed in range(20)}
+    assert drawn == {"x", "y", "z"}
+    often = [Choices({}, Random(seed)).perhaps("b", range(100)) for seed in range(200)]
+    assert 70 < often.count(0) < 130
+
+
+def test_descendants_differ_in_choices_that_were_made() -> None:
+    genes, options = {"a": 1, "b": 2}, {"a": 4, "b": 4}
+    children = [changed(genes, options, Random(seed)) for seed in range(50)]
+    assert all(child.keys() == genes.keys() for child in children) and genes in children
+    assert crossed({"a": 1}, {"b": 2}, Random(1)) == {"a": 1, "b": 2}
+    assert simpler({"a": 2, "b": 0}) == [{"a": 0, "b": 0}, {"a": 1, "b": 0}]
+
+
+def test_the_simplest_scenario_has_one_transfer_and_no_changes() -> None:
+    for kind in ("aqm", "cc"):
+        space = Space(kind, searching.laws(kind, "pie" if kind == "aqm" else "bbr"))
+        one = space.candidate(Choices({}))
+        assert one.path.cell == (40, 1) and len(one.path.flows) == 1 and not one.path.link
+        assert (
+            one.path.words[0] == "10 Mbps, RTT 40 ms, 1 BDP of buffer" and one.path.limit == 33
+        )  # 10e6 * 0.04 / 12000
+
+
+# ---- harm
+
+
+def drawn(rates: Sequence[tuple[float, float]], **flows: int) -> DrawnPath:
+    made = DrawnPath(duration=10, rtt=40, rates=rates, limit=10)
+    for name, count in flows.items():
+        made.transfers(name, "any", count)
+    return made
+
+
+def test_the_mean_rate_is_that_of_the_second_half_and_the_change_the_largest_ratio() -> None:
+    made = drawn([(0.0, 50), (2.0, 10), (8.0, 5)])
+    assert made.rate == pytest.approx((3 * 10e6 + 2 * 5e6) / 5)  # from 5 to 8 s, and from 8 to 10 s
+    assert made.cell == (40, 8)  # 50 / 10 = 5
+    assert drawn([(0.0, 10)]).cell == (40, 1)
+
+
+def test_harm_is_a_ratio_to_the_best_other_law_with_what_counts_as_none_added_to_both() -> None:
+    delay, use = (next(one for one in HARMS["aqm"] if one.name == name) for name in ("delay", "use"))
+    made = drawn([(0.0, 10)], flows=4)
+    others: list[Values] = [{"delay_s": 0.045, "goodput_bps": 4e6}, {"delay_s": 0.015, "goodput_bps": 9e6}]
+    assert delay.of(made, {"delay_s": 0.095}, others) == pytest.approx(100 / 20)
+    assert use.of(made, {"goodput_bps": 1e6}, others) == pytest.approx(9.5e6 / 1.5e6)
+    assert delay.most(made, {"delay_s": 0.095}) == pytest.approx(100 / 5)
+    assert use.most(made, {"goodput_bps": 1e6}) == pytest.approx(10.5e6 / 1.5e6)
+    assert delay.of(made, {"delay_s": None}, others) == 1.0 == delay.of(made, {"delay_s": 0.1}, [{}])
+    assert harm.mean([2.0, 8.0]) == pytest.approx(4.0)
+
+
+def test_a_find_holds_if_nineteen_of_twenty_seeds_show_it() -> None:
+    found = confirming.of_seeds([4.0] * 19 + [0.9])
+    assert found.holds and found.harmful == 19 and found.low < 4.0 * (0.9 / 4.0) ** (1 / 20) < found.high
+    assert not confirming.of_seeds([4.0] * 18 + [0.9] * 2).holds
+    assert confirming.of_seeds([2.0] * 5).holds
+    values: dict[str, list[float | None]] = {SUBJECT: [0.1, 0.1], "pie": [0.02, None], "codel": [0.05, 0.045]}
+    measured, best = finds.confirmed(values, "high", 0.005)
+    assert measured.times == pytest.approx((105 / 25 * 105 / 50) ** 0.5) and best == "pie"
+
+
+# ---- the search
+
+
+class Counted(Evaluator):
+    """An evaluator without runs: a delay of 10 ms for each simple unit of trouble, 5 ms with other laws."""
+
+    def values(self, wanted: Sequence[tuple[Candidate, str, int]]) -> list[Values]:
+        return [{"delay_s": self.delay(one) if arm == SUBJECT else 0.005} for one, arm, _seed in wanted]
+
+    def delay(self, one: Candidate) -> float:
+        return 0.1 if one.path.rtt == 160 and "udp" in one.path.flows else 0.005
+
+
+def test_points_with_more_harm_replace_others_and_are_found_from_them() -> None:
+    space = Space("aqm", searching.laws("aqm", "pie"))
+    archive = searching.Archive()
+    with Counted(space) as runs:
+        exploring.explore(space, runs, archive, evaluations=256, seed=1, after=lambda _: None)
+    assert archive.generation == 4 and archive.evaluations == 256
+    assert {place[1] for place in archive.cells} == {160} and {place[0] for place in archive.cells} == {"delay"}
+    assert len(archive.cells) > 2 and all(one.harm == pytest.approx(10.5) for one in archive.cells.values())
+    assert archive.runs < 256 * 4  # others run only where they matter
+
+
+def test_what_does_not_matter_is_taken_out_of_a_scenario() -> None:
+    space = Space("aqm", searching.laws("aqm", "pie"))
+    genes = {"rtt": path.RTTS.index(160), "udp": 2, "rate": 4, "changes": 3, "flows": 3, "flows.count": 5, "outage": 1}
+    with Counted(space) as runs:
+        one = shrinking.shrink(space, runs, space.candidate(Choices(genes)), "delay", 1)
+    assert one and one.path.words == ["10 Mbps, RTT 160 ms, 1 BDP of buffer", "1 × CUBIC", "UDP at 5 Mbps"]
+
+
+def searched(folder: Path, evaluations: int, argument: str = "codel") -> dict[str, object]:
+    laws = searching.laws("aqm", argument)
+    searching.search("aqm", laws, folder, evaluations=evaluations, workers=2, progress=quiet)
+    found: dict[str, object] = json.loads((folder / "search.json").read_text())
+    return found
+
+
+def test_a_search_that_is_continued_has_the_same_maps_and_finds_as_one_that_was_not(
+    small: None, tmp_path: Path
+) -> None:
+    assert searched(tmp_path / "one", 16)["evaluations"] == 16
+    searched(tmp_path / "one", 32)
+    whole = searched(tmp_path / "whole", 32)
+    assert (tmp_path / "one" / "search.json").read_bytes() == (tmp_path / "whole" / "search.json").read_bytes()
+    assert whole["cells"] and whole["finds"]
+    for name in whole["finds"]:  # type: ignore[attr-defined]
+        for file in ("scenario.toml", "find.toml", "find.json"):
+            one, other = (tmp_path / search / "find" / name / file for search in ("one", "whole"))
+            assert one.read_bytes() == other.read_bytes()
+    with pytest.raises(FolderError, match="another law or with another seed"):
+        searched(tmp_path / "one", 16, "pie")
+
+
+def test_the_command_prints_its_finds_and_replays_one(small: None, cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "found"
+    searched(folder, 64)
+    done = cli("search", "aqm", "codel", "--evaluations", 64, "--out", folder)
+    record = json.loads((folder / "search.json").read_text())
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split("CoDel has a ")) == len(record["finds"]) + 1 and done.stderr.endswith("search.html\n")
+    page = unescape((folder / "search.html").read_text())
+    assert all(one["sentence"] in page for one in record["finds"].values())
+    name, find = next(iter(record["finds"].items()))
+    again = cli("search", "replay", folder / "find" / name, "--seeds", 4)
+    assert again.returncode == 0 and again.stdout.startswith(f"CoDel has a {find['measure']} of ")
+    ran = cli("run", folder / "find" / name / "scenario.toml")
+    assert ran.returncode == 0, ran.stderr
+    (folder / "find" / name / "find.json").write_text("{}")
+    for wrong, message in ((folder / "find" / name, "has the format None"), (tmp_path, "has no find.json")):
+        failed = cli("search", "replay", wrong)
+        assert failed.returncode == 2 and message in failed.stderr
+    (folder / "search.json").write_text("[]")
+    failed = cli("search", "aqm", "codel", "--evaluations", 64, "--out", folder)
+    assert failed.returncode == 2 and "not the record of a search" in failed.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "law", "harms"),
+    [
+        ("cc", "senders.py:IgnoresMarks", {"others", "delay"}),
+        ("cc", "senders.py:Unscaled", {"own"}),
+        ("cc", "senders.py:StaysSmall", {"own"}),
+        ("aqm", "queues.py:Milliseconds", {"delay"}),
+        ("aqm", "queues.py:OneRate", {"delay"}),
+    ],
+)
+def test_a_planted_defect_is_found(kind: Kind, law: str, harms: set[str], tmp_path: Path) -> None:
+    laws = searching.laws(kind, str(PLANTED / law))
+    found = searching.search(kind, laws, tmp_path, evaluations=128, progress=quiet)
+    assert harms <= found.finds.keys()
+    assert all(found.finds[name]["confirmed"]["low"] > 1.5 for name in harms)
