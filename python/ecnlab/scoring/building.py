@@ -95,7 +95,7 @@ def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: 
         "scenario": scenario_file(scenario),
         "replicates": scenario.replicates(sheet.replicates[size]),
         "seed": sheet.seed,
-        "arm": {arm: {"set": _in_use(sheet, scenario, arm)} for arm in sheet.arms},
+        "arm": {arm: {"set": _in_use(sheet, scenario, subjects, arm)} for arm in sheet.arms},
         "metrics": metrics(scenario),
     }
     if [case.name for case in scenario.cases] != [ONE_CASE]:
@@ -104,11 +104,16 @@ def experiment_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: 
     return "\n".join(f"{key} = {toml_value(value, key)}" for key, value in tables.items()) + "\n"
 
 
-def _in_use(sheet: Sheet, scenario: Scenario, arm: str) -> dict[str, str]:
-    """The keys by which ``arm`` takes the place of the subject."""
+def _in_use(sheet: Sheet, scenario: Scenario, subjects: Subjects, arm: str) -> dict[str, Any]:
+    """The keys by which ``arm`` takes the place of the subject.
+
+    A TCP replaces the subject's table, too, which no flow names then: its runs are the same on the cards of all senders, and cached once.
+    """
     if sheet.kind == "aqm":
         return {f"link.{place}.queue": arm for place in _places(scenario)}
-    return {f"flow.{name}.tcp": arm for name, flow in scenario.tables["flow"].items() if flow.get("tcp") == SUBJECT}
+    flows = scenario.tables["flow"].items()
+    found: dict[str, Any] = {f"flow.{name}.tcp": arm for name, flow in flows if flow.get("tcp") == SUBJECT}
+    return found if arm == SUBJECT else {f"tcp.{SUBJECT}": dict(subjects[arm].parameters), **found}
 
 
 def _places(scenario: Scenario) -> list[str]:
