@@ -89,9 +89,9 @@ def replay(find: Path, engine: Engine, seeds: int, workers: int | None) -> None:
     """Run the find in the folder FIND again; exit with 1 if fewer than 19 of 20 seeds show its harm."""
     from ecnlab.searching import finds
 
-    confirmed, sentence = finds.replay(find, engine, seeds, workers)
-    console.say_filled(sentence)
-    if not confirmed.holds:
+    again = finds.replay(find, engine, seeds, workers)
+    console.say_filled(again["sentence"])
+    if not again["holds"]:
         raise SystemExit(NO)
 
 

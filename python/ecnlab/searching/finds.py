@@ -29,6 +29,9 @@ SCENARIO: Final = "scenario.toml"
 EXPERIMENT: Final = "find.toml"
 RECORD: Final = "find.json"
 
+REPLAYED: Final = "on-{engine}.json"
+"""The record of runs by another engine."""
+
 FORMAT: Final = 1
 
 
@@ -162,10 +165,26 @@ def sentence(record: Mapping[str, Any]) -> str:
 
 def replay(
     folder: Path, engine: Engine = PACKETS, seeds: int | None = None, workers: int | None = None
-) -> tuple[Confirmed, str]:
-    """The harm of the find in ``folder`` again, and a sentence about it. Raises as `read` and `measured` do."""
+) -> dict[str, Any]:
+    """The record of the find in ``folder`` with what its runs give now; `REPLAYED` gets it if ``engine`` is another one.
+
+    Raises as `read` and `measured` do.
+    """
     record = read(folder)
     values = measured(folder, record["metric"], seeds, engine, workers)
     found, best = confirmed(values, record["worse"], record["least"])
     means = {arm: mean(some) for arm, some in values.items()}
-    return found, sentence({**record, "best": best, "means": means, "confirmed": found.as_json()})
+    again = {**record, "best": best, "means": means, "confirmed": found.as_json(), "holds": found.holds}
+    again["sentence"] = sentence(again)
+    if engine != PACKETS:
+        write_named(folder / REPLAYED.format(engine=engine), _json(again), (".json",), own=folder)
+    return again
+
+
+def store(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write ``record`` into the folder of its find."""
+    write_named(folder / RECORD, _json(record), (".json",), own=folder)
+
+
+def _json(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from ecnlab.report.chart import Chart, Line
 from ecnlab.report.heat import Field, Map, Maps
 from ecnlab.report.page import Block, Cell, Group
 from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.searching import finds
 from ecnlab.searching.archive import Elite
 from ecnlab.searching.harm import HARMS, Harm
 from ecnlab.searching.path import FACTORS, RTTS
@@ -125,7 +127,16 @@ def _find(folder: Path, record: Mapping[str, Any], kind: Harm) -> Iterator[Block
             strict=True,
         )
     ]
+    yield from _on_kernel(folder)
     yield Table("In the folder of this page", ("command", "shows"), rows)
+
+
+def _on_kernel(folder: Path) -> Iterator[str]:
+    """What the kernel gave, if it has replayed the find."""
+    path = folder / finds.REPLAYED.format(engine="linux")
+    if path.is_file():
+        again = json.loads(path.read_text(encoding="utf-8"))
+        yield f"On the Linux kernel: {again['sentence'].partition('. Path')[0]}."
 
 
 def _series(run: Path, table: str) -> pl.DataFrame:

@@ -173,8 +173,7 @@ def _find(
         if record is None:
             continue
         record["from"] = {"rtt_ms": place[1], "change": place[2], "times": elite.harm, "path": elite.words}
-        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-        write_named(where / finds.RECORD, text.encode(), (".json",), own=folder)
+        finds.store(where, record)
         _record_runs(where, record["best"], found.seed)
         return record
     if where.is_dir():
