@@ -58,6 +58,7 @@ PARSED_ONLY = (
     (r"^agree ", "needs the kernel"),
     (r"^reproduce ", "takes minutes"),
     (r"^score (aqm|cc|l4s) (?!.*--scenario)", "takes half a minute"),
+    (r"^search ", "takes minutes, or a find"),
     (r"^score compare ", "needs two cards"),
     (r"^score all ", "takes a card for each law"),
     (r"^probe --host", "needs root"),

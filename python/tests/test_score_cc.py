@@ -159,6 +159,10 @@ def test_a_criterion_compares_with_the_arm_that_it_names() -> None:
 
 
 def test_bbr_fails_loss_in_a_shallow_buffer_and_does_not_back_off_as_loss_rises(bbr: Card) -> None:
+    assert all(
+        law in str(bbr[arm]["parameters"]["congestion"])
+        for arm, law in {"subject": "bbr", "reference": "reno", "cubic": "cubic"}.items()
+    )
     assert {name: verdicts(bbr)[name] for name in ("loss", "shallow")} == {"loss": "fails", "shallow": "fails"}
     assert criteria(bbr, "shallow")["loss"]["low"] > 5 and criteria(bbr, "loss")["load"]["low"] > 5
     assert bbr["summary"][1].startswith("3 fail: shallow (loss ") and ", loss (load " in bbr["summary"][1]

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab._core import Experiment, SpecError
+from ecnlab._core import Scenario as ScenarioFile
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import PACKETS, refuse_on_cluster, refuse_unless_random
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
+from ecnlab.runs.sweep_runs import one_of_each
 from ecnlab.scoring import building, card, engines, equal_delay, judging
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits
@@ -67,9 +69,7 @@ def score(
     fifo = partial(equal_delay.with_fifo, size=size, threads=workers)
     table = TABLES[sheet.kind]
     resolved = [
-        {}
-        if isinstance(question, str)
-        else building.laws_of(question.run(0).scenario.resolved[table], chosen, scenario)
+        {} if isinstance(question, str) else building.laws_of(_of_subject(question).resolved[table], chosen, scenario)
         for scenario, question in zip(chosen.scenarios, questions, strict=True)
     ]
     entries = [
@@ -101,6 +101,11 @@ def _question(
         if not scenario.drawn:
             raise
         return str(error.diagnostics[0]["message"])
+
+
+def _of_subject(question: Experiment) -> ScenarioFile:
+    """The scenario of the subject's first run: the tables of the other arms may replace its own."""
+    return next(run.scenario for run in one_of_each(question) if run.arm == SUBJECT)
 
 
 def runs_folder(folder: Path, size: Size, seed: int) -> Path:
