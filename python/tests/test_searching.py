@@ -201,3 +201,30 @@ def test_a_planted_defect_is_found(kind: Kind, law: str, harms: set[str], tmp_pa
     found = searching.search(kind, laws, tmp_path, evaluations=128, progress=quiet)
     assert harms <= found.finds.keys()
     assert all(found.finds[name]["confirmed"]["low"] > 1.5 for name in harms)
+
+
+def test_a_law_that_raises_an_error_ends_the_search_with_the_path(small: None, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        "from ecnlab.userlaws import QueueLaw\n\n\n"
+        "class Bad(QueueLaw):\n"
+        "    def on_enqueue(self, packet, queue, now, random):\n"
+        "        return 1 / max(3 - queue.packets, 0) and 'pass'\n"
+    )
+    done = cli("search", "aqm", tmp_path / "bad.py:Bad", "--evaluations", 8, "--out", tmp_path / "bad")
+    assert done.returncode == 7 and "division by zero" in done.stderr and "find/error/scenario.toml" in done.stderr
+    command = done.stderr.partition("`ecnlab ")[2].partition("`")[0].split()
+    again = cli(*command)
+    assert again.returncode == 7 and "division by zero" in again.stderr
+
+
+def test_a_law_that_fits_no_path_is_an_error_and_one_that_fits_some_is_searched(
+    small: None, cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.toml").write_text(
+        'format = 1\nduration = "1 s"\n'
+        '[link.l]\nfrom = "a"\nto = "b"\nrate = "100 Mbps"\ndelay = "1 ms"\nqueue = "q"\n'
+        '[queue.q]\ndiscipline = "tbf"\nrate = "20 Mbps"\nburst = "3 kB"\nlimit = "9 packets"\n'
+        '[flow.f]\nfrom = "a"\nto = "b"\ntraffic = "ftp"\n'
+    )
+    done = cli("search", "aqm", tmp_path / "slow.toml", "--evaluations", 8, "--out", tmp_path / "slow")
+    assert done.returncode == 2 and "rate" in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path as Folder
 from types import TracebackType
 from typing import Any, Self
 
-from ecnlab._core import Scenario
+from ecnlab._core import Scenario, SpecError
 from ecnlab.runs.batch import Batch
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.scenario_files import laws
@@ -86,7 +86,7 @@ class Evaluator:
         self._stack.__exit__(kind, error, trace)
 
     def values(self, wanted: Sequence[tuple[Candidate, str, int]]) -> list[Values]:
-        """The metrics of each point with the law of an arm and a seed.
+        """The metrics of each point with the law of an arm and a seed; none where the law does not fit the path.
 
         Raises LawFails for a user-defined law that fails, RunError.
         """
@@ -94,14 +94,22 @@ class Evaluator:
         placed: dict[tuple[Batch, int], int] = {}
         alone: dict[int, isolated.Wanted] = {}
         for number, (one, arm, seed) in enumerate(wanted):
-            scenario = Scenario("search.toml", self._space.text(one, arm))
+            try:
+                scenario = Scenario("search.toml", self._space.text(one, arm))
+            except SpecError:  # such as a shaper that is faster than a drawn link
+                continue
             groups = tuple(sorted({flow.get("group", name) for name, flow in one.path.flows.items()}))
             if laws(scenario):
                 alone[number] = scenario, seed, harm.metrics(self._space.kind, groups)
             else:
                 batch = self._batch(scenario, groups)
                 placed[batch, batch.add(scenario, [seed]).start] = number
-        for number, values in zip(alone, isolated.values(list(alone.values()), self._workers), strict=True):
+        try:
+            own = isolated.values(list(alone.values()), self._workers)
+        except isolated.LawFails as error:
+            error.at, _arm, error.seed = wanted[list(alone)[error.number]]
+            raise
+        for number, values in zip(alone, own, strict=True):
             found[number] = values
         for batch in self._batches.values():
             for run, _seed, values in batch.results():

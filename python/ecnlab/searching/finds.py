@@ -35,16 +35,18 @@ REPLAYED: Final = "on-{engine}.json"
 FORMAT: Final = 1
 
 
+def write_scenario(folder: Path, space: Space, one: Candidate, about: str) -> None:
+    """Write the scenario of ``one`` with the laws of all arms into ``folder``, with a comment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"# {about}", *(f"# - {words}" for words in one.path.words)]
+    text = "\n".join(lines) + "\n\n" + toml_text(space.tables(one, folder))
+    write_named(folder / SCENARIO, text.encode(), TOML, own=folder)
+
+
 def write(folder: Path, space: Space, one: Candidate, kind: Harm, seed: int) -> None:
     """Write the scenario of ``one`` and its experiment, whose seeds begin at ``seed``, into ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
     law = space.laws[SUBJECT].label
-    about = [
-        f"# {law}: {kind.words}, {kind.side} with the other laws of find.toml.",
-        *(f"# - {words}" for words in one.path.words),
-    ]
-    text = "\n".join(about) + "\n\n" + toml_text(space.tables(one, folder))
-    write_named(folder / SCENARIO, text.encode(), TOML, own=folder)
+    write_scenario(folder, space, one, f"{law}: {kind.words}, {kind.side} with the other laws of find.toml.")
     groups = {flow.get("group", name) for name, flow in one.path.flows.items()}
     tables = {
         "format": 1,

@@ -20,9 +20,13 @@ Wanted = tuple[Scenario, int, Metrics]
 
 
 class LawFails(LawError):
-    """A user-defined law that fails in a run of a search; ``number`` is that of the run."""
+    """A user-defined law that fails in a run of a search."""
 
     number: int
+    """That of the run."""
+    at: Any
+    """The point of the space."""
+    seed: int
 
 
 def values(wanted: Sequence[Wanted], workers: int | None = None) -> list[Values]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ecnlab._core import LawError, Scenario
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.folder.outputs import write_named
@@ -24,6 +25,7 @@ from ecnlab.searching.choices import Choices
 from ecnlab.searching.evaluator import Evaluator, Space
 from ecnlab.searching.exploring import SIZE
 from ecnlab.searching.harm import HARMS, Harm
+from ecnlab.searching.isolated import LawFails
 
 EVALUATIONS: Final = 2048
 """Points of a search, if no other number is given."""
@@ -102,31 +104,47 @@ def search(
     Generations that the folder has are not done again; more ``evaluations`` continue it. ``progress`` is called with the name of each
     part, and returns a function that is called with (done, all).
 
-    Raises FolderError if ``folder`` has another search; SpecError, RunError, OSError.
+    Raises FolderError if ``folder`` has another search; SpecError for a law that fits no path; LawError for a user-defined law that
+    fails, and ``folder`` has the path; RunError, OSError.
     """
     found = Search(kind, laws, seed, Archive(), {})
-    _continue(found, folder)
     space = Space(kind, laws)
-    wanted = -(-evaluations // SIZE) * SIZE  # whole generations
+    Scenario(f"{laws[SUBJECT].name}.toml", space.text(space.candidate(Choices({}))))
+    _continue(found, folder)
     with Evaluator(space, workers, cluster) as runs:
-        report = progress("search")
-
-        def after(archive: Archive) -> None:
-            report(archive.evaluations, wanted)
-            _store(found, folder)
-
-        if found.archive.evaluations < wanted:
-            found.finds = {}
-            exploring.explore(space, runs, found.archive, evaluations=wanted, seed=seed, after=after)
-        report = progress("finds")
-        for number, one in enumerate(HARMS[kind]):
-            report(number, len(HARMS[kind]))
-            if one.name not in found.finds and (record := _find(found, space, runs, one, folder, workers)):
-                found.finds[one.name] = record
-                _store(found, folder)
-        report(len(HARMS[kind]), len(HARMS[kind]))
+        try:
+            _explore(found, space, runs, folder, evaluations, progress("search"))
+            _look(found, space, runs, folder, workers, progress("finds"))
+        except LawFails as error:
+            where = folder / "find" / "error"
+            finds.write_scenario(where, space, error.at, f"{laws[SUBJECT].label} fails with the seed {error.seed}.")
+            raise LawError(f"{error}: `ecnlab run {where / finds.SCENARIO} --seed {error.seed}` shows it") from error
     _store(found, folder)
     return found
+
+
+def _explore(found: Search, space: Space, runs: Evaluator, folder: Path, evaluations: int, report: Progress) -> None:
+    """Do the generations that are missing, and store the maps after each."""
+    wanted = -(-evaluations // SIZE) * SIZE  # whole generations
+
+    def after(archive: Archive) -> None:
+        report(archive.evaluations, wanted)
+        _store(found, folder)
+
+    if found.archive.evaluations < wanted:
+        found.finds = {}
+        exploring.explore(space, runs, found.archive, evaluations=wanted, seed=found.seed, after=after)
+
+
+def _look(found: Search, space: Space, runs: Evaluator, folder: Path, workers: int | None, report: Progress) -> None:
+    """Write the finds that are missing."""
+    kinds = HARMS[found.kind]
+    for number, one in enumerate(kinds):
+        report(number, len(kinds))
+        if one.name not in found.finds and (record := _find(found, space, runs, one, folder, workers)):
+            found.finds[one.name] = record
+            _store(found, folder)
+    report(len(kinds), len(kinds))
 
 
 def _store(found: Search, folder: Path) -> None:
