@@ -86,7 +86,7 @@ def _maps(found: Search) -> Maps:
     ]
     return Maps(
         "Harm, in times of the best other law",
-        "Each cell is the worst point found, by the mean of new seeds.",
+        "Rows: the largest change of the rate, from one value to the next. Each cell is the worst point found, by the mean of new seeds.",
         [one for one in maps if one.fields],
         [str(one) for one in columns],
         [f"{one}×" for one in rows],
