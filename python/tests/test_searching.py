@@ -13,6 +13,7 @@ from conftest import Cli
 
 from ecnlab import searching
 from ecnlab.base.errors import FolderError
+from ecnlab.cli.search import EVALUATIONS
 from ecnlab.scoring.sheet import SUBJECT, Kind
 from ecnlab.searching import confirming, exploring, finds, harm, path, shrinking
 from ecnlab.searching.choices import Choices, changed, crossed, simpler
@@ -56,6 +57,10 @@ def test_descendants_differ_in_choices_that_were_made() -> None:
     assert all(child.keys() == genes.keys() for child in children) and genes in children
     assert crossed({"a": 1}, {"b": 2}, Random(1)) == {"a": 1, "b": 2}
     assert simpler({"a": 2, "b": 0}) == [{"a": 0, "b": 0}, {"a": 1, "b": 0}]
+
+
+def test_the_command_states_the_number_of_points_that_a_search_has() -> None:
+    assert EVALUATIONS == searching.EVALUATIONS
 
 
 def test_the_simplest_scenario_has_one_transfer_and_no_changes() -> None:
