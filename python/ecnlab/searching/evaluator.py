@@ -19,7 +19,7 @@ from ecnlab.scoring.subject import Subject
 from ecnlab.searching import harm, isolated, queue_space, sender_space
 from ecnlab.searching.choices import Choices, Genes
 from ecnlab.searching.harm import Values
-from ecnlab.searching.path import Path
+from ecnlab.searching.path import SPACE, Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Space:
         title = f"{laws[SUBJECT].label}: {'; '.join(path.words)}"
         if self.kind == "aqm":
             return path.tables({arm: law.table(path.limit) for arm, law in laws.items()}, SUBJECT, title)
-        queue = {**sender_space.QUEUES[one.queue], "limit": f"{path.limit} packets"}
+        queue = {**SPACE["queue"][one.queue], "limit": f"{path.limit} packets"}
         tables = path.tables({"bottleneck": queue}, "bottleneck", title)
         tables["tcp"] = {**{arm: law.parameters for arm, law in laws.items()}, **tables["tcp"]}
         return tables

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib as files
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,17 +14,10 @@ from ecnlab.searching.choices import Choices
 PACKET: Final = 1500
 """Bytes of a full packet of Ethernet."""
 
-SENDERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "cubic": {"profile": "linux-7", "ecn": "off"},
-    "ecn": {"profile": "linux-7", "ecn": "rfc3168"},
-    "reno": {"profile": "linux-7", "congestion": "reno", "ecn": "off"},
-    "prague": {"profile": "l4s"},
-    "bbr": {"profile": "linux-7", "congestion": "bbr", "ecn": "off"},
-}
-"""TCPs of the flows of a path: CUBIC without and with ECN, Reno, Prague, BBR."""
-
-WORDS: Final = {"cubic": "CUBIC", "ecn": "CUBIC with ECN", "reno": "Reno", "prague": "Prague", "bbr": "BBR"}
-"""The same in words."""
+SPACE: Final[Mapping[str, Any]] = tomllib.loads(
+    (files.Path(__file__).parent / "assets" / "space.toml").read_text(encoding="utf-8")
+)
+"""Laws of the default spaces."""
 
 HOP: Final = 1.0
 """Delay of the bottleneck in ms; the rest of an RTT is that of the access link."""
@@ -84,11 +79,11 @@ class Path:
         return 1e6 * sum(rate * max(end - at, 0) for at, end, rate in spans) / self.half
 
     def bulk(self, name: str, kind: str, count: int, start: float = 0.0, group: str = "") -> None:
-        """Add ``count`` endless transfers of ``kind``, one of `SENDERS`, to ``group`` (default: ``name``); they start within half a second from ``start`` on."""
+        """Add ``count`` endless transfers of ``kind``, a sender of `SPACE`, to ``group`` (default: ``name``); they start within half a second from ``start`` on."""
         tcp = f"host-{kind}"
-        self.tcps[tcp] = SENDERS[kind]
+        self.tcps[tcp] = SPACE["sender"][kind]["tcp"]
         self.transfers(name, tcp, count, start, group)
-        self.words.append(f"{count} × {WORDS[kind]}" + (f" from {start:g} s on" if start else ""))
+        self.words.append(f"{count} × {SPACE['sender'][kind]['label']}" + (f" from {start:g} s on" if start else ""))
 
     def transfers(self, name: str, tcp: str, count: int, start: float = 0.0, group: str = "") -> None:
         """Add endless transfers of the table ``tcp``, without words."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ecnlab.searching import path
 from ecnlab.searching.choices import Choices
-from ecnlab.searching.path import PLAIN, Path
+from ecnlab.searching.path import PLAIN, SPACE, Path
 
 TRANSFERS: Final = "transfers"
 """The group of all bulk transfers."""
@@ -17,10 +17,10 @@ COUNTS: Final = (1, 2, 4, 8, 16, 32)
 def draw(choices: Choices) -> Path:
     """A path with one or two groups of bulk transfers, perhaps UDP, and a call."""
     made = path.drawn(choices)
-    kind = choices.pick("flows", ("cubic", "ecn", "reno", "prague"))
+    kind = choices.pick("flows", SPACE["flows"]["queues"])
     count = choices.pick("flows.count", COUNTS)
     made.bulk("flows", kind, count, group=TRANSFERS)
-    path.other_flows(choices, made, ("", "ecn", "cubic", "prague", "reno", "bbr"), COUNTS, TRANSFERS)
+    path.other_flows(choices, made, SPACE["flows"]["beside_them"], COUNTS, TRANSFERS)
     _udp(choices, made)
     path.outage(choices, made)
     if choices.pick("call", (False, True)):

@@ -26,12 +26,10 @@ from ecnlab.searching.evaluator import Evaluator, Space
 from ecnlab.searching.exploring import SIZE
 from ecnlab.searching.harm import HARMS, Harm
 from ecnlab.searching.isolated import LawFails
+from ecnlab.searching.path import SPACE
 
 EVALUATIONS: Final = 2048
 """Points of a search, if no other number is given."""
-
-OTHERS: Final[Mapping[Kind, tuple[str, ...]]] = {"aqm": ("codel", "pie", "fq_codel"), "cc": ("reno", "cubic")}
-"""The laws that a law is compared with, on the same paths and with the same seeds."""
 
 RECORD: Final = "search.json"
 
@@ -84,7 +82,7 @@ class Search:
 def laws(kind: Kind, argument: str) -> dict[str, Subject]:
     """By arm: the law that ``argument`` names, and those that it is compared with."""
     one = subject(argument, kind)
-    others = {name: built_in(name, kind) for name in OTHERS[kind]}
+    others = {name: built_in(name, kind) for name in SPACE["compared"][kind]}
     return {SUBJECT: one, **{name: other for name, other in others.items() if other.parameters != one.parameters}}
 
 

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from ecnlab.searching import path
 from ecnlab.searching.choices import Choices
-from ecnlab.searching.path import Path
+from ecnlab.searching.path import SPACE, Path
 
 SUBJECT: Final = "subject"
 """The name of the flows and of the TCP of the law."""
-
-QUEUES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "droptail": {"discipline": "droptail"},
-    "codel": {"discipline": "codel", "ecn": True},
-    "pie": {"discipline": "pie", "ecn": True},
-    "fq_codel": {"discipline": "fq_codel", "ecn": True},
-    "dualpi2": {"discipline": "dualpi2", "ecn": True},
-}
-
-BOXES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "bleach": {"rewrite": {"ect0": "not-ect", "ect1": "not-ect", "ce": "not-ect"}},
-    "hide": {"rewrite": {"ce": "ect0"}},
-    "silent": {"clear": ["ece"]},
-}
-"""Boxes that clear the ECN field, that clear CE, and that clear ECE (in the direction of ACKs)."""
 
 
 def draw(choices: Choices) -> tuple[Path, str]:
     """A path with the flows of the subject, perhaps others and faults, and the name of its queue."""
     made = path.drawn(choices)
-    queue = choices.pick("queue", tuple(QUEUES))
+    queue = choices.pick("queue", tuple(SPACE["queue"]))
     count = choices.pick("flows.count", (1, 2, 4, 8))
     made.transfers(SUBJECT, SUBJECT, count)
     made.words.append(f"{count} × the law behind {queue}")
-    path.other_flows(choices, made, ("", "cubic", "reno", "ecn", "prague", "bbr"), (1, 2, 4, 8))
+    path.other_flows(choices, made, SPACE["flows"]["beside_senders"], (1, 2, 4, 8))
     path.outage(choices, made)
     _faults(choices, made)
     return made, queue
@@ -62,8 +46,8 @@ def _faults(choices: Choices, made: Path) -> None:
         made.link["drop_segments"] = {SUBJECT: list(range(first, first + segments))}
         which = f"segment {first}" if segments == 1 else f"segments {first} to {first + segments - 1}"
         made.words.append(f"{which} of the law lost")
-    if box := choices.perhaps("box", ("", *BOXES)):
-        made.boxes[box] = BOXES[box]
+    if box := choices.perhaps("box", ("", *SPACE["box"])):
+        made.boxes[box] = SPACE["box"][box]
         (reverse if box == "silent" else made.link)["boxes"] = [box]
         made.words.append(f"a box: {box}")
     if reverse:
