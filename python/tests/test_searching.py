@@ -163,7 +163,7 @@ def test_a_search_that_is_continued_has_the_same_maps_and_finds_as_one_that_was_
         for file in ("scenario.toml", "find.toml", "find.json"):
             one, other = (tmp_path / search / "find" / name / file for search in ("one", "whole"))
             assert one.read_bytes() == other.read_bytes()
-    with pytest.raises(FolderError, match="another law or with another seed"):
+    with pytest.raises(FolderError, match="another law, of another state of its file"):
         searched(tmp_path / "one", 16, "pie")
 
 
@@ -233,3 +233,13 @@ def test_a_law_that_fits_no_path_is_an_error_and_one_that_fits_some_is_searched(
     )
     done = cli("search", "aqm", tmp_path / "slow.toml", "--evaluations", 8, "--out", tmp_path / "slow")
     assert done.returncode == 2 and "rate" in done.stderr
+
+
+def test_a_search_of_a_law_whose_file_has_changed_is_not_continued(small: None, tmp_path: Path) -> None:
+    law = tmp_path / "law.py"
+    text = (PLANTED / "queues.py").read_text()
+    law.write_text(text)
+    searched(tmp_path / "one", 16, f"{law}:OneRate")
+    law.write_text(text.replace("0.010", "0.011"))
+    with pytest.raises(FolderError, match="of another state of its file"):
+        searched(tmp_path / "one", 16, f"{law}:OneRate")

@@ -65,7 +65,7 @@ class Subject:
     inner_limits: bool = False
     """Whether the limits of inner queues follow the limit of the queue."""
     own_limit: bool = False
-    """Whether the queue keeps its own limit, as CAKE does, which Linux gives no other in packets than its memory."""
+    """Whether the queue keeps its own limit, as CAKE does: Linux has none in packets."""
 
     def seen_from(self, folder: Path) -> Subject:
         """The subject with the paths of its Python files relative to ``folder``."""

@@ -43,11 +43,11 @@ Rows = Sequence[tuple[Candidate, dict[str, Values]]]
 def explore(
     space: Space, runs: Evaluator, archive: Archive, *, evaluations: int, seed: int, after: Callable[[Archive], None]
 ) -> None:
-    """Add generations to ``archive`` until it has so many ``evaluations``; ``after`` is called after each."""
+    """Add generations to ``archive`` until it has at least ``evaluations``; ``after`` is called after each."""
     while archive.evaluations < evaluations:
         stream = Random(f"{seed} generation {archive.generation}")
         first = seed * 1_000_003 + archive.generation * STREAMS
-        points = [_point(space, archive, stream) for _ in range(min(SIZE, evaluations - archive.evaluations))]
+        points = [_point(space, archive, stream) for _ in range(SIZE)]
         _generation(space, runs, archive, points, first)
         archive.generation += 1
         after(archive)

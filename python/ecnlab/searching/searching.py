@@ -13,6 +13,7 @@ from ecnlab._core import LawError, Scenario
 from ecnlab.base.errors import FolderError
 from ecnlab.base.provenance import maker
 from ecnlab.folder.outputs import write_named
+from ecnlab.runs import scenario_files
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.run import run
 from ecnlab.runs.sweep_doing import Progress
@@ -57,6 +58,8 @@ class Search:
     archive: Archive
     finds: dict[str, dict[str, Any]]
     """The record of each find, by kind of harm."""
+    files: Mapping[str, str]
+    """SHA-256 of the files of user-defined laws."""
 
     def as_json(self) -> dict[str, Any]:
         """All of it: the content of ``search.json``."""
@@ -70,10 +73,10 @@ class Search:
         }
 
     def question(self) -> dict[str, Any]:
-        """What was searched: the law with its parameters, those that it is compared with, and the seed."""
+        """What was searched: the law with its parameters and files, those that it is compared with, and the seed."""
         law = self.laws[SUBJECT]
         return {
-            "law": {"argument": law.argument, "label": law.label, "parameters": law.parameters},
+            "law": {"argument": law.argument, "label": law.label, "parameters": law.parameters, "files": self.files},
             "others": [one.label for arm, one in self.laws.items() if arm != SUBJECT],
             "seed": self.seed,
         }
@@ -105,9 +108,9 @@ def search(
     Raises FolderError if ``folder`` has another search; SpecError for a law that fits no path; LawError for a user-defined law that
     fails, and ``folder`` has the path; RunError, OSError.
     """
-    found = Search(kind, laws, seed, Archive(), {})
     space = Space(kind, laws)
-    Scenario(f"{laws[SUBJECT].name}.toml", space.text(space.candidate(Choices({}))))
+    simplest = Scenario(f"{laws[SUBJECT].name}.toml", space.text(space.candidate(Choices({}))))
+    found = Search(kind, laws, seed, Archive(), {}, scenario_files.laws(simplest))
     _continue(found, folder)
     with Evaluator(space, workers, cluster) as runs:
         try:
@@ -164,7 +167,7 @@ def _continue(found: Search, folder: Path) -> None:
         raise FolderError(f"{path}: not the record of a search ({error}): choose another folder with --out") from error
     if not same:
         raise FolderError(
-            f"{folder} has a search of another law or with another seed: choose another folder with --out"
+            f"{folder} has a search of another law, of another state of its file, or with another seed: choose another folder with --out"
         )
     found.archive, found.finds = there, finds_there
 
