@@ -33,6 +33,9 @@ OFF: Final = {"off": Feedback(tcp_ecn=0, kernel="off")}
 FIRST_BUFFER: Final = 131_072
 """Bytes of the receive buffer at first (tcp_rmem[1])."""
 
+SEND_BUFFERS: Final = "4096 16384 67108864"
+"""tcp_wmem: the kernel's, but at most 64 MiB in place of 4, which hold 1839 segments of 1448 bytes with their overhead."""
+
 MIN_MAX_RTO_MS: Final = 1000
 MAX_MAX_RTO_MS: Final = 120_000
 """The range of net.ipv4.tcp_rto_max_ms."""
@@ -96,6 +99,7 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     sysctl = {"tcp_ecn": str(_tcp_ecn(path, table["ecn"], window, found))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
+    sysctl["tcp_wmem"] = SEND_BUFFERS
     sysctl["tcp_rto_max_ms"] = str(_ms(path, "max_rto", table, found, MIN_MAX_RTO_MS, MAX_MAX_RTO_MS))
     route = f"initcwnd {table['initial_window']} rto_min {_ms(path, 'min_rto', table, found)}ms"
     if table["ack_every"] == 1:

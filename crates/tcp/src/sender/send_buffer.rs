@@ -19,8 +19,9 @@ const WRITE: u64 = 1 << 16;
 /// 320.
 const OVERHEAD: u64 = 832;
 
-/// tcp_wmem: maximum size in bytes. The initial one, 16 KiB, is less than tcp_sndbuf_expand makes of it in the handshake.
-const GREATEST: u64 = 4 << 20;
+/// tcp_wmem of the guest of the Linux engine: maximum size in bytes. The initial one, 16 KiB, is less than
+/// tcp_sndbuf_expand makes of it in the handshake.
+const GREATEST: u64 = 64 << 20;
 
 /// tcp_sndbuf_expand: MAX_TCP_HEADER and skb_shared_info, which are rounded up to a power of two together with the
 /// segment; and sk_buff.
