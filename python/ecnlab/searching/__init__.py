@@ -2,6 +2,6 @@
 
 from ecnlab.searching.archive import Archive
 from ecnlab.searching.page import write_page
-from ecnlab.searching.searching import EVALUATIONS, Search, laws, search
+from ecnlab.searching.searching import EVALUATIONS, Search, of_law, search
 
-__all__ = ["EVALUATIONS", "Archive", "Search", "laws", "search", "write_page"]
+__all__ = ["EVALUATIONS", "Archive", "Search", "of_law", "search", "write_page"]
