@@ -80,6 +80,23 @@ def cc(sender: str, **options: Any) -> None:
 
 
 @search.command()
+@click.argument("file", type=File)
+@search_options
+@examples("""
+      ecnlab search space examples/search/red.toml --evaluations 128
+""")
+def space(file: Path, **options: Any) -> None:
+    """Search the space of FILE: an experiment, choices of keys and values, and metrics, for points where an arm is worse than the others.
+
+    After an interruption the same command continues; with more evaluations, so does a finished search.
+    """
+    from ecnlab import searching
+
+    made = searching.FileSpace(file)
+    _search(made, made.name, **options)
+
+
+@search.command()
 @click.argument("find", type=File)
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @click.option("--seeds", type=click.IntRange(min=3), default=20, show_default=True, help="Number of seeds.")

@@ -111,7 +111,8 @@ def _find(space: Space, folder: Path, record: Mapping[str, Any], kind: Harm) -> 
     best = str(record["best"])
     labels = {arm: str(record["labels"][arm]) for arm in (space.subject, best)}
     runs = {arm: folder / "runs" / arm for arm in labels}
-    yield Group([_queues(space.link, runs, labels), *(_windows(runs[arm], label) for arm, label in labels.items())])
+    windows = [_windows(run, labels[arm]) for arm, run in runs.items() if _series(run, "flow_series").height]
+    yield Group([_queues(space.link, runs, labels), *windows])
     commands = (
         f"ecnlab run find/{kind.name}/scenario.toml",
         f"ecnlab search replay find/{kind.name}",

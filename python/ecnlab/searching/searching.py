@@ -27,6 +27,7 @@ from ecnlab.searching.harm import Harm
 from ecnlab.searching.isolated import LawFails
 from ecnlab.searching.law_space import LawSpace
 from ecnlab.searching.queue_space import QueueSpace
+from ecnlab.searching.search_file import ERROR
 from ecnlab.searching.sender_space import SenderSpace
 from ecnlab.searching.space import Space
 
@@ -106,7 +107,7 @@ def search(
             _explore(found, runs, folder, evaluations, progress("search"))
             _look(found, runs, folder, workers, progress("finds"))
         except LawFails as error:
-            where = folder / "find" / "error"
+            where = folder / "find" / ERROR
             about = f"{space.labels[error.arm]} fails with the seed {error.seed}."
             finds.write_scenario(where, space, error.at, about, error.arm)
             raise LawError(f"{error}: `ecnlab run {where / finds.SCENARIO} --seed {error.seed}` shows it") from error
@@ -162,7 +163,7 @@ def _continue(found: Search, folder: Path) -> None:
         raise FolderError(f"{path}: not the record of a search ({error}): choose another folder with --out") from error
     if not same:
         raise FolderError(
-            f"{folder} has a search of another law, of another state of its file, or with another seed: choose another folder with --out"
+            f"{folder} has a search of another law, of another state of its files, or with another seed: choose another folder with --out"
         )
     if of != build():
         raise FolderError(
