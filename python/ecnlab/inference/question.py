@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -163,12 +162,8 @@ class Question:
         )
 
 
-def is_question(text: str) -> bool:
-    """Whether ``text`` is a question: a file with unknown settings or targets and without a scenario of its own."""
-    try:
-        keys = set(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return False
+def is_question(keys: Set[str]) -> bool:
+    """Whether a file with ``keys`` is a question: it has unknown settings or targets, and no scenario of its own."""
     return "experiment" in keys and bool(keys & {"unknown", "target"})
 
 
