@@ -12,6 +12,7 @@ from conftest import Cli
 
 from ecnlab import searching
 from ecnlab.base.errors import EcnlabError, FolderError
+from ecnlab.runs.scenario_files import with_paths
 from ecnlab.scenario.files import read_experiment
 from ecnlab.searching import FileSpace, exploring, finds, search_file, shrinking
 from ecnlab.searching.choices import Choices, simpler
@@ -136,6 +137,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ('metric = "delay"', 'metric = "less"', ":23: harm.delay.metric: less can be negative, and harm is a ratio"),
         ('least = "5 ms"', 'least = "5 kB"', ":25: harm.delay.least: '5 kB' is no value above 0 of delay, whose unit is s: write one such as \"1 ms\""),
         ('least = "5 ms"', "least = 0", ":25: harm.delay.least: 0 is no value above 0"),
+        ('least = "5 ms"', "least = nan", ":25: harm.delay.least: nan is no value above 0"),
+        ('"1 Mbps"', "inf", ":8: choice.rate.values: a value is no text, finite number, true or false"),
+        ("steps = 4", "steps = 1000000000", ": choice.min_th: 'steps' is at most 100"),
         ("[harm.delay]", "[harm.error]", "harm.error: a kind of harm is the name of a folder"),
         ('least = "5 ms"', 'least = "5 ms"\n[map]\ncolumns = "rate"\nrows = "flow"', ":28: map.rows: no choice is called 'flow'; did you mean 'flows'?"),
     ],
@@ -265,6 +269,19 @@ def test_files_of_laws_are_found_from_the_folder_of_a_find(file: Path, cli: Cli)
     finds.write(folder, space, space.candidate(Choices({})), space.harms[0], 1)
     assert '"../../laws/queues.py:OneRate"' in (folder / "find.toml").read_text()
     assert cli("check", folder / "find.toml").returncode == 0
+
+
+def test_paths_of_laws_and_traces_are_changed_and_names_are_not() -> None:
+    tables = {
+        "link": {"csv": {"rate": {"csv": "a.csv"}, "from": "a"}},
+        "queue.q.discipline.python": "b.py:C",
+        "flow": [{"delay": {"mahimahi": "d"}}],
+    }
+    assert with_paths(tables, lambda path: Path("..") / path) == {
+        "link": {"csv": {"rate": {"csv": "../a.csv"}, "from": "a"}},
+        "queue.q.discipline.python": "../b.py:C",
+        "flow": [{"delay": {"mahimahi": "../d"}}],
+    }
 
 
 def test_the_example_is_a_valid_space() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from ecnlab._core import Experiment, Scenario, SpecError
 from ecnlab.base.errors import EcnlabError, MetricError
 from ecnlab.base.guesses import unknown
+from ecnlab.base.user_files import refuse_special
 from ecnlab.runs import scenario_files
 from ecnlab.scenario import metrics as measures
 from ecnlab.scenario.built import Overrides, toml_text
@@ -35,11 +36,13 @@ class FileSpace(Space):
 
     def __init__(self, path: Path) -> None:
         """Read the file ``path``. Raises EcnlabError, SpecError and OSError, with the place of what is wrong."""
+        refuse_special(path, "a search", twice=True)
         self._file = file = read_file(path, SearchFile)
         self._places = Places(path, read_text(path))
         search_file.check_names(file, self._places)
         self.experiment = path.parent / file.experiment
         """Path of the experiment."""
+        refuse_special(self.experiment, "an experiment", twice=True)
         experiment, tables = read_experiment(self.experiment), tomllib.loads(read_text(self.experiment))
         base = read_scenario(self.experiment.parent / tables["scenario"])
         self._start = self._begun(base, tables.get("set", {}))

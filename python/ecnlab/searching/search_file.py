@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,9 @@ from ecnlab.scenario.metric_ranges import of_metric
 from ecnlab.scenario.metrics import EXAMPLE_SIZES, UNITS, Metrics, unit_of
 from ecnlab.scenario.varied import Quantity, Varied, number, range_errors, written
 from ecnlab.searching.harm import Harm, Scale
+
+MOST_STEPS: Final = 100
+"""Most values of a range."""
 
 DIGITS: Final = 2
 """Significant digits of the values between the ends of a range."""
@@ -41,6 +45,10 @@ class Choice(Varied, frozen=True, kw_only=True):
         super().__post_init__()
         if min(self.steps, len(self.values or self.points) or 2) < 2:
             raise ValueError("a choice needs two or more values")
+        if (self.path and self.paths) or (self.log and not self.range):
+            raise ValueError("'path' and 'paths' exclude each other, and 'log' needs 'range'")
+        if self.steps > MOST_STEPS:
+            raise ValueError(f"'steps' is at most {MOST_STEPS}")
 
     def options(self) -> dict[str, Overrides]:
         """The keys that each value sets, by its label. Equal values of a range are one."""
@@ -169,9 +177,15 @@ def check_names(file: SearchFile, places: Places) -> None:
     for name, one in file.choice.items():
         for error in range_errors(one) if one.range else ():
             raise places.error(error, "choice", name, "range")
+        kind = "points" if one.points else "values"
+        try:
+            json.dumps([*one.values, *(point.set for point in one.points)], allow_nan=False)
+        except (TypeError, ValueError):
+            message = "a value is no text, finite number, true or false, list or table of them: write one of these"
+            raise places.error(message, "choice", name, kind) from None
         options = one.options()
         if len(options) < len(one.points or one.values):
-            raise places.error("two values have the same label", "choice", name, "points" if one.points else "values")
+            raise places.error("two values have the same label: remove one, or write points", "choice", name, kind)
         for key in {key: None for values in options.values() for key in values}:
             if owners.setdefault(key, name) != name:
                 raise places.error(f"{owners[key]} sets {key!r}, too: each key has one choice", "choice", name)
@@ -190,7 +204,7 @@ def harms(file: SearchFile, metrics: Metrics, places: Places) -> dict[str, tuple
         least = _size(one.least, unit)
         best = _size(0 if one.worse == "high" else math.inf, unit) if one.best is None else _size(one.best, unit)
         for key, value in (("least", least), ("best", best)):
-            if value is None or value < 0 or (key == "least" and not value):
+            if not _fits(value, key):
                 example = f'"{EXAMPLE_SIZES[unit]}"' if unit in UNITS else "0.01"
                 above = "above 0" if key == "least" else "of 0 or more"
                 message = f"{getattr(one, key)!r} is no value {above} of {one.metric}, whose unit is {unit or 'none'}: write one such as {example}"
@@ -199,6 +213,11 @@ def harms(file: SearchFile, metrics: Metrics, places: Places) -> dict[str, tuple
         bound = None if best == math.inf else best
         found[name] = Harm(name, one.metric, one.worse, one.metric, unit), Scale(least, bound)
     return found
+
+
+def _fits(value: float | None, key: str) -> bool:
+    """Whether ``value`` can be that of ``key``: ``least`` is above 0, and ``best`` may have no bound."""
+    return value is not None and (0 < value < math.inf if key == "least" else value >= 0)
 
 
 def _size(given: Quantity, unit: str) -> float | None:
