@@ -15,11 +15,13 @@ from ecnlab import searching
 from ecnlab.base.errors import FolderError
 from ecnlab.cli.search import EVALUATIONS
 from ecnlab.scoring.sheet import SUBJECT, Kind
-from ecnlab.searching import confirming, exploring, finds, harm, path, shrinking
+from ecnlab.searching import confirming, exploring, finds, harm, path, path_harms, shrinking
 from ecnlab.searching.choices import Choices, changed, crossed, simpler
-from ecnlab.searching.evaluator import Candidate, Evaluator, Space
-from ecnlab.searching.harm import HARMS, Values
+from ecnlab.searching.evaluator import Evaluator
+from ecnlab.searching.harm import Values
+from ecnlab.searching.law_space import COLUMNS, LawSpace
 from ecnlab.searching.path import Path as DrawnPath
+from ecnlab.searching.space import Candidate
 
 PLANTED = Path(__file__).parent / "planted"
 
@@ -65,12 +67,11 @@ def test_the_command_states_the_number_of_points_that_a_search_has() -> None:
 
 def test_the_simplest_scenario_has_one_transfer_and_no_changes() -> None:
     for kind in ("aqm", "cc"):
-        space = Space(kind, searching.laws(kind, "pie" if kind == "aqm" else "bbr"))
+        space = searching.of_law(kind, "pie" if kind == "aqm" else "bbr")
         one = space.candidate(Choices({}))
-        assert one.path.cell == (40, 1) and len(one.path.flows) == 1 and not one.path.link
-        assert (
-            one.path.words[0] == "10 Mbps, RTT 40 ms, 1 BDP of buffer" and one.path.limit == 33
-        )  # 10e6 * 0.04 / 12000
+        made = space.path(one)
+        assert one.cell == (COLUMNS.index(40), 0) and len(made.flows) == 1 and not made.link
+        assert one.words[0] == "10 Mbps, RTT 40 ms, 1 BDP of buffer" and made.limit == 33  # 10e6 * 0.04 / 12000
 
 
 # ---- harm
@@ -86,19 +87,21 @@ def drawn(rates: Sequence[tuple[float, float]], **flows: int) -> DrawnPath:
 def test_the_mean_rate_is_that_of_the_second_half_and_the_change_the_largest_ratio() -> None:
     made = drawn([(0.0, 50), (2.0, 10), (8.0, 5)])
     assert made.rate == pytest.approx((3 * 10e6 + 2 * 5e6) / 5)  # from 5 to 8 s, and from 8 to 10 s
-    assert made.cell == (40, 8)  # 50 / 10 = 5
-    assert drawn([(0.0, 10)]).cell == (40, 1)
+    assert made.change == 8  # 50 / 10 = 5
+    assert drawn([(0.0, 10)]).change == 1
 
 
 def test_harm_is_a_ratio_to_the_best_other_law_with_what_counts_as_none_added_to_both() -> None:
-    delay, use = (next(one for one in HARMS["aqm"] if one.name == name) for name in ("delay", "use"))
+    kinds = {one.harm.name: one for one in path_harms.HARMS["aqm"]}
     made = drawn([(0.0, 10)], flows=4)
+    delay, use = (kinds[name].harm for name in ("delay", "use"))
+    ms, rate = (kinds[name].scale(made) for name in ("delay", "use"))
     others: list[Values] = [{"delay_s": 0.045, "goodput_bps": 4e6}, {"delay_s": 0.015, "goodput_bps": 9e6}]
-    assert delay.of(made, {"delay_s": 0.095}, others) == pytest.approx(100 / 20)
-    assert use.of(made, {"goodput_bps": 1e6}, others) == pytest.approx(9.5e6 / 1.5e6)
-    assert delay.most(made, {"delay_s": 0.095}) == pytest.approx(100 / 5)
-    assert use.most(made, {"goodput_bps": 1e6}) == pytest.approx(10.5e6 / 1.5e6)
-    assert delay.of(made, {"delay_s": None}, others) == 1.0 == delay.of(made, {"delay_s": 0.1}, [{}])
+    assert delay.of(ms, {"delay_s": 0.095}, others) == pytest.approx(100 / 20)
+    assert use.of(rate, {"goodput_bps": 1e6}, others) == pytest.approx(9.5e6 / 1.5e6)
+    assert delay.most(ms, {"delay_s": 0.095}) == pytest.approx(100 / 5)
+    assert use.most(rate, {"goodput_bps": 1e6}) == pytest.approx(10.5e6 / 1.5e6)
+    assert delay.of(ms, {"delay_s": None}, others) == 1.0 == delay.of(ms, {"delay_s": 0.1}, [{}])
     assert harm.mean([2.0, 8.0]) == pytest.approx(4.0)
 
 
@@ -108,7 +111,7 @@ def test_a_find_holds_if_nineteen_of_twenty_seeds_show_it() -> None:
     assert not confirming.of_seeds([4.0] * 18 + [0.9] * 2).holds
     assert confirming.of_seeds([2.0] * 5).holds
     values: dict[str, list[float | None]] = {SUBJECT: [0.1, 0.1], "pie": [0.02, None], "codel": [0.05, 0.045]}
-    measured, best = finds.confirmed(values, "high", 0.005)
+    measured, best = finds.confirmed(values, SUBJECT, "high", 0.005)
     assert measured.times == pytest.approx((105 / 25 * 105 / 50) ** 0.5) and best == "pie"
 
 
@@ -122,31 +125,34 @@ class Counted(Evaluator):
         return [{"delay_s": self.delay(one) if arm == SUBJECT else 0.005} for one, arm, _seed in wanted]
 
     def delay(self, one: Candidate) -> float:
-        return 0.1 if one.path.rtt == 160 and "udp" in one.path.flows else 0.005
+        assert isinstance(self._space, LawSpace)
+        made = self._space.path(one)
+        return 0.1 if made.rtt == 160 and "udp" in made.flows else 0.005
 
 
 def test_points_with_more_harm_replace_others_and_are_found_from_them() -> None:
-    space = Space("aqm", searching.laws("aqm", "pie"))
+    space = searching.of_law("aqm", "pie")
     archive = searching.Archive()
     with Counted(space) as runs:
         exploring.explore(space, runs, archive, evaluations=256, seed=1, after=lambda _: None)
     assert archive.generation == 4 and archive.evaluations == 256
-    assert {place[1] for place in archive.cells} == {160} and {place[0] for place in archive.cells} == {"delay"}
+    assert {place[1] for place in archive.cells} == {COLUMNS.index(160)} and {place[0] for place in archive.cells} == {
+        "delay"
+    }
     assert len(archive.cells) > 2 and all(one.harm == pytest.approx(10.5) for one in archive.cells.values())
     assert archive.runs < 256 * 4  # others run only where they matter
 
 
 def test_what_does_not_matter_is_taken_out_of_a_scenario() -> None:
-    space = Space("aqm", searching.laws("aqm", "pie"))
+    space = searching.of_law("aqm", "pie")
     genes = {"rtt": path.RTTS.index(160), "udp": 2, "rate": 4, "changes": 3, "flows": 3, "flows.count": 5, "outage": 1}
     with Counted(space) as runs:
         one = shrinking.shrink(space, runs, space.candidate(Choices(genes)), "delay", 1)
-    assert one and one.path.words == ["10 Mbps, RTT 160 ms, 1 BDP of buffer", "1 × CUBIC", "UDP at 5 Mbps"]
+    assert one and one.words == ["10 Mbps, RTT 160 ms, 1 BDP of buffer", "1 × CUBIC", "UDP at 5 Mbps"]
 
 
 def searched(folder: Path, evaluations: int, argument: str = "codel") -> dict[str, object]:
-    laws = searching.laws("aqm", argument)
-    searching.search("aqm", laws, folder, evaluations=evaluations, workers=2, progress=quiet)
+    searching.search(searching.of_law("aqm", argument), folder, evaluations=evaluations, workers=2, progress=quiet)
     found: dict[str, object] = json.loads((folder / "search.json").read_text())
     return found
 
@@ -202,8 +208,8 @@ def test_the_command_prints_its_finds_and_replays_one(small: None, cli: Cli, tmp
     ],
 )
 def test_a_planted_defect_is_found(kind: Kind, law: str, harms: set[str], tmp_path: Path) -> None:
-    laws = searching.laws(kind, str(PLANTED / law))
-    found = searching.search(kind, laws, tmp_path, evaluations=128, progress=quiet)
+    space = searching.of_law(kind, str(PLANTED / law))
+    found = searching.search(space, tmp_path, evaluations=128, progress=quiet)
     assert harms <= found.finds.keys()
     assert all(found.finds[name]["confirmed"]["low"] > 1.5 for name in harms)
 

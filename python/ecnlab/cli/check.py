@@ -16,7 +16,7 @@ from ecnlab.cli.options import File, as_json, examples, no_python
 from ecnlab.folder import size_limits
 from ecnlab.inference.question import is_question, read_question
 from ecnlab.scenario.advice import Advice
-from ecnlab.scenario.files import Checked, checked, read_text
+from ecnlab.scenario.files import Checked, checked, keys_of, read_text
 
 SHOWN: Final = 100_000_000
 """Memory estimates below this size, in bytes, are not shown."""
@@ -31,7 +31,7 @@ SHOWN: Final = 100_000_000
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Check that scenario and experiment FILES, and questions of `ecnlab infer`, can be run, and estimate the size of their tables and the memory of a run.
+    """Check that scenario and experiment FILES, questions of `ecnlab infer` and spaces of `ecnlab search` can be run, and estimate the size of their tables and the memory of a run.
 
     All files are checked; the exit code is that of the worst. Warnings do not change it.
 
@@ -78,12 +78,18 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
 
 
 def _experiment(file: Path) -> Path:
-    """Return ``file``, or the experiment of a question of `ecnlab infer`, which is checked."""
-    # A pipe is read once.
-    if special(file) or not is_question(read_text(file)):
+    """Return ``file``, or the experiment of a question of `ecnlab infer` or of a search of a space, which is checked."""
+    if special(file):  # a pipe is read once
         return file
-    question = read_question(file)
-    return question.path.parent / question.file.experiment
+    keys = keys_of(read_text(file))
+    if is_question(keys):
+        question = read_question(file)
+        return question.path.parent / question.file.experiment
+    if {"experiment", "choice"} <= keys:
+        from ecnlab.searching import FileSpace  # its libraries take a second to load
+
+        return FileSpace(file).experiment
+    return file
 
 
 def _estimate(file: Path, about: Checked) -> dict[str, Any]:

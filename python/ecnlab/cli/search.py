@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -14,6 +14,9 @@ from ecnlab.cli.cluster import cluster_at, cluster_option
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, engine_option, examples
 from ecnlab.cli.resume import resumable
+
+if TYPE_CHECKING:
+    from ecnlab.searching.space import Space
 
 EVALUATIONS: Final = 2048
 """That of `ecnlab.searching`, which loads more libraries."""
@@ -57,7 +60,7 @@ def aqm(queue: str, **options: Any) -> None:
     QUEUE is a queue discipline, FILE.toml or FILE.toml:NAME (a table [queue.NAME] of a scenario), or FILE.py:CLASS. After an
     interruption the same command continues; with more evaluations, so does a finished search.
     """
-    _search("aqm", queue, **options)
+    _of_law("aqm", queue, **options)
 
 
 @search.command()
@@ -73,7 +76,24 @@ def cc(sender: str, **options: Any) -> None:
     SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. After an
     interruption the same command continues; with more evaluations, so does a finished search.
     """
-    _search("cc", sender, **options)
+    _of_law("cc", sender, **options)
+
+
+@search.command()
+@click.argument("file", type=File)
+@search_options
+@examples("""
+      ecnlab search space examples/search/red.toml --evaluations 128
+""")
+def space(file: Path, **options: Any) -> None:
+    """Search the space of FILE: an experiment, choices of keys and values, and metrics, for points where an arm is worse than the others.
+
+    After an interruption the same command continues; with more evaluations, so does a finished search.
+    """
+    from ecnlab import searching
+
+    made = searching.FileSpace(file)
+    _search(made, made.name, **options)
 
 
 @search.command()
@@ -95,26 +115,25 @@ def replay(find: Path, engine: Engine, seeds: int, workers: int | None) -> None:
         raise SystemExit(NO)
 
 
-def _search(
-    kind: Literal["aqm", "cc"],
-    argument: str,
-    *,
-    out: Path | None,
-    evaluations: int,
-    seed: int,
-    workers: int | None,
-    address: str | None,
-) -> None:
+def _of_law(kind: Literal["aqm", "cc"], argument: str, **options: Any) -> None:
     from ecnlab import searching  # its libraries take a second to load
 
-    laws = searching.laws(kind, argument)
-    folder = out or Path("results") / f"search-{laws['subject'].name}"
+    space = searching.of_law(kind, argument)
+    _search(space, space.name, **options)
+
+
+def _search(
+    space: Space, name: str, *, out: Path | None, evaluations: int, seed: int, workers: int | None, address: str | None
+) -> None:
+    from ecnlab import searching
+
+    folder = out or Path("results") / f"search-{name}"
     with resumable(folder), cluster_at(address, workers) as cluster, console.progresses() as begin:
         found = searching.search(
-            kind, laws, folder, evaluations=evaluations, seed=seed, workers=workers, cluster=cluster, progress=begin
+            space, folder, evaluations=evaluations, seed=seed, workers=workers, cluster=cluster, progress=begin
         )
     for one in found.finds.values():
         console.say_filled(one["sentence"])
     if not found.finds:
-        console.say(f"no path on which {laws['subject'].label} is worse was confirmed by new seeds")
+        console.say(f"no path on which {space.labels[space.subject]} is worse was confirmed by new seeds")
     console.complain(f"page: {searching.write_page(found, folder)}")

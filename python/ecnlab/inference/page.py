@@ -9,12 +9,13 @@ import numpy as np
 
 from ecnlab import _core
 from ecnlab.inference.answer import LEVEL, PREDICTED
-from ecnlab.inference.question import Unknown, number
+from ecnlab.inference.question import Unknown
 from ecnlab.inference.result import Inference, rows_of_numbers, rows_of_unknowns
 from ecnlab.report import Page, Section, Table
 from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.page import Cell, Group
 from ecnlab.report.tone import Tone
+from ecnlab.scenario.varied import number
 
 if TYPE_CHECKING:
     from ecnlab.inference.prior import Array

@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ecnlab.inference.question import Unknown, number, stepped
+from ecnlab.inference.question import Unknown, stepped
+from ecnlab.scenario.varied import number
 
 Array = NDArray[np.float64]
 Truths = NDArray[np.bool_]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from msgspec import structs
 
@@ -19,55 +17,39 @@ from ecnlab.base.guesses import unknown as no_such
 from ecnlab.scenario.built import Overrides
 from ecnlab.scenario.data_files import File, Part, read_file
 from ecnlab.scenario.files import read_experiment
-
-Quantity = int | float | str
-"""A number, or a number with a unit, such as "5 kB"."""
+from ecnlab.scenario.varied import Point, Quantity, Varied, number, range_errors, written
 
 Where = Mapping[str, str | list[str]]
 """Points of the experiment's grid: axis to label, or to several labels."""
 
 Reading = Literal["value", "difference", "ratio", "gain"]
 
-_NUMBER: Final = re.compile(r"\s*([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*")
 
+class Choice(Point, frozen=True):
+    """One of several readings."""
 
-class Choice(Part, frozen=True):
-    """One of several readings: a name and the keys of the scenario that it sets."""
-
-    label: str
-    set: Mapping[str, Any]
     weight: float = 1.0
     """Prior probability relative to the other choices."""
 
 
-class Unknown(Part, frozen=True, kw_only=True):
-    """A setting that the source leaves out, and what is known about it: a ``range``, ``values`` or ``points``."""
+class Unknown(Varied, frozen=True, kw_only=True):
+    """A setting that the source leaves out, and what is known about it. Values of a range are equally likely, with ``log`` factors."""
 
-    path: str = ""
-    """The dotted key of the scenario that is set."""
-    paths: list[str] = []
-    """Several keys that are all set to the value."""
-    range: tuple[Quantity, Quantity] | None = None
-    """Least and greatest value, each as likely as those between."""
-    log: bool = False
-    """Each factor is as likely as each other one, in place of each difference."""
+    IS = "an unknown"
+
     step: Quantity = 0
     """Values are multiples of it."""
     times: str | list[str] = ""
     """Name of another unknown with a range: the key gets this value times that one's. Of several each is set at other points."""
-    values: list[Any] = []
-    points: list[Choice] = []
+    points: Sequence[Choice] = ()
     where: Where = {}
     """Points of the grid where it is set; all others keep the value of the scenario."""
     source: str = ""
     """The reason for the range, or the place that leaves it out."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless it has exactly one kind of values, and keys where they are needed."""
-        if sum(map(bool, (self.range, self.values, self.points))) != 1:
-            raise ValueError("an unknown needs one of 'range', 'values' and 'points'")
-        if bool(self.points) == bool(self.path or self.paths):
-            raise ValueError("an unknown needs 'path' or 'paths', which one with 'points' does not have")
+        """Raise ValueError as `Varied` does, and for ``times`` without a range."""
+        super().__post_init__()
         if self.times and not self.range:
             raise ValueError("'times' needs 'range'")
 
@@ -180,12 +162,8 @@ class Question:
         )
 
 
-def is_question(text: str) -> bool:
-    """Whether ``text`` is a question: a file with unknown settings or targets and without a scenario of its own."""
-    try:
-        keys = set(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return False
+def is_question(keys: Set[str]) -> bool:
+    """Whether a file with ``keys`` is a question: it has unknown settings or targets, and no scenario of its own."""
     return "experiment" in keys and bool(keys & {"unknown", "target"})
 
 
@@ -219,7 +197,7 @@ def _errors(question: Question) -> Iterator[tuple[str, object]]:
         if unknown.times:
             yield from ((place, error) for error in _times_errors(question, unknown))
         if unknown.range is not None:
-            yield from ((place, error) for error in _range_errors(unknown))
+            yield from ((place, error) for error in range_errors(unknown, unknown.step))
 
 
 def _times_errors(question: Question, unknown: Unknown) -> Iterator[object]:
@@ -251,32 +229,6 @@ def _place_errors(question: Question, where: Where) -> Iterator[object]:
                 yield no_such(f"label on the axis {axis}", label, known)
 
 
-def _range_errors(unknown: Unknown) -> Iterator[str]:
-    assert unknown.range
-    try:
-        (low, unit), (high, other) = map(number, unknown.range)
-        step = number(unknown.step) if unknown.step else (0.0, unit)
-    except ValueError as error:
-        yield str(error)
-        return
-    if not unit == other == step[1]:
-        yield f"the ends of 'range' and 'step' have different units: {unit!r}, {other!r}, {step[1]!r}"
-    if not low < high or step[0] < 0.0:
-        yield "'range' is [least, greatest], and 'step' is not negative"
-    if unknown.log and low <= 0.0:
-        yield "a range with 'log' begins above 0"
-
-
-def number(quantity: Quantity) -> tuple[float, str]:
-    """Return number and unit. Raises ValueError for a text that does not begin with a number."""
-    if not isinstance(quantity, str):
-        return float(quantity), ""
-    found = _NUMBER.fullmatch(quantity)
-    if not found:
-        raise ValueError(f'{quantity!r} is no number with a unit, such as "5 kB"')
-    return float(found[1]), found[2]
-
-
 def overrides(unknowns: Mapping[str, Unknown], values: Mapping[str, float], points: Mapping[str, int]) -> Overrides:
     """Return the keys that a setting sets: ``values`` of unknowns with a range, ``points`` of the others by their index."""
     found: dict[str, Any] = {}
@@ -284,24 +236,22 @@ def overrides(unknowns: Mapping[str, Unknown], values: Mapping[str, float], poin
         if unknown.points:
             found |= unknown.points[points[name]].set
             continue
-        keys = unknown.paths or [unknown.path]
-        found |= dict.fromkeys(keys, unknown.values[points[name]] if unknown.values else _value(unknowns, name, values))
+        found |= dict.fromkeys(
+            unknown.keys, unknown.values[points[name]] if unknown.values else _value(unknowns, name, values)
+        )
     return found
 
 
 def _value(unknowns: Mapping[str, Unknown], name: str, values: Mapping[str, float]) -> Quantity:
     unknown = unknowns[name]
     assert unknown.range
-    whole = all(type(end) is int for end in unknown.range) and not unknown.times
     value, unit = values[name], number(unknown.range[0])[1]
     if unknown.times:
         (factor,) = (one for one in unknown.factors if one in values)
         other = unknowns[factor]
         assert other.range
         value, unit = value * values[factor], number(other.range[0])[1]
-    if whole:
-        return round(value)
-    return f"{value:.9g} {unit}" if unit else float(f"{value:.9g}")
+    return written(value, unit, whole=unknown.whole and not unknown.times)
 
 
 def stepped(unknown: Unknown, value: float) -> float:

@@ -8,8 +8,9 @@ from typing import Final
 
 from ecnlab.base.lazy_imports import pl
 from ecnlab.inference.answer import Answer
-from ecnlab.inference.question import Question, number
+from ecnlab.inference.question import Question
 from ecnlab.inference.waves import Sample
+from ecnlab.scenario.varied import number
 
 OWN: Final = ("met", "weight", "invalid")
 """Columns of the table of settings beside unknowns and means."""

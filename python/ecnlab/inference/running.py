@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from ecnlab.inference.question import Cell, Question, Target, overrides
 from ecnlab.runs.batch import Batch, Values
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep_doing import Progress
+from ecnlab.scenario import metrics as measures
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def do(
     The arms of a setting share its seeds; settings do not, so that their errors are independent. Raises as `Batch` does.
     """
     n, cells = question.file.seeds, question.needed()
-    metrics = {name: question.experiment.metrics[name] for name in _metrics(question)}
+    metrics = measures.needed(question.experiment.metrics, [one.metric for one in question.file.target.values()])
     invalid: list[str] = []
     places: list[tuple[int, Cell, int]] = []
     found: list[dict[Cell, list[Values]]] = []
@@ -70,18 +71,6 @@ def do(
     targets = list(question.file.target.values())
     quantities = [[_quantity(question, one, runs, n) for one in targets] for runs in found]
     return Done(settings, np.array(quantities, dtype=float).reshape(len(settings), len(targets), n), invalid)
-
-
-def _metrics(question: Question) -> Iterator[str]:
-    """Yield the metrics that targets read, and those of which they are made."""
-    waiting, seen = [one.metric for one in question.file.target.values()], set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            yield name
-            definition = question.experiment.metrics[name]
-            waiting += [*definition.get("ratio", []), *definition.get("difference", [])]
 
 
 def _scenarios(question: Question, cells: Sequence[Cell], setting: Array) -> tuple[dict[Cell, Scenario], str]:

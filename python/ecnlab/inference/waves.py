@@ -21,10 +21,11 @@ from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.tables import table_bytes
 from ecnlab.inference.fit import Fit, fit, normalised, tempered
 from ecnlab.inference.prior import Array, Prior, Proposal, Truths
-from ecnlab.inference.question import Question, number
+from ecnlab.inference.question import Question
 from ecnlab.inference.running import Done, do
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep_doing import Progress
+from ecnlab.scenario.varied import number
 
 LEAST: Final = 0.1
 """Effective part of all settings from which the next wave is proposed: a smaller one would follow the noise of few."""

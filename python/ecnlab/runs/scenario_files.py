@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,9 @@ from ecnlab.base.user_files import special
 
 TRACES: Final = ("csv", "mahimahi")
 """Keys of a link's rate or delay that name a trace."""
+
+LAWS: Final = ("python",)
+"""Keys that name a user-defined law, FILE.py:CLASS."""
 
 CHANGED: Final = (
     "{path}: the file has changed since the sweep or run began; restore it and run the same command again, or start over "
@@ -24,7 +27,7 @@ def laws(scenario: Scenario) -> dict[str, str]:
     """The files of the laws of ``scenario`` with their digests, as it names them: relative to its folder, unless absolute."""
     if ".py:" not in scenario.to_toml():
         return {}
-    found = _tables({key: scenario.resolved[key] for key in ("tcp", "queue")}, ("python",))
+    found = _tables({key: scenario.resolved[key] for key in ("tcp", "queue")}, LAWS)
     return {table["python"].rpartition(":")[0]: table["sha256"] for table in found}
 
 
@@ -56,6 +59,23 @@ def refuse_changed(files: Mapping[str, str]) -> None:
             now = ""
         if now != digest:
             raise EcnlabError(CHANGED.format(path=path))
+
+
+def with_paths(value: Any, change: Callable[[str], Path]) -> Any:
+    """``value``, tables or keys of a scenario, with the paths of laws and traces changed by ``change``."""
+    if isinstance(value, Mapping):
+        return {
+            key: _path(one, change)
+            if isinstance(one, str) and key.rpartition(".")[2] in (*LAWS, *TRACES)
+            else with_paths(one, change)
+            for key, one in value.items()
+        }
+    return [with_paths(one, change) for one in value] if isinstance(value, list) else value
+
+
+def _path(named: str, change: Callable[[str], Path]) -> str:
+    path, mark, name = named.rpartition(":") if ".py:" in named else (named, "", "")
+    return f"{change(path).as_posix()}{mark}{name}"
 
 
 def _tables(value: object, keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:

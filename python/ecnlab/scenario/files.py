@@ -35,7 +35,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     """The experiment in the file ``path``, with the scenario it names. Raises as ``read_scenario`` does."""
     text = read_text(path)
-    if {"link", "flow"} & _keys(text) and not is_experiment(text):
+    if {"link", "flow"} & keys_of(text) and not is_experiment(text):
         raise _refusal(path, f"is a scenario, not an experiment: `ecnlab run {path}` runs it once")
     return _experiment(path, text)
 
@@ -97,7 +97,7 @@ def check(path: str | os.PathLike[str]) -> list[Expected]:
 def checked(path: str | os.PathLike[str]) -> Checked:
     """As ``check``, with the warnings."""
     text = read_text(path)
-    keys = _keys(text) - COMMON
+    keys = keys_of(text) - COMMON
     # Making the schema takes longer than the rest of the check.
     if keys and keys.isdisjoint({"scenario", "link", "flow"}) and keys.isdisjoint(schema("scenario")["properties"]):
         raise _refusal(
@@ -115,10 +115,10 @@ def checked(path: str | os.PathLike[str]) -> Checked:
 
 def is_experiment(text: str) -> bool:
     """Whether ``text`` is an experiment file: one that names a scenario."""
-    return "scenario" in _keys(text)
+    return "scenario" in keys_of(text)
 
 
-def _keys(text: str) -> set[str]:
+def keys_of(text: str) -> set[str]:
     """Return the keys of the TOML ``text``; none if it is invalid, which the scenario parser reports in detail."""
     try:
         return set(tomllib.loads(text))

@@ -286,6 +286,17 @@ def unit_of(metrics: Mapping[str, Any], name: str) -> str:
     return units(requested["table"]).get(requested["column"], "")
 
 
+def needed(metrics: Metrics, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """The definitions of ``names``, and of the metrics of which they are made."""
+    waiting, found = list(names), dict[str, Mapping[str, Any]]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = metrics[name]
+            waiting += _operands(metrics[name])
+    return found
+
+
 def tables(metrics: Metrics) -> set[str]:
     """The tables that ``metrics`` read."""
     return {metric["table"] for metric in metrics.values() if "table" in metric}

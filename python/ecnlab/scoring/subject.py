@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from ecnlab import _core, laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.guesses import guess_law
 from ecnlab.base.user_files import refuse_special
+from ecnlab.runs.scenario_files import with_paths
 from ecnlab.scenario import sketched
 from ecnlab.scenario.files import read_scenario, read_text
 from ecnlab.scoring.sheet import SUBJECT, Kind, Sheet
@@ -70,7 +71,7 @@ class Subject:
     def seen_from(self, folder: Path) -> Subject:
         """The subject with the paths of its Python files relative to ``folder``."""
         here = folder.resolve()
-        return replace(self, parameters=_with_paths(self.parameters, lambda path: Path(os.path.relpath(path, here))))
+        return replace(self, parameters=with_paths(self.parameters, lambda path: Path(os.path.relpath(path, here))))
 
     def table(self, limit: int) -> dict[str, Any]:
         """The table of the queue with a limit of ``limit`` packets unless it keeps its own, and a record of quantiles."""
@@ -173,7 +174,7 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     chosen = there[0] if name is None else name
     if chosen not in tables:
         raise EcnlabError(f"{path}: has no table [{table_of}.{chosen}]; there are {', '.join(there)}")
-    table = _with_paths(_without_limit(tables[chosen]), lambda law: (path.parent / law).resolve())
+    table = with_paths(_without_limit(tables[chosen]), lambda law: (path.parent / law).resolve())
     if kind != "aqm":
         table = {"profile": text.get("profile", PROFILE), **table}
     law = scenario.resolved[table_of].get(chosen, table).get(LAW[kind])
@@ -185,18 +186,6 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
 
 def _without_limit(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in ("limit", "quantiles")}
-
-
-def _with_paths(value: Any, change: Callable[[str], Path]) -> Any:
-    """``value`` with the paths of Python files, of the form FILE.py:CLASS, changed by ``change``."""
-    if isinstance(value, Mapping):
-        return {key: _path(one, change) if key == "python" else _with_paths(one, change) for key, one in value.items()}
-    return value
-
-
-def _path(named: Any, change: Callable[[str], Path]) -> str:
-    path, mark, name = str(named).rpartition(":")
-    return f"{change(path).as_posix()}{mark}{name}"
 
 
 def uses_ecn(tcp: Mapping[str, Any]) -> bool:

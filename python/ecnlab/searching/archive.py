@@ -1,4 +1,4 @@
-"""The worst that a search has found: for each kind of harm a map over RTT and change of the rate, with one point in each cell."""
+"""The worst that a search has found: for each kind of harm a map over two axes, with one point in each cell."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ecnlab.searching.choices import Genes
+from ecnlab.searching.space import Axis
 
 Place = tuple[str, int, int]
-"""A kind of harm, an RTT in ms, and a class of changes of the rate: a cell of a map."""
+"""A kind of harm, and the numbers of a column and a row: a cell of a map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +52,36 @@ class Archive:
         there = [(place, one) for place, one in sorted(self.cells.items()) if place[0] == kind]
         return sorted(there, key=lambda entry: -entry[1].harm)
 
-    def as_json(self) -> dict[str, Any]:
-        """All of it."""
+    def as_json(self, columns: Axis, rows: Axis) -> dict[str, Any]:
+        """All of it, with the labels of both axes."""
         cells = [
             {
                 "harm": kind,
-                "rtt_ms": rtt,
-                "change": change,
+                "column": columns.labels[column],
+                "row": rows.labels[row],
                 "times": one.harm,
                 "genes": dict(one.genes),
                 "words": one.words,
             }
-            for (kind, rtt, change), one in sorted(self.cells.items())
+            for (kind, column, row), one in sorted(self.cells.items())
         ]
-        return {"generation": self.generation, "evaluations": self.evaluations, "runs": self.runs, "cells": cells}
+        return {
+            "generation": self.generation,
+            "evaluations": self.evaluations,
+            "runs": self.runs,
+            "columns": columns.title,
+            "rows": rows.title,
+            "cells": cells,
+        }
 
 
-def read(text: dict[str, Any]) -> Archive:
-    """The archive that `Archive.as_json` gave."""
-    return Archive(dict(_cells(text["cells"])), text["generation"], text["evaluations"], text["runs"])
+def read(text: dict[str, Any], columns: Axis, rows: Axis) -> Archive:
+    """The archive that `Archive.as_json` gave. Raises ValueError for a label that an axis does not have."""
+    cells = dict(_cells(text["cells"], columns, rows))
+    return Archive(cells, text["generation"], text["evaluations"], text["runs"])
 
 
-def _cells(rows: list[dict[str, Any]]) -> Iterator[tuple[Place, Elite]]:
-    for row in rows:
-        yield (row["harm"], row["rtt_ms"], row["change"]), Elite(row["times"], row["genes"], row["words"])
+def _cells(found: list[dict[str, Any]], columns: Axis, rows: Axis) -> Iterator[tuple[Place, Elite]]:
+    for one in found:
+        place = one["harm"], columns.labels.index(one["column"]), rows.labels.index(one["row"])
+        yield place, Elite(one["times"], one["genes"], one["words"])

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.base.errors import EcnlabError
 from ecnlab.searching import harm
 from ecnlab.searching.archive import Archive, Elite, Place
 from ecnlab.searching.choices import Choices, Genes, changed, crossed
-from ecnlab.searching.evaluator import Candidate, Evaluator, Space
-from ecnlab.searching.harm import HARMS, Harm, Values
+from ecnlab.searching.evaluator import Evaluator
+from ecnlab.searching.harm import Harm, Values
+from ecnlab.searching.space import Candidate, Space
 
 SIZE: Final = 64
 """Points of a generation."""
@@ -43,7 +44,10 @@ Rows = Sequence[tuple[Candidate, dict[str, Values]]]
 def explore(
     space: Space, runs: Evaluator, archive: Archive, *, evaluations: int, seed: int, after: Callable[[Archive], None]
 ) -> None:
-    """Add generations to ``archive`` until it has at least ``evaluations``; ``after`` is called after each."""
+    """Add generations to ``archive`` until it has at least ``evaluations``; ``after`` is called after each.
+
+    Raises EcnlabError if the scenario refuses all points of the first generation, and as `Evaluator.values` does.
+    """
     while archive.evaluations < evaluations:
         stream = Random(f"{seed} generation {archive.generation}")
         first = seed * 1_000_003 + archive.generation * STREAMS
@@ -69,21 +73,25 @@ def _genes(space: Space, archive: Archive, stream: Random) -> Genes:
 
 
 def _generation(space: Space, runs: Evaluator, archive: Archive, points: Sequence[Candidate], seed: int) -> None:
-    kinds = HARMS[space.kind]
-    own = runs.values([(one, SUBJECT, seed) for one in points])
+    kinds = space.harms
+    own = runs.values([(one, space.subject, seed) for one in points])
+    if not archive.generation and not any(own) and runs.refused:
+        raise EcnlabError(
+            f"the scenario refuses all {len(points)} points of the first generation; the first: {runs.refused}"
+        )
     archive.evaluations += len(points)
     hopeful = [
         (one, values)
         for one, values in zip(points, own, strict=True)
-        if _improved(archive, kinds, one, lambda kind: kind.most(one.path, values))  # noqa: B023
+        if _improved(archive, kinds, one, lambda kind: kind.most(one.scales[kind.name], values))  # noqa: B023
     ]
     rows = with_others(space, runs, hopeful, seed)
     better = [one for one, row in rows if _improved(archive, kinds, one, lambda kind: of(space, kind, one, row))]  # noqa: B023
-    archive.runs += len(points) + (len(space.laws) - 1) * len(hopeful) + len(space.laws) * SEEDS * len(better)
+    archive.runs += len(points) + len(space.others) * len(hopeful) + len(space.labels) * SEEDS * len(better)
     for one, found in zip(better, harms(space, runs, better, range(seed + 1, seed + 1 + SEEDS)), strict=True):
         for kind in kinds:
             if found[kind.name] > MATTERS:
-                archive.offer(_place(kind, one), Elite(found[kind.name], one.genes, "; ".join(one.path.words)))
+                archive.offer(_place(kind, one), Elite(found[kind.name], one.genes, "; ".join(one.words)))
 
 
 def _improved(archive: Archive, kinds: Sequence[Harm], one: Candidate, times: Callable[[Harm], float]) -> bool:
@@ -91,30 +99,29 @@ def _improved(archive: Archive, kinds: Sequence[Harm], one: Candidate, times: Ca
 
 
 def _place(kind: Harm, one: Candidate) -> Place:
-    return (kind.name, *one.path.cell)
+    return (kind.name, *one.cell)
 
 
 def with_others(space: Space, runs: Evaluator, points: Sequence[tuple[Candidate, Values]], seed: int) -> Rows:
     """``points``, whose runs with the law have been done, with those of the other laws."""
-    others = [arm for arm in space.laws if arm != SUBJECT]
-    found = runs.values([(one, arm, seed) for one, _ in points for arm in others])
-    each = len(others)
+    found = runs.values([(one, arm, seed) for one, _ in points for arm in space.others])
+    each = len(space.others)
     return [
-        (one, {SUBJECT: own, **dict(zip(others, found[number * each : (number + 1) * each], strict=True))})
+        (one, {space.subject: own, **dict(zip(space.others, found[number * each : (number + 1) * each], strict=True))})
         for number, (one, own) in enumerate(points)
     ]
 
 
 def of(space: Space, kind: Harm, one: Candidate, row: dict[str, Values]) -> float:
     """The harm of a point with the metrics of each arm."""
-    return kind.of(one.path, row[SUBJECT], [row[arm] for arm in space.laws if arm != SUBJECT])
+    return kind.of(one.scales[kind.name], row[space.subject], [row[arm] for arm in space.others])
 
 
 def harms(space: Space, runs: Evaluator, points: Sequence[Candidate], seeds: Sequence[int]) -> list[dict[str, float]]:
     """By kind, the harm of each point: the geometric mean over ``seeds``."""
-    values = iter(runs.values([(one, arm, seed) for one in points for seed in seeds for arm in space.laws]))
-    rows = [[{arm: next(values) for arm in space.laws} for _ in seeds] for _ in points]
+    values = iter(runs.values([(one, arm, seed) for one in points for seed in seeds for arm in space.labels]))
+    rows = [[{arm: next(values) for arm in space.labels} for _ in seeds] for _ in points]
     return [
-        {kind.name: harm.mean([of(space, kind, one, row) for row in some]) for kind in HARMS[space.kind]}
+        {kind.name: harm.mean([of(space, kind, one, row) for row in some]) for kind in space.harms}
         for one, some in zip(points, rows, strict=True)
     ]

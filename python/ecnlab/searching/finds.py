@@ -17,13 +17,12 @@ from ecnlab.folder.outputs import TOML, write_named
 from ecnlab.runs.batch import batch
 from ecnlab.runs.scenario_files import laws
 from ecnlab.runs.sweep import sweep
-from ecnlab.scenario.built import toml_text, toml_value
+from ecnlab.scenario.built import toml_value
 from ecnlab.scenario.files import read_experiment
-from ecnlab.scoring.sheet import SUBJECT
 from ecnlab.searching import confirming, harm
 from ecnlab.searching.confirming import SEEDS, Confirmed
-from ecnlab.searching.evaluator import Candidate, Space
 from ecnlab.searching.harm import Harm
+from ecnlab.searching.space import Candidate, Space
 
 SCENARIO: Final = "scenario.toml"
 EXPERIMENT: Final = "find.toml"
@@ -32,30 +31,29 @@ RECORD: Final = "find.json"
 REPLAYED: Final = "on-{engine}.json"
 """The record of runs by another engine."""
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
-def write_scenario(folder: Path, space: Space, one: Candidate, about: str) -> None:
-    """Write the scenario of ``one`` with the laws of all arms into ``folder``, with a comment."""
+def write_scenario(folder: Path, space: Space, one: Candidate, about: str, arm: str = "") -> None:
+    """Write the scenario of ``one`` into ``folder`` as `Space.written` gives it, with a comment."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"# {about}", *(f"# - {words}" for words in one.path.words)]
-    text = "\n".join(lines) + "\n\n" + toml_text(space.tables(one, folder))
+    comment = "\n".join([f"# {about}", *(f"# - {words}" for words in one.words)])
+    text = f"{comment}\n\n{space.written(one, folder, arm)}"
     write_named(folder / SCENARIO, text.encode(), TOML, own=folder)
 
 
 def write(folder: Path, space: Space, one: Candidate, kind: Harm, seed: int) -> None:
     """Write the scenario of ``one`` and its experiment, whose seeds begin at ``seed``, into ``folder``."""
-    law = space.laws[SUBJECT].label
+    law = space.labels[space.subject]
     write_scenario(folder, space, one, f"{law}: {kind.words}, {kind.side} with the other laws of find.toml.")
-    groups = {flow.get("group", name) for name, flow in one.path.flows.items()}
     tables = {
         "format": 1,
-        "title": f"{law} beside {', '.join(space.laws[arm].label for arm in space.laws if arm != SUBJECT)}",
+        "title": f"{law} beside {space.against}",
         "scenario": SCENARIO,
         "replicates": SEEDS,
         "seed": seed,
-        "arm": {arm: {"set": {space.place: arm}} for arm in space.laws},
-        "metrics": harm.metrics(space.kind, groups),
+        "arm": {arm: {"set": values} for arm, values in space.sets(folder).items()},
+        "metrics": space.metrics(one),
     }
     written = "\n".join(f"{key} = {toml_value(value, key)}" for key, value in tables.items()) + "\n"
     write_named(folder / EXPERIMENT, written.encode(), TOML, own=folder)
@@ -84,8 +82,8 @@ def _metrics(experiment: Experiment, engine: Engine, workers: int | None) -> pl.
 def confirm(folder: Path, space: Space, one: Candidate, kind: Harm, workers: int | None) -> dict[str, Any] | None:
     """The record of the find ``one``, which `write` has written into ``folder``; None if its seeds do not show the harm."""
     values = measured(folder, kind.metric, workers=workers)
-    least = kind.least(one.path)
-    found, best = confirmed(values, kind.worse, least)
+    least = one.scales[kind.name].least
+    found, best = confirmed(values, space.subject, kind.worse, least)
     record = {
         "format": FORMAT,
         "harm": kind.name,
@@ -94,25 +92,28 @@ def confirm(folder: Path, space: Space, one: Candidate, kind: Harm, workers: int
         "unit": kind.unit,
         "worse": kind.worse,
         "least": least,
+        "arm": space.subject,
         "best": best,
-        "labels": {arm: law.label for arm, law in space.laws.items()},
+        "labels": dict(space.labels),
         "means": {arm: mean(some) for arm, some in values.items()},
         "confirmed": found.as_json(),
-        "path": one.path.words,
+        "path": list(one.words),
     }
     return {**record, "sentence": sentence(record)} if found.holds else None
 
 
-def confirmed(values: Mapping[str, Sequence[float | None]], worse: str, least: float) -> tuple[Confirmed, str]:
-    """The harm of the subject's ``values`` beside the best of the others, and the arm that is the best in the mean.
+def confirmed(
+    values: Mapping[str, Sequence[float | None]], law: str, worse: str, least: float
+) -> tuple[Confirmed, str]:
+    """The harm of the values of the arm ``law`` beside the best of the others, and the arm that is the best in the mean.
 
     Raises EcnlabError if no seed has values of both.
     """
     best = min if worse == "high" else max
-    others = {arm: some for arm, some in values.items() if arm != SUBJECT}
+    others = {arm: some for arm, some in values.items() if arm != law}
     harms = [
-        (own + least) / (best(there) + least) if worse == "high" else (best(there) + least) / (own + least)
-        for own, *rest in zip(values[SUBJECT], *others.values(), strict=True)
+        harm.times(worse, own, best(there), least)
+        for own, *rest in zip(values[law], *others.values(), strict=True)
         if own is not None and (there := [one for one in rest if one is not None])
     ]
     if not harms:
@@ -149,17 +150,19 @@ def value(number: float, unit: str) -> str:
             return f"{1e3 * number:.3g} ms"
         case "bit/s":
             return f"{1e-6 * number:.3g} Mbps"
-        case _:
+        case "share":
             return f"{100 * number:.2g} %"
+        case _:
+            return f"{number:.3g} {unit}".removesuffix(" ratio").rstrip()
 
 
 def sentence(record: Mapping[str, Any]) -> str:
     """The harm of a find, with its numbers and its path."""
-    own, best = (value(record["means"][arm], record["unit"]) for arm in (SUBJECT, record["best"]))
+    own, best = (value(record["means"][arm], record["unit"]) for arm in (record["arm"], record["best"]))
     found, labels = record["confirmed"], record["labels"]
     least = value(record["least"], record["unit"])
     return (
-        f"{labels[SUBJECT]} has a {record['measure']} of {own}, {labels[record['best']]} on the same path {best}: "
+        f"{labels[record['arm']]} has a {record['measure']} of {own}, {labels[record['best']]} on the same path {best}: "
         f"{found['times']:.3g} times ({found['low']:.3g} to {found['high']:.3g}) as bad, with {least} added to both; "
         f"{found['harmful']} of {found['seeds']} seeds. Path: {'; '.join(record['path'])}."
     )
@@ -174,7 +177,7 @@ def replay(
     """
     record = read(folder)
     values = measured(folder, record["metric"], seeds, engine, workers)
-    found, best = confirmed(values, record["worse"], record["least"])
+    found, best = confirmed(values, record["arm"], record["worse"], record["least"])
     means = {arm: mean(some) for arm, some in values.items()}
     again = {**record, "best": best, "means": means, "confirmed": found.as_json(), "holds": found.holds}
     again["sentence"] = sentence(again)

@@ -26,6 +26,7 @@ class LawFails(LawError):
     """That of the run."""
     at: Any
     """The point of the space."""
+    arm: str
     seed: int
 
 

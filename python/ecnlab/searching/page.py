@@ -15,12 +15,11 @@ from ecnlab.report import Finding, Page, Section, Table, render
 from ecnlab.report.chart import Chart, Line
 from ecnlab.report.heat import Field, Map, Maps
 from ecnlab.report.page import Block, Cell, Group
-from ecnlab.scoring.sheet import SUBJECT
 from ecnlab.searching import finds
 from ecnlab.searching.archive import Elite
-from ecnlab.searching.harm import HARMS, Harm
-from ecnlab.searching.path import FACTORS, RTTS
+from ecnlab.searching.harm import Harm
 from ecnlab.searching.searching import Search
+from ecnlab.searching.space import Space
 
 FILE: Final = "search.html"
 
@@ -40,13 +39,12 @@ def write_page(found: Search, folder: Path) -> Path:
 
 def page(found: Search, folder: Path) -> Page:
     """The page of the search in ``folder``."""
-    law, others = found.laws[SUBJECT].label, [one.label for arm, one in found.laws.items() if arm != SUBJECT]
-    done = found.archive
+    space, done = found.space, found.archive
     return Page(
-        title=f"Where {law} fails",
-        kicker=f"ecnlab {_core.__version__}, search {found.kind}, seed {found.seed}",
+        title=space.title,
+        kicker=f"ecnlab {_core.__version__}, search {space.kind}, seed {found.seed}",
         answer=_answer(found),
-        lede=f"Beside {', '.join(others)} on the same paths with the same seeds; {done.evaluations:,} points of the default space, {done.runs:,} runs.",
+        lede=f"Beside {space.against} on the same paths with the same seeds; {done.evaluations:,} points of {space.about}, {done.runs:,} runs.",
         tallies=(),
         findings=[Finding("fails", "no", one["sentence"], "") for one in found.finds.values()],
         sections=list(_sections(found, folder)),
@@ -55,7 +53,7 @@ def page(found: Search, folder: Path) -> Page:
 
 
 def _answer(found: Search) -> str:
-    law = found.laws[SUBJECT].label
+    law = found.space.labels[found.space.subject]
     if not found.finds:
         return f"No path was found on which {law} is worse than the others with 19 of 20 new seeds."
     worst = max(found.finds.values(), key=lambda one: float(one["confirmed"]["times"]))
@@ -63,34 +61,34 @@ def _answer(found: Search) -> str:
 
 
 def _sections(found: Search, folder: Path) -> Iterator[Section]:
-    intro = "The most harm found for each RTT and each largest change of the rate. An empty cell was tried and has none, or was not reached."
+    intro = "The most harm found in each column and row. An empty cell was tried and has none, or was not reached."
     yield Section("maps", "Maps", intro, [_maps(found)])
-    for kind in HARMS[found.kind]:
+    for kind in found.space.harms:
         if record := found.finds.get(kind.name):
-            blocks = list(_find(folder / "find" / kind.name, record, kind))
+            blocks = list(_find(found.space, folder / "find" / kind.name, record, kind))
             yield Section(kind.name, f"The worst find: {kind.words}", str(record["sentence"]), blocks)
 
 
 def _maps(found: Search) -> Maps:
-    columns, rows = sorted(RTTS), sorted(FACTORS, reverse=True)
+    columns, rows = found.space.columns, found.space.rows
     maps = [
         Map(
             kind.words,
             [
-                _field(columns.index(rtt), rows.index(change), one, kind.name if kind.name in found.finds else "")
-                for (name, rtt, change), one in sorted(found.archive.cells.items())
+                _field(column, len(rows.labels) - 1 - row, one, kind.name if kind.name in found.finds else "")
+                for (name, column, row), one in sorted(found.archive.cells.items())
                 if name == kind.name
             ],
         )
-        for kind in HARMS[found.kind]
+        for kind in found.space.harms
     ]
     return Maps(
         "Harm, in times of the best other law",
-        "Rows: the largest change of the rate, from one value to the next. Each cell is the worst point found, by the mean of new seeds.",
+        f"Rows: {rows.title}. Each cell is the worst point found, by the mean of new seeds.",
         [one for one in maps if one.fields],
-        [str(one) for one in columns],
-        [f"{one}×" for one in rows],
-        "RTT, ms",
+        columns.labels,
+        rows.labels[::-1],
+        columns.title,
         "times",
         [(shade, words) for _, shade, words in SHADES],
     )
@@ -109,21 +107,22 @@ def _field(column: int, row: int, one: Elite, anchor: str) -> Field:
     )
 
 
-def _find(folder: Path, record: Mapping[str, Any], kind: Harm) -> Iterator[Block]:
+def _find(space: Space, folder: Path, record: Mapping[str, Any], kind: Harm) -> Iterator[Block]:
     best = str(record["best"])
-    labels = {arm: str(record["labels"][arm]) for arm in (SUBJECT, best)}
+    labels = {arm: str(record["labels"][arm]) for arm in (space.subject, best)}
     runs = {arm: folder / "runs" / arm for arm in labels}
-    yield Group([_queues(runs, labels), *(_windows(runs[arm], label) for arm, label in labels.items())])
+    windows = [_windows(run, labels[arm]) for arm, run in runs.items() if _series(run, "flow_series").height]
+    yield Group([_queues(space.link, runs, labels), *windows])
     commands = (
         f"ecnlab run find/{kind.name}/scenario.toml",
         f"ecnlab search replay find/{kind.name}",
-        f"ecnlab report find/{kind.name}/runs/{SUBJECT}",
+        f"ecnlab report find/{kind.name}/runs/{space.subject}",
     )
     rows = [
         [Cell(command), Cell(what)]
         for command, what in zip(
             commands,
-            ("the path with the law", "the harm with 20 seeds, again", "packets, windows and queue around it"),
+            (space.run_words, "the harm with 20 seeds, again", "packets, windows and queue around it"),
             strict=True,
         )
     ]
@@ -143,13 +142,13 @@ def _series(run: Path, table: str) -> pl.DataFrame:
     return pl.read_parquet(run / f"{table}.parquet")
 
 
-def _queues(runs: Mapping[str, Path], labels: Mapping[str, str]) -> Chart:
+def _queues(link: str, runs: Mapping[str, Path], labels: Mapping[str, str]) -> Chart:
     lines, times = [], []
     for style, (arm, run) in enumerate(runs.items()):
-        rows = _series(run, "queue_series").filter(pl.col("link") == "bottleneck").sort("time_s")
+        rows = _series(run, "queue_series").filter(pl.col("link") == link).sort("time_s")
         times = rows["time_s"].to_list()
         lines.append(Line(labels[arm], rows["packets"].to_list(), style))
-    return Chart("Queue", "Packets in the queue of the bottleneck, one run of each law.", times, lines, "packets")
+    return Chart("Queue", f"Packets in the queue of {link}, one run of each law.", times, lines, "packets")
 
 
 def _windows(run: Path, label: str) -> Chart:

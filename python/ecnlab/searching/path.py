@@ -32,6 +32,10 @@ FACTORS: Final = (1, 2, 4, 8, 16, 32, 64)
 """Ends of the classes of the largest change of the rate, from one value to the next."""
 
 LINK: Final = "bottleneck"
+
+TRANSFERS: Final = "transfers"
+"""The group of all bulk transfers to queues."""
+
 PLAIN: Final = {"from": "server", "to": "client"}
 
 
@@ -54,6 +58,8 @@ class Path:
     boxes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     """What happens, in words."""
+    queue: str = ""
+    """The queue behind which senders are compared, one of `SPACE`."""
 
     @property
     def half(self) -> float:
@@ -65,11 +71,6 @@ class Path:
         """The class of the largest change of the rate, a value of `FACTORS`."""
         largest = max((max(a / b, b / a) for (_, a), (_, b) in pairwise(self.rates)), default=1.0)
         return next((one for one in FACTORS if largest <= one), FACTORS[-1])
-
-    @property
-    def cell(self) -> tuple[int, int]:
-        """Its place on the map: RTT and largest change of the rate."""
-        return self.rtt, self.change
 
     @property
     def rate(self) -> float:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.scoring.subject import Subject
 from ecnlab.searching import path
 from ecnlab.searching.choices import Choices
-from ecnlab.searching.path import PLAIN, SPACE, Path
-
-TRANSFERS: Final = "transfers"
-"""The group of all bulk transfers."""
+from ecnlab.searching.law_space import LawSpace
+from ecnlab.searching.path import LINK, PLAIN, SPACE, TRANSFERS, Path
 
 COUNTS: Final = (1, 2, 4, 8, 16, 32)
+
+
+class QueueSpace(LawSpace):
+    """The default space for queues."""
+
+    kind = "aqm"
+    place = f"link.{LINK}.queue"
+
+    def draw(self, choices: Choices) -> Path:
+        """A path with one or two groups of bulk transfers, perhaps UDP, and a call."""
+        return draw(choices)
+
+    def tables(self, path: Path, laws: Mapping[str, Subject], title: str) -> dict[str, Any]:
+        """The scenario of ``path`` with the queues of ``laws``."""
+        return path.tables({arm: law.table(path.limit) for arm, law in laws.items()}, SUBJECT, title)
 
 
 def draw(choices: Choices) -> Path:

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
+from ecnlab.scoring.sheet import SUBJECT
+from ecnlab.scoring.subject import Subject
 from ecnlab.searching import path
 from ecnlab.searching.choices import Choices
-from ecnlab.searching.path import SPACE, Path
-
-SUBJECT: Final = "subject"
-"""The name of the flows and of the TCP of the law."""
+from ecnlab.searching.law_space import LawSpace
+from ecnlab.searching.path import LINK, SPACE, Path
 
 
-def draw(choices: Choices) -> tuple[Path, str]:
-    """A path with the flows of the subject, perhaps others and faults, and the name of its queue."""
+class SenderSpace(LawSpace):
+    """The default space for senders. Flows and TCP of the law are called `SUBJECT`."""
+
+    kind = "cc"
+    place = f"flow.{SUBJECT}.tcp"
+
+    def draw(self, choices: Choices) -> Path:
+        """A path with the flows of the subject, perhaps others and faults."""
+        return draw(choices)
+
+    def tables(self, path: Path, laws: Mapping[str, Subject], title: str) -> dict[str, Any]:
+        """The scenario of ``path`` with the TCPs of ``laws``."""
+        queue = {**SPACE["queue"][path.queue], "limit": f"{path.limit} packets"}
+        tables = path.tables({LINK: queue}, LINK, title)
+        tables["tcp"] = {**{arm: law.parameters for arm, law in laws.items()}, **tables["tcp"]}
+        return tables
+
+
+def draw(choices: Choices) -> Path:
+    """A path with the flows of the subject, perhaps others and faults."""
     made = path.drawn(choices)
-    queue = choices.pick("queue", tuple(SPACE["queue"]))
+    made.queue = choices.pick("queue", tuple(SPACE["queue"]))
     count = choices.pick("flows.count", (1, 2, 4, 8))
     made.transfers(SUBJECT, SUBJECT, count)
-    made.words.append(f"{count} × the law behind {queue}")
+    made.words.append(f"{count} × the law behind {made.queue}")
     path.other_flows(choices, made, SPACE["flows"]["beside_senders"], (1, 2, 4, 8))
     path.outage(choices, made)
     _faults(choices, made)
-    return made, queue
+    return made
 
 
 def _faults(choices: Choices, made: Path) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from ecnlab.searching.choices import Choices, simpler
-from ecnlab.searching.evaluator import Candidate, Evaluator, Space
+from ecnlab.searching.evaluator import Evaluator
 from ecnlab.searching.exploring import MATTERS, harms
+from ecnlab.searching.space import Candidate, Space
 
 KEPT: Final = 0.75
 """The part of the harm, as a power, that a smaller scenario keeps: of 16 times 8 times."""
