@@ -20,6 +20,7 @@ from ecnlab.searching.choices import Choices, changed, crossed, simpler
 from ecnlab.searching.evaluator import Evaluator
 from ecnlab.searching.harm import Values
 from ecnlab.searching.law_space import COLUMNS, LawSpace
+from ecnlab.searching.path import FACTORS
 from ecnlab.searching.path import Path as DrawnPath
 from ecnlab.searching.space import Candidate
 
@@ -46,17 +47,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_choice_is_that_of_the_genes_or_the_simplest_and_without_both_it_is_drawn() -> None:
     choices = Choices({"a": 4})
     assert choices.pick("a", "xyz") == "y" and choices.pick("b", "xyz") == "x"  # 4 mod 3 = 1
-    assert choices.made == {"a": 1, "b": 0} and choices.options == {"a": 3, "b": 3}
+    assert choices.made == {"a": 1, "b": 0}
     drawn = {Choices({}, Random(seed)).pick("b", "xyz") for seed in range(20)}
     assert drawn == {"x", "y", "z"}
     often = [Choices({}, Random(seed)).perhaps("b", range(100)) for seed in range(200)]
     assert 70 < often.count(0) < 130
 
 
-def test_descendants_differ_in_choices_that_were_made() -> None:
-    genes, options = {"a": 1, "b": 2}, {"a": 4, "b": 4}
-    children = [changed(genes, options, Random(seed)) for seed in range(50)]
-    assert all(child.keys() == genes.keys() for child in children) and genes in children
+def test_descendants_have_some_choices_of_their_parents_and_draw_the_others() -> None:
+    genes = {"a": 1, "b": 2, "c": 3, "d": 4}
+    children = [changed(genes, Random(seed)) for seed in range(50)]
+    assert all(child.items() <= genes.items() for child in children)
+    assert {len(child) for child in children} == {1, 2, 3}
+    assert changed({"a": 1}, Random(1)) == {}
     assert crossed({"a": 1}, {"b": 2}, Random(1)) == {"a": 1, "b": 2}
     assert simpler({"a": 2, "b": 0}) == [{"a": 0, "b": 0}, {"a": 1, "b": 0}]
 
@@ -89,6 +92,24 @@ def test_the_mean_rate_is_that_of_the_second_half_and_the_change_the_largest_rat
     assert made.rate == pytest.approx((3 * 10e6 + 2 * 5e6) / 5)  # from 5 to 8 s, and from 8 to 10 s
     assert made.change == 8  # 50 / 10 = 5
     assert drawn([(0.0, 10)]).change == 1
+    made.turns = 0.1, 0.25
+    assert made.least == 1.25 and made.rate == pytest.approx(0.625 * (3 * 10e6 + 2 * 5e6) / 5)
+
+
+def test_a_rate_in_turns_a_later_rtt_and_a_far_server_are_in_the_scenario() -> None:
+    space = searching.of_law("aqm", "pie")
+    names = ("turns", "turns.depth", "rtt.later", "others", "others.rtt", "bursts")
+    one = space.candidate(Choices(dict.fromkeys(names, 1)))
+    links = space.scenario(one, SUBJECT).resolved["link"]
+    assert links["bottleneck"]["rate"] == {"square": ["10 Mbps", "2.5 Mbps"], "every": "200 ms"}
+    assert links["access"]["delay"] == {"steps": [["0 s", "19 ms"], ["5 s", "9 ms"]]}
+    assert links["far"]["delay"] == "19 ms"
+    assert one.cell == (COLUMNS.index(40), FACTORS.index(4))
+    assert one.words[:3] == [
+        "10 Mbps, RTT 40 ms, 1 BDP of buffer",
+        "in turns of 0.1 s the rate is 2.5 Mbps",
+        "RTT 20 ms from 5 s on",
+    ]
 
 
 def test_harm_is_a_ratio_to_the_best_other_law_with_what_counts_as_none_added_to_both() -> None:

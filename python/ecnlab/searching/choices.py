@@ -24,8 +24,6 @@ class Choices:
     def __init__(self, genes: Genes, stream: Random | None = None) -> None:
         self._genes, self._stream = genes, stream
         self.made: dict[str, int] = {}
-        self.options: dict[str, int] = {}
-        """The number of options of each choice that was made."""
 
     def pick(self, name: str, options: Sequence[T], often: float = 0.0) -> T:
         """One of ``options``, of which the first is the simplest; a share ``often`` of new points have it, and of the others an equal part."""
@@ -35,7 +33,7 @@ class Choices:
             number = 0
         else:
             number = self._stream.randrange(len(options))
-        self.made[name], self.options[name] = number, len(options)
+        self.made[name] = number
         return options[number]
 
     def perhaps(self, name: str, options: Sequence[T]) -> T:
@@ -43,12 +41,10 @@ class Choices:
         return self.pick(name, options, 0.5)
 
 
-def changed(genes: Genes, options: Mapping[str, int], stream: Random) -> dict[str, int]:
-    """``genes`` with some choices drawn anew; ``options`` are the numbers of their options."""
-    found = dict(genes)
-    for name in stream.sample(sorted(options), min(stream.choice(CHANGES), len(options))):
-        found[name] = stream.randrange(options[name])
-    return found
+def changed(genes: Genes, stream: Random) -> dict[str, int]:
+    """``genes`` without some choices, which are then drawn anew."""
+    drawn = stream.sample(sorted(genes), min(stream.choice(CHANGES), len(genes)))
+    return {name: number for name, number in genes.items() if name not in drawn}
 
 
 def crossed(one: Genes, other: Genes, stream: Random) -> dict[str, int]:

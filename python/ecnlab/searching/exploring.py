@@ -1,7 +1,7 @@
 """The search itself: generations of points, of which those with the most harm stay on the maps.
 
-Points are new, changed from one of the maps, or crossed from two. Each runs with the law first. Only if it could have more harm than the
-point of its cell, were another law as good as any can be, do the others run; only if it then has more, all run again with new seeds, and
+Points are new, changed from one of the maps, or crossed from two. Each runs with the law first. Only if it could have `GAIN` times the harm of
+the point of its cell, were another law as good as any can be, do the others run; only if it then has, all run again with new seeds, and
 these decide. Generations depend on the seed and on the maps before them only, and not on the order in which runs end.
 """
 
@@ -30,6 +30,9 @@ CROSSED: Final = 0.25
 
 MATTERS: Final = 1.25
 """The least harm that a map shows."""
+
+GAIN: Final = 1.1
+"""Times as much harm as that of its cell that a point needs with the first seed, for others to decide."""
 
 SEEDS: Final = 2
 """New seeds that decide whether a point comes onto a map."""
@@ -69,7 +72,7 @@ def _genes(space: Space, archive: Archive, stream: Random) -> Genes:
     parent = stream.choice(parents)
     if stream.random() < CROSSED:
         parent = crossed(parent, stream.choice(parents), stream)
-    return changed(parent, space.candidate(Choices(parent)).options, stream)
+    return changed(space.candidate(Choices(parent)).genes, stream)
 
 
 def _generation(space: Space, runs: Evaluator, archive: Archive, points: Sequence[Candidate], seed: int) -> None:
@@ -95,7 +98,7 @@ def _generation(space: Space, runs: Evaluator, archive: Archive, points: Sequenc
 
 
 def _improved(archive: Archive, kinds: Sequence[Harm], one: Candidate, times: Callable[[Harm], float]) -> bool:
-    return any(times(kind) > max(archive.harm(_place(kind, one)), MATTERS) for kind in kinds)
+    return any(times(kind) > max(GAIN * archive.harm(_place(kind, one)), MATTERS) for kind in kinds)
 
 
 def _place(kind: Harm, one: Candidate) -> Place:

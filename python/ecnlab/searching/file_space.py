@@ -66,7 +66,7 @@ class FileSpace(Space):
         words = [f"{name} {choices.pick(name, labels)}" for name, labels in self._labels.items()]
         column, row = (self._labels[name][choices.made[name]] for name in self._file.axes)
         cell = self.columns.labels.index(column), self.rows.labels.index(row)
-        return Candidate(dict(choices.made), dict(choices.options), cell, words, self._scales)
+        return Candidate(dict(choices.made), cell, words, self._scales)
 
     def scenario(self, one: Candidate, arm: str) -> Scenario:
         """The scenario of ``one`` with the keys of ``arm``. Raises SpecError if it refuses them."""

@@ -55,7 +55,7 @@ class LawSpace(Space):
         path = self.draw(choices)
         cell = COLUMNS.index(path.rtt), FACTORS.index(path.change)
         scales = {one.harm.name: one.scale(path) for one in self._harms}
-        return Candidate(dict(choices.made), dict(choices.options), cell, path.words, scales)
+        return Candidate(dict(choices.made), cell, path.words, scales)
 
     def path(self, one: Candidate) -> Path:
         """The path of ``one``."""

@@ -31,11 +31,15 @@ RTTS: Final = (40, 20, 80, 10, 160, 5, 320)
 FACTORS: Final = (1, 2, 4, 8, 16, 32, 64)
 """Ends of the classes of the largest change of the rate, from one value to the next."""
 
+RARE: Final = 0.75
+"""The share of new points without what few paths have."""
+
 LINK: Final = "bottleneck"
 
 TRANSFERS: Final = "transfers"
 """The group of all bulk transfers to queues."""
 
+ACCESS: Final = {"to": "router", "rate": "1 Gbps"}
 PLAIN: Final = {"from": "server", "to": "client"}
 
 
@@ -46,11 +50,17 @@ class Path:
     duration: int
     """In seconds; the second half is measured."""
     rtt: int
-    """In ms."""
+    """In ms, at the beginning."""
     rates: Sequence[tuple[float, float]]
     """The rate in Mbit/s from each time in seconds on."""
     limit: int
     """Of the queue, in packets."""
+    turns: tuple[float, float] | None = None
+    """Seconds after which the rate and a part of it alternate, and the part."""
+    later: tuple[float, int] | None = None
+    """The time in seconds from which on there is another RTT, and that in ms."""
+    far: int = 0
+    """RTT of the second server in ms; 0 if there is none."""
     link: dict[str, Any] = field(default_factory=dict)
     """Further keys of the bottleneck."""
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -69,7 +79,8 @@ class Path:
     @property
     def change(self) -> int:
         """The class of the largest change of the rate, a value of `FACTORS`."""
-        largest = max((max(a / b, b / a) for (_, a), (_, b) in pairwise(self.rates)), default=1.0)
+        each = [max(a / b, b / a) for (_, a), (_, b) in pairwise(self.rates)]
+        largest = max([*each, 1 / self.turns[1] if self.turns else 1.0])
         return next((one for one in FACTORS if largest <= one), FACTORS[-1])
 
     @property
@@ -77,7 +88,13 @@ class Path:
         """The mean rate of what is measured, in bits per second."""
         ends = [*(at for at, _ in self.rates[1:]), self.duration]
         spans = [(max(at, self.half), end, rate) for (at, rate), end in zip(self.rates, ends, strict=True)]
-        return 1e6 * sum(rate * max(end - at, 0) for at, end, rate in spans) / self.half
+        turns = (1 + self.turns[1]) / 2 if self.turns else 1.0
+        return 1e6 * turns * sum(rate * max(end - at, 0) for at, end, rate in spans) / self.half
+
+    @property
+    def least(self) -> float:
+        """The least rate in Mbit/s."""
+        return min(rate for _, rate in self.rates) * (self.turns[1] if self.turns else 1.0)
 
     def bulk(self, name: str, kind: str, count: int, start: float = 0.0, group: str = "") -> None:
         """Add ``count`` endless transfers of ``kind``, a sender of `SPACE`, to ``group`` (default: ``name``); they start within half a second from ``start`` on."""
@@ -100,36 +117,53 @@ class Path:
 
     def tables(self, queues: Mapping[str, Mapping[str, Any]], queue: str, title: str) -> dict[str, Any]:
         """The scenario, with the bottleneck behind ``queue``, one of ``queues``."""
-        rate = (
-            f"{self.rates[0][1]:g} Mbps"
-            if len(self.rates) == 1
-            else [[f"{at:g} s", f"{rate:g} Mbps"] for at, rate in self.rates]
-        )
         bottleneck = {
             "from": "router",
             "to": "client",
-            "rate": rate,
+            "rate": self._rate(),
             "delay": f"{HOP:g} ms",
             "queue": queue,
             **self.link,
         }
-        access = {"from": "server", "to": "router", "rate": "1 Gbps", "delay": f"{self.rtt / 2 - HOP:g} ms"}
+        near: Any = access(self.rtt)
+        if self.later:
+            near = [["0 s", near], [f"{self.later[0]:g} s", access(self.later[1])]]
+        links = {LINK: bottleneck, "access": {**ACCESS, "from": "server", "delay": near}}
+        if self.far:
+            links["far"] = {**ACCESS, "from": "far", "delay": access(self.far)}
         return {
             "format": 1,
             "title": title,
             "duration": f"{self.duration} s",
             "warmup": f"{self.half:g} s",
-            "link": {LINK: bottleneck, "access": access},
+            "link": links,
             "queue": dict(queues),
             "tcp": dict(self.tcps),
             "flow": self.flows,
             "box": self.boxes,
         }
 
+    def _rate(self) -> Any:
+        """The rate of the bottleneck, as a scenario has it."""
+        first = self.rates[0][1]
+        if self.turns:
+            return {
+                "square": [f"{first:g} Mbps", f"{first * self.turns[1]:g} Mbps"],
+                "every": f"{2 * self.turns[0]:g} s",
+            }
+        if len(self.rates) == 1:
+            return f"{first:g} Mbps"
+        return [[f"{at:g} s", f"{rate:g} Mbps"] for at, rate in self.rates]
+
+
+def access(rtt: int) -> str:
+    """The delay of an access link of a path with ``rtt`` in ms."""
+    return f"{rtt / 2 - HOP:g} ms"
+
 
 def drawn(choices: Choices) -> Path:
-    """A path with its rates, RTT and buffer."""
-    duration = choices.pick("duration", (10, 20))
+    """A path with its rates, RTTs and buffer."""
+    duration = choices.pick("duration", (10, 20), 0.75)
     rtt = choices.pick("rtt", RTTS)
     rates: list[tuple[float, float]] = [(0.0, choices.pick("rate", RATES))]
     for number in range(choices.pick("changes", range(5))):
@@ -140,7 +174,22 @@ def drawn(choices: Choices) -> Path:
     bdp = rates[0][1] * 1e3 * rtt / (8 * PACKET)
     path = Path(duration, rtt, rates, max(round(buffer * bdp), 4))
     path.words.append(_rate_words(rates) + f", RTT {rtt} ms, {buffer:g} BDP of buffer")
+    if len(rates) == 1:
+        _turns(choices, path)
+    if later := choices.pick("rtt.later", (0, *(one for one in RTTS if one != rtt)), RARE):
+        path.later = duration * choices.pick("rtt.later.at", (5, 6, 4, 7, 3)) / 10, later
+        path.words.append(f"RTT {later} ms from {path.later[0]:g} s on")
+    if choices.pick("bursts", (False, True), RARE):
+        path.link["aggregation"] = {"time": "4 ms", "access": {"uniform": ["0 s", "1 ms"]}}
+        path.words.append("packets leave in bursts of up to 4 ms after up to 1 ms")
     return path
+
+
+def _turns(choices: Choices, path: Path) -> None:
+    """Perhaps a rate that falls and rises again and again."""
+    if half := choices.pick("turns", (0.0, 0.1, 1.0, 0.02), RARE):
+        path.turns = half, 1 / choices.pick("turns.depth", (2, 4, 16))
+        path.words.append(f"in turns of {half:g} s the rate is {path.least:g} Mbps")
 
 
 def _in_order(rates: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -174,3 +223,7 @@ def other_flows(choices: Choices, path: Path, kinds: Sequence[str], most: Sequen
         count = choices.pick("others.count", most)
         start = path.duration * choices.pick("others.start", (0, 3, 5)) / 10
         path.bulk("others", kind, count, start, group)
+        if far := choices.perhaps("others.rtt", (0, *RTTS)):
+            path.far = far
+            path.flows["others"]["from"] = "far"
+            path.words[-1] += f", RTT {far} ms"

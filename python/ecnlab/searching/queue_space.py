@@ -48,7 +48,7 @@ def draw(choices: Choices) -> Path:
 def _udp(choices: Choices, made: Path) -> None:
     share = choices.perhaps("udp", (0.0, 0.5, 0.9))
     if share:
-        rate = share * min(rate for _, rate in made.rates)
+        rate = share * made.least
         traffic: dict[str, Any] = {"kind": "cbr", "rate": f"{rate:g} Mbps", "packet": "1000 B", "jitter": 0.5}
         made.flows["udp"] = {**PLAIN, "traffic": traffic}
         made.words.append(f"UDP at {rate:g} Mbps")

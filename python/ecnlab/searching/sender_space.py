@@ -10,7 +10,7 @@ from ecnlab.scoring.subject import Subject
 from ecnlab.searching import path
 from ecnlab.searching.choices import Choices
 from ecnlab.searching.law_space import LawSpace
-from ecnlab.searching.path import LINK, SPACE, Path
+from ecnlab.searching.path import LINK, RARE, SPACE, Path
 
 
 class SenderSpace(LawSpace):
@@ -50,7 +50,10 @@ def _faults(choices: Choices, made: Path) -> None:
     if loss := choices.perhaps("loss", (0.0, 0.001, 0.01, 0.05)):
         made.link["loss"] = loss
         made.words.append(f"{100 * loss:g} % of packets are lost")
-    if jitter := choices.perhaps("jitter", (0, 5, 1, 20)):
+    if burst := choices.pick("loss.bursts", (0, 4, 16), RARE):
+        made.link["burst_loss"] = {"p": 0.001, "r": 1 / burst}
+        made.words.append(f"one of 1000 packets begins a loss of {burst} in a row on average")
+    if "aggregation" not in made.link and (jitter := choices.perhaps("jitter", (0, 5, 1, 20))):
         reorder = choices.pick("jitter.reorder", (False, True))
         made.link["jitter"] = {"delay": {"uniform": ["0 ms", f"{jitter} ms"]}, "reorder": reorder}
         made.words.append(f"up to {jitter} ms of jitter" + (" with reordering" if reorder else ""))

@@ -29,8 +29,6 @@ class Candidate:
     """A point of a space."""
 
     genes: Genes
-    options: Mapping[str, int]
-    """The number of options of each of its choices."""
     cell: tuple[int, int]
     """Its column and row on the maps."""
     words: Sequence[str]
