@@ -31,6 +31,8 @@ pub struct Checks {
     /// Offsets: the greatest ACK number received, one past the highest data sent.
     acked: u64,
     sent: u64,
+    /// Duplicate ACKs since the greatest ACK number was received.
+    duplicates: u64,
     /// Offsets reported by SACK.
     sacked: Vec<(u64, u64)>,
     /// One past the highest data sent at the last reduction.
@@ -44,6 +46,7 @@ struct State {
     sample: Sample,
     timeouts: u64,
     fast_recoveries: u64,
+    ecn_reductions: u64,
 }
 
 impl Observe for Checks {
@@ -67,6 +70,7 @@ impl Checks {
             mss: 0,
             acked: 0,
             sent: 0,
+            duplicates: 0,
             sacked: Vec::new(),
             reduced: 0,
             before: None,
@@ -81,7 +85,8 @@ impl Checks {
         let now = end.sample();
         let counters = end.counters();
         let (timeouts, fast_recoveries) = (counters.timeouts, counters.fast_recoveries);
-        let state = State { sample: now, timeouts, fast_recoveries };
+        let ecn_reductions = counters.ecn_reductions + counters.quench_reductions;
+        let state = State { sample: now, timeouts, fast_recoveries, ecn_reductions };
         let before = self.before.replace(state.clone());
         let data: Vec<&Segment> = step.sent.iter().filter(|segment| segment.len > 0).collect();
         for segment in &data {
@@ -92,12 +97,17 @@ impl Checks {
         }
         self.see_window(&now, counters.dupacks_received)?;
         self.see_flight(&data, high, &now, step.under_way)?;
-        before.map_or(Ok(()), |before| self.see_reduction(&before, &state, high))
+        self.feedback.see_data(&data, high, ecn_reductions)?;
+        let Some(before) = before else { return Ok(()) };
+        self.see_loss(&before, &state)?;
+        self.see_reduction(&before, &state, high)
     }
 
     fn see_ack(&mut self, ack: &Segment) {
         let offset = |seq: Seq| u64::from(seq - ISS[CLIENT]);
-        self.acked = self.acked.max(offset(ack.ack));
+        let acked = self.acked.max(offset(ack.ack));
+        self.duplicates = if acked > self.acked { 0 } else { self.duplicates + 1 };
+        self.acked = acked;
         for block in ack.sack.as_slice() {
             let (mut from, mut to) = (offset(block.start), offset(block.end));
             let merged = self.sacked.extract_if(.., |other| other.0 <= to && from <= other.1);
@@ -166,6 +176,21 @@ impl Checks {
         Ok(())
     }
 
+    /// A timeout sets cwnd to one segment (RFC 5681 §3.1). Three duplicate ACKs begin a fast retransmit (§3.2), or SACK of
+    /// more than three segments above the first hole (RFC 6675 §5, FACK).
+    fn see_loss(&self, before: &State, now: &State) -> Result<(), Broken> {
+        if now.timeouts > before.timeouts && now.sample.cwnd > self.mss {
+            return Err(("loss-window", format!("cwnd is {} after a timeout", now.sample.cwnd)));
+        }
+        let begins = now.fast_recoveries > before.fast_recoveries;
+        let top = self.sacked.iter().map(|block| block.1).max().unwrap_or(0);
+        let shown = self.duplicates >= 3 || self.case.recovery.needs_sack() && top > self.acked + 3 * self.mss;
+        if begins && !self.case.is_linux() && !shown {
+            return Err(("early", format!("fast retransmit after {} duplicate ACKs", self.duplicates)));
+        }
+        Ok(())
+    }
+
     /// At most one reduction for each window of data (RFC 5681 §3.2, RFC 6582 §3.2, RFC 3168 §6.1.2) and one for each
     /// timeout: a fall of ssthresh. Prague and Linux's DCTCP reduce
     /// for a mark and again for a loss (dctcp_react_to_loss).
@@ -176,7 +201,9 @@ impl Checks {
         if now.sample.ssthresh > before.sample.ssthresh || undone {
             self.reduced = 0;
         }
-        if now.sample.ssthresh >= before.sample.ssthresh {
+        // Vegas also leaves slow start, and follows the RTT, without congestion (tcp_vegas_cong_avoid).
+        let congestion = begins || now.timeouts > before.timeouts || now.ecn_reductions > before.ecn_reductions;
+        if now.sample.ssthresh >= before.sample.ssthresh || self.case.law == "vegas" && !congestion {
             return Ok(());
         }
         let twice = matches!((self.case.profile, self.case.law), (_, "prague") | ("linux-7", "dctcp"));

@@ -28,6 +28,9 @@ pub struct Feedback {
     next: u64,
     acked: u64,
     recent: u32,
+    /// Reductions by marks at the sender, and whether CWR has not yet left since the last one.
+    reductions: u64,
+    cwr_due: bool,
 }
 
 impl Feedback {
@@ -38,7 +41,7 @@ impl Feedback {
         Feedback {
             scheme,
             responds,
-            forgets: case.profile == "linux-7",
+            forgets: case.profile == "linux-7" && scheme == EcnKind::Rfc3168,
             exact,
             echo: false,
             waiting: false,
@@ -47,7 +50,26 @@ impl Feedback {
             next: 1,
             acked: 1,
             recent: 0,
+            reductions: 0,
+            cwr_due: false,
         }
+    }
+
+    /// CWR is on the first new data after a reduction (RFC 3168 §6.1.2), or the first data (RFC 2481 §6.1.3): `data` that
+    /// the sender has sent, where those from `high` are new, after so many `reductions` by marks.
+    pub fn see_data(&mut self, data: &[&Segment], high: u64, reductions: u64) -> Result<(), Broken> {
+        let any = match self.scheme {
+            EcnKind::Rfc3168 => false,
+            EcnKind::Rfc2481 | EcnKind::EcnBecn | EcnKind::EcnBecnBoth => true,
+            _ => return Ok(()),
+        };
+        self.cwr_due |= reductions > std::mem::replace(&mut self.reductions, reductions);
+        for segment in data.iter().filter(|segment| any || u64::from(segment.seq - ISS[CLIENT]) >= high) {
+            if std::mem::take(&mut self.cwr_due) && !segment.flags.contains(Flags::CWR) {
+                return Err(("cwr", "data after a reduction have no CWR".to_owned()));
+            }
+        }
+        Ok(())
     }
 
     /// Checks the receiver's segments.
@@ -68,10 +90,7 @@ impl Feedback {
     }
 
     fn arrived(&mut self, segment: &Segment) {
-        // CE and CWR of data that have arrived before do not count (RFC 3168 §6.1.5), nor those of a segment that PAWS
-        // refuses (RFC 7323 §5.3 R1), such as a late one sent before a retransmission that has filled the hole.
-        let start = u64::from(segment.seq - ISS[CLIENT]);
-        if segment.len == 0 || start + u64::from(segment.len) <= self.next || self.is_old(segment, start) {
+        if segment.len == 0 || !self.counts(segment) {
             return;
         }
         if segment.flags.contains(Flags::CWR) {
@@ -82,6 +101,19 @@ impl Feedback {
             (self.echo, self.waiting) = (true, true);
             self.packets += 1;
             self.bytes += u64::from(segment.len);
+        }
+    }
+
+    /// Whether CE and CWR of a data segment count: not those of data that have arrived before (RFC 3168 §6.1.5), nor those of
+    /// a segment that PAWS refuses (RFC 7323 §5.3 R1), such as a late one sent before a retransmission that has filled the
+    /// hole. RFC 2481 §6.1.3 has no such rule. Linux counts CE of a duplicate that reaches the last ACK (tcp_sequence).
+    fn counts(&mut self, segment: &Segment) -> bool {
+        let start = u64::from(segment.seq - ISS[CLIENT]);
+        let end = start + u64::from(segment.len);
+        match self.scheme {
+            EcnKind::Rfc2481 | EcnKind::EcnBecn | EcnKind::EcnBecnBoth => true,
+            EcnKind::AccEcnLinux => end >= self.acked && !self.is_old(segment, start),
+            _ => end > self.next && !self.is_old(segment, start),
         }
     }
 
@@ -98,7 +130,9 @@ impl Feedback {
     fn sent(&self, segment: &Segment) -> Result<(), Broken> {
         let flags = segment.flags;
         match self.scheme {
-            EcnKind::Rfc3168 | EcnKind::Rfc2481 if flags.contains(Flags::ECE) != (self.echo || self.waiting) => {
+            EcnKind::Rfc3168 | EcnKind::Rfc2481 | EcnKind::EcnBecn | EcnKind::EcnBecnBoth
+                if flags.contains(Flags::ECE) != (self.echo || self.waiting) =>
+            {
                 Err(("echo", format!("ECE is {}", flags.contains(Flags::ECE))))
             }
             EcnKind::AccEcn | EcnKind::AccEcnLinux => {
@@ -108,7 +142,9 @@ impl Feedback {
                 let fault = || ("ace", format!("ACE is {ace}, expected {expected}"));
                 if ace == expected { Ok(()) } else { Err(fault()) }
             }
-            EcnKind::Off if flags.intersects(Flags::ECE | Flags::CWR) => Err(("echo", "ECE without ECN".to_owned())),
+            EcnKind::Off | EcnKind::Becn if flags.intersects(Flags::ECE | Flags::CWR) => {
+                Err(("echo", "ECE without ECN".to_owned()))
+            }
             _ => Ok(()),
         }
     }
@@ -124,10 +160,15 @@ impl Feedback {
         if counted && client.bytes_marked != self.bytes {
             return Err(("marked", format!("{} bytes had CE, the sender counts {}", self.bytes, client.bytes_marked)));
         }
-        if !counted && self.scheme != EcnKind::Off && self.packets > 0 && client.ece_received == 0 {
+        if !counted
+            && !matches!(self.scheme, EcnKind::Off | EcnKind::Becn)
+            && self.packets > 0
+            && client.ece_received == 0
+        {
             return Err(("no-echo", "CE has arrived, but no ECE at the sender".to_owned()));
         }
-        let responses = client.ecn_reductions + client.fast_recoveries + client.timeouts + client.ecn_holds;
+        let reductions = client.ecn_reductions + client.quench_reductions + client.fast_recoveries;
+        let responses = reductions + client.timeouts + client.ecn_holds;
         if self.packets > 0 && responses == 0 && self.responds {
             return Err(("no-response", format!("{} packets had CE, but the sender has not responded", self.packets)));
         }

@@ -88,6 +88,9 @@ impl Observe for Lines {
         if let Some(segment) = step.arrived {
             let _ = writeln!(self.0, "{at} < {}", Described::of(segment, ISS[SERVER], ISS[CLIENT]));
         }
+        if let Some(quench) = step.quench {
+            let _ = writeln!(self.0, "{at} < quench marked {}", quench.seq - ISS[CLIENT]);
+        }
         for segment in step.sent {
             let _ = writeln!(self.0, "{at} > {}", Described::of(segment, ISS[CLIENT], ISS[SERVER]));
         }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_engine::{Label, Link, LinkPlan, Packet};
+use ecnlab_tcp::registry::laws;
 use ecnlab_tcp::{Config, Endpoint, Out};
-use ecnlab_wire::{IpVersion, Segment, Seq};
+use ecnlab_wire::{Ecn, IpVersion, QUENCH_LEN, Quench, QuenchCause, Segment, Seq};
 
 use super::common::{droptail, duplex};
 
@@ -16,6 +17,8 @@ pub const RATE: &str = "10 Mbps";
 pub const DELAY: &str = "10 ms";
 /// Delay of a late packet in addition to the link's: five packets of full size overtake it.
 pub const LATENESS: Dur = Dur::from_ms(6);
+/// Time from a marked packet's departure to the arrival of its source quench: half the path there and back.
+const QUENCH_DELAY: Dur = Dur::from_ms(10);
 /// First sequence numbers, those of `ecnlab script`: the data cross the wrap.
 pub const ISS: [Seq; 2] = [Seq(u32::MAX - 4_000), Seq(i32::MAX as u32 - 2_000)];
 /// Steps after which a world has no end.
@@ -26,7 +29,7 @@ const STEPS: usize = 10_000;
 pub enum Fate {
     /// Lost on the wire.
     Lost,
-    /// CE, if it is ECN-capable.
+    /// CE, if it is ECN-capable; with BECN a router in the middle of the path also sends a source quench.
     Marked,
     /// [`LATENESS`] late.
     Late,
@@ -50,8 +53,9 @@ pub const SERVER: usize = 1;
 pub struct Step<'a> {
     pub now: Time,
     pub side: usize,
-    /// The segment that has arrived; without one, a timer or the application.
+    /// The segment that has arrived; without one, a source quench, a timer or the application.
     pub arrived: Option<&'a Segment>,
+    pub quench: Option<&'a Quench>,
     /// Segments sent.
     pub sent: &'a [Segment],
     /// Data packets of the client that are on the wire and not lost, the sent ones among them.
@@ -131,6 +135,8 @@ struct Run<'a, O> {
     out: Out,
     now: Time,
     under_way: usize,
+    /// Source quenches by arrival time; `None` if the feedback scheme has none.
+    quenches: Option<Vec<(Time, Quench)>>,
     observer: &'a mut O,
 }
 
@@ -142,7 +148,8 @@ pub fn run(world: &World, config: &Arc<Config>, bytes: u64, observer: &mut impl 
     let mut out = Vec::new();
     let client = Endpoint::connect(config, IpVersion::V4, ISS[CLIENT], Time::ZERO, &mut out);
     let server = Endpoint::listen(config, IpVersion::V4, ISS[SERVER]);
-    let mut run = Run { ends: [client, server], ways, out, now: Time::ZERO, under_way: 0, observer };
+    let quenches = laws().any(|law| law.facts.quenches && law.facts.name == config.ecn.name()).then(Vec::new);
+    let mut run = Run { ends: [client, server], ways, out, now: Time::ZERO, under_way: 0, quenches, observer };
     run.ends[CLIENT].write(bytes, Time::ZERO, &mut run.out);
     run.ends[CLIENT].close(Time::ZERO, &mut run.out);
     run.step(CLIENT, None);
@@ -177,7 +184,8 @@ impl<O: Observe> Run<'_, O> {
     fn go_on(&mut self) -> bool {
         let links = [0, 1].map(|side| self.ways[side].next());
         let timers = [0, 1].map(|side| self.ends[side].deadline());
-        self.now = links.into_iter().chain(timers).fold(Time::NEVER, Time::min);
+        let quench = self.quenches.iter().flatten().map(|quench| quench.0).min();
+        self.now = links.into_iter().chain(timers).chain(quench).fold(Time::NEVER, Time::min);
         if self.now == Time::NEVER {
             return false;
         }
@@ -187,6 +195,9 @@ impl<O: Observe> Run<'_, O> {
                 self.ends[1 - from].on_segment(&segment, self.now, &mut self.out);
                 self.step(1 - from, Some(&segment));
             }
+        } else if quench == Some(self.now) {
+            let quench = self.quenches.as_mut().map(|quenches| quenches.remove(0).1);
+            self.quenched(&quench.expect("a source quench on its way"));
         } else if let Some(side) = timers.iter().position(|&at| at == self.now) {
             self.ends[side].on_deadline(self.now, &mut self.out);
             self.step(side, None);
@@ -202,11 +213,24 @@ impl<O: Observe> Run<'_, O> {
         }
         for segment in &self.out {
             self.ways[side].send(*segment, now);
-            let lost = self.ways[side].sent.last().is_some_and(|(_, fate)| *fate == Some(Fate::Lost));
-            self.under_way += usize::from(side == CLIENT && segment.len > 0 && !lost);
+            let fate = self.ways[side].sent.last().and_then(|sent| sent.1);
+            self.under_way += usize::from(side == CLIENT && segment.len > 0 && fate != Some(Fate::Lost));
+            let marked = fate == Some(Fate::Marked) && segment.ecn != Ecn::NotEct;
+            if let Some(quenches) = self.quenches.as_mut().filter(|_| marked) {
+                quenches.push((now + QUENCH_DELAY, Quench::new(QuenchCause::Marked, segment.seq, QUENCH_LEN)));
+            }
         }
-        let step = Step { now, side, arrived, sent: &self.out, under_way: self.under_way };
+        let step = Step { now, side, arrived, quench: None, sent: &self.out, under_way: self.under_way };
         self.observer.see(&step, &self.ends);
         self.out.clear();
+    }
+
+    /// A source quench arrives at the client, which sends nothing on it.
+    fn quenched(&mut self, quench: &Quench) {
+        let now = self.now;
+        self.ends[CLIENT].on_quench(quench, now);
+        let quench = Some(quench);
+        let step = Step { now, side: CLIENT, arrived: None, quench, sent: &[], under_way: self.under_way };
+        self.observer.see(&step, &self.ends);
     }
 }

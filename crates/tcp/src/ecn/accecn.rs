@@ -398,7 +398,8 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         if marked == Amount::default() {
             return AckFeedback::default();
         }
-        AckFeedback { echo: true, marks: Marks::Counted(marked), no_growth: false }
+        // Linux responds to packets alone (tcp_accecn_process): bytes may follow with a later option.
+        AckFeedback { echo: !LINUX || marked.packets > 0, marks: Marks::Counted(marked), no_growth: false }
     }
 
     fn on_reduction(&mut self) {}

@@ -74,6 +74,10 @@ macro_rules! recovery_hooks {
             fn in_recovery(&self, tx: &Flight) -> bool {
                 tx.recovery.active
             }
+            /// Offset up to which the last reduction covers the congestion that a source quench reports.
+            fn reduced_until(&self, tx: &Flight) -> u64 {
+                tx.recovery.recover
+            }
         }
         more {
             // ---- the steps of ACK processing ----

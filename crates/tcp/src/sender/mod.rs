@@ -83,7 +83,7 @@ impl Sender {
         // A round trip ends when data sent after the reduction is acknowledged, as for ECN-Echo. For source quenches in
         // ns-2 it ends when all data sent before the reduction is (tcp.cc, quench).
         let response = cx.config.ecn_response;
-        let reduced = response.quench_point(flight.recovery.recover);
+        let reduced = response.quench_point(self.scheme.reduced_until(flight));
         let quench =
             QuenchSeen { cause, una: flight.una, max: flight.max, reduced, round: response.quench_point(flight.max) };
         if !cx.ecn.on_quench(&quench) {

@@ -23,11 +23,13 @@ pub(super) struct Reported {
     moving: Option<usize>,
     /// Mean of packets that an ACK delivers.
     mean: u64,
+    /// Bytes returned as marked so far, modulo 2^24: without option an estimate, which the next option corrects.
+    returned: u32,
 }
 
 impl Default for Reported {
     fn default() -> Reported {
-        Reported { packets: PACKETS, bytes: [BYTES, 0, BYTES], moving: None, mean: 0 }
+        Reported { packets: PACKETS, bytes: [BYTES, 0, BYTES], moving: None, mean: 0, returned: 0 }
     }
 }
 
@@ -53,8 +55,20 @@ impl Reported {
             }
         };
         self.packets += packets;
-        let bytes = if dependable { marked } else { (packets * u64::from(mss)).min(newly.bytes) };
-        Amount { bytes: if packets > 0 { bytes } else { 0 }, packets }
+        Amount { bytes: self.marked_bytes(fields.is_some(), packets * u64::from(mss), newly.bytes), packets }
+    }
+
+    /// Returns the marked bytes of an ACK: with an option those that its counter of CE has and earlier ACKs had not, without
+    /// one those of as many full segments, at most the `delivered` bytes.
+    fn marked_bytes(&mut self, has_option: bool, full: u64, delivered: u64) -> u64 {
+        let more = self.bytes[CE].wrapping_sub(self.returned) & MASK;
+        let bytes = match has_option {
+            true if more > MASK / 2 => 0,
+            true => more.into(),
+            false => full.min(delivered),
+        };
+        self.returned = self.returned.wrapping_add(bytes as u32) & MASK;
+        bytes
     }
 
     fn note_packets(&mut self, packets: u64) {
@@ -155,7 +169,7 @@ mod tests {
         // Seven or fifteen, 7000 bytes; half of fifteen segments is 7500.
         assert_eq!([new_marks_with(5, 7_000, 15), new_marks_with(5, 7_001, 15)], [(7, 7_000), (15, 7_001)]);
         // From 16 packets on in proportion: 7/16 is no 8, 8/16 is one step of 8 more than 0.
-        assert_eq!([new_marks_with(6, 7_000, 16), new_marks_with(6, 8_000, 16)], [(0, 0), (8, 8_000)]);
+        assert_eq!([new_marks_with(6, 7_000, 16), new_marks_with(6, 8_000, 16)], [(0, 7_000), (8, 8_000)]);
         assert_eq!(new_marks_with(6, 16_000, 16), (16, 16_000));
     }
 

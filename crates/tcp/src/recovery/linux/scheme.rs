@@ -171,6 +171,11 @@ impl<D: LossDetection> Scheme for Linux<D> {
         self.0.detection.ca_state() >= CaState::Recovery
     }
 
+    /// Nothing in Open and Disorder, as for ECN-Echo: entering either sets the recovery point without a reduction.
+    fn reduced_until(&self, tx: &Flight) -> u64 {
+        if self.0.detection.ca_state() >= CaState::Cwr { tx.recovery.recover } else { 0 }
+    }
+
     fn lost(&self, tx: &Flight) -> u64 {
         tx.scoreboard.lost_bytes()
     }
