@@ -16,6 +16,7 @@ from ecnlab.cli.options import File, Workers, engine_option, examples
 from ecnlab.cli.resume import resumable
 
 if TYPE_CHECKING:
+    from ecnlab.searching.searching import Search
     from ecnlab.searching.space import Space
 
 EVALUATIONS: Final = 2048
@@ -96,6 +97,25 @@ def space(file: Path, **options: Any) -> None:
     _search(made, made.name, **options)
 
 
+@search.command(name="all")
+@click.argument("kind", type=click.Choice(("aqm", "cc")))
+@search_options
+@examples("""
+      ecnlab search all aqm --evaluations 1024
+""")
+def all_laws(kind: Literal["aqm", "cc"], out: Path | None, **options: Any) -> None:
+    """Search for all built-in laws, as `ecnlab search KIND` does, and write a page with the finds and maps of all.
+
+    Finished searches are not repeated: after an interruption, the same command continues.
+    """
+    from ecnlab import searching
+    from ecnlab.scoring import names
+
+    folder = out or Path("results") / f"search-all-{kind}"
+    found = {name: _found(searching.of_law(kind, name), folder / name, **options) for name in names(kind)}
+    console.complain(f"page: {searching.write_index(found, folder)}")
+
+
 @search.command()
 @click.argument("find", type=File)
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
@@ -122,12 +142,16 @@ def _of_law(kind: Literal["aqm", "cc"], argument: str, **options: Any) -> None:
     _search(space, space.name, **options)
 
 
-def _search(
-    space: Space, name: str, *, out: Path | None, evaluations: int, seed: int, workers: int | None, address: str | None
-) -> None:
+def _search(space: Space, name: str, *, out: Path | None, **options: Any) -> None:
+    _found(space, out or Path("results") / f"search-{name}", **options)
+
+
+def _found(
+    space: Space, folder: Path, *, evaluations: int, seed: int, workers: int | None, address: str | None
+) -> Search:
+    """The search of ``space``, done or continued in ``folder``, with its page; its finds are printed."""
     from ecnlab import searching
 
-    folder = out or Path("results") / f"search-{name}"
     with resumable(folder), cluster_at(address, workers) as cluster, console.progresses() as begin:
         found = searching.search(
             space, folder, evaluations=evaluations, seed=seed, workers=workers, cluster=cluster, progress=begin
@@ -137,3 +161,4 @@ def _search(
     if not found.finds:
         console.say(f"no path on which {space.labels[space.subject]} is worse was confirmed by new seeds")
     console.complain(f"page: {searching.write_page(found, folder)}")
+    return found

@@ -66,12 +66,13 @@ def _point(space: Space, archive: Archive, stream: Random) -> Candidate:
 
 
 def _genes(space: Space, archive: Archive, stream: Random) -> Genes:
-    parents = [one.genes for _, one in sorted(archive.cells.items())]
-    if not parents or stream.random() < NEW:
+    maps = [some for kind in space.harms if (some := archive.worst(kind.name))]
+    if not maps or stream.random() < NEW:
         return {}
-    parent = stream.choice(parents)
+    parents = stream.choice(maps)
+    parent = stream.choice(parents)[1].genes
     if stream.random() < CROSSED:
-        parent = crossed(parent, stream.choice(parents), stream)
+        parent = crossed(parent, stream.choice(parents)[1].genes, stream)
     return changed(space.candidate(Choices(parent)).genes, stream)
 
 

@@ -62,20 +62,21 @@ def _answer(found: Search) -> str:
 
 def _sections(found: Search, folder: Path) -> Iterator[Section]:
     intro = "The most harm found in each column and row. An empty cell was tried and has none, or was not reached."
-    yield Section("maps", "Maps", intro, [_maps(found)])
+    yield Section("maps", "Maps", intro, [maps(found)])
     for kind in found.space.harms:
         if record := found.finds.get(kind.name):
             blocks = list(_find(found.space, folder / "find" / kind.name, record, kind))
             yield Section(kind.name, f"The worst find: {kind.words}", str(record["sentence"]), blocks)
 
 
-def _maps(found: Search) -> Maps:
+def maps(found: Search, *, links: bool = True) -> Maps:
+    """The maps of ``found``, with ``links`` to the sections of finds."""
     columns, rows = found.space.columns, found.space.rows
-    maps = [
+    each = [
         Map(
             kind.words,
             [
-                _field(column, len(rows.labels) - 1 - row, one, kind.name if kind.name in found.finds else "")
+                _field(column, len(rows.labels) - 1 - row, one, kind.name if links and kind.name in found.finds else "")
                 for (name, column, row), one in sorted(found.archive.cells.items())
                 if name == kind.name
             ],
@@ -85,7 +86,7 @@ def _maps(found: Search) -> Maps:
     return Maps(
         "Harm, in times of the best other law",
         f"Rows: {rows.title}. Each cell is the worst point found, by the mean of new seeds.",
-        [one for one in maps if one.fields],
+        [one for one in each if one.fields],
         columns.labels,
         rows.labels[::-1],
         columns.title,
@@ -95,16 +96,13 @@ def _maps(found: Search) -> Maps:
 
 
 def _field(column: int, row: int, one: Elite, anchor: str) -> Field:
-    shade = next(shade for most, shade, _ in SHADES if one.harm <= most)
-    link = f"#{anchor}" if anchor else ""
-    return Field(
-        column,
-        row,
-        f"{one.harm:.2g}" if one.harm < 100 else f"{one.harm:.0f}",
-        shade,
-        f"{one.harm:.3g} times: {one.words}",
-        link=link,
-    )
+    return field(column, row, one.harm, f"{one.harm:.3g} times: {one.words}", f"#{anchor}" if anchor else "")
+
+
+def field(column: int, row: int, times: float, description: str, link: str) -> Field:
+    """The cell of a map with a harm of ``times``."""
+    shade = next(shade for most, shade, _ in SHADES if times <= most)
+    return Field(column, row, f"{times:.2g}" if times < 100 else f"{times:.0f}", shade, description, link=link)
 
 
 def _find(space: Space, folder: Path, record: Mapping[str, Any], kind: Harm) -> Iterator[Block]:
@@ -126,16 +124,16 @@ def _find(space: Space, folder: Path, record: Mapping[str, Any], kind: Harm) -> 
             strict=True,
         )
     ]
-    yield from _on_kernel(folder)
+    if again := on_kernel(folder):
+        yield f"On the Linux kernel: {again['sentence'].partition('. Path')[0]}."
     yield Table("In the folder of this page", ("command", "shows"), rows)
 
 
-def _on_kernel(folder: Path) -> Iterator[str]:
-    """What the kernel gave, if it has replayed the find."""
+def on_kernel(folder: Path) -> dict[str, Any]:
+    """What the kernel gave for the find in ``folder``; nothing if it has not replayed it."""
     path = folder / finds.REPLAYED.format(engine="linux")
-    if path.is_file():
-        again = json.loads(path.read_text(encoding="utf-8"))
-        yield f"On the Linux kernel: {again['sentence'].partition('. Path')[0]}."
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return found
 
 
 def _series(run: Path, table: str) -> pl.DataFrame:

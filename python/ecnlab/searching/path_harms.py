@@ -72,7 +72,8 @@ HARMS: Final[Mapping[Kind, Sequence[PathHarm]]] = {
         _high("call-loss", "share of a call's packets lost", "call_loss", "share", LOSS),
     ),
     "cc": (
-        _low("own", "goodput of the law", "own_bps", _own),
+        _low("alone", "goodput of the law without other transfers", "alone_bps", _own),
+        _low("beside", "goodput of the law beside other transfers", "beside_bps", _own),
         _low("others", "goodput of the other transfers", "others_bps", _rate),
         DELAYS,
         LOSSES,
@@ -90,7 +91,7 @@ def metrics(kind: Kind, groups: Collection[str]) -> dict[str, dict[str, Any]]:
     if kind == "aqm":
         found |= {"goodput_bps": _goodput("sum", TRANSFERS), "least_bps": _goodput("min", TRANSFERS)}
     else:
-        found |= {"own_bps": _goodput("sum", SUBJECT)}
+        found |= {"beside_bps" if "others" in groups else "alone_bps": _goodput("sum", SUBJECT)}
     if "call" in groups:
         where = {"link": LINK, "group": "call"}
         found |= {
