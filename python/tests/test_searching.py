@@ -217,13 +217,31 @@ def test_the_command_prints_its_finds_and_replays_one(small: None, cli: Cli, tmp
     assert failed.returncode == 2 and "not the record of a search" in failed.stderr
 
 
+def test_the_page_of_many_laws_has_the_finds_and_maps_of_each(small: None, tmp_path: Path) -> None:
+    found = {
+        name: searching.search(
+            searching.of_law("aqm", name), tmp_path / name, evaluations=16, workers=2, progress=quiet
+        )
+        for name in ("codel", "pie")
+    }
+    finds = sum(len(one.finds) for one in found.values())
+    kernel = {"confirmed": {"times": 2.0, "low": 1.5, "high": 2.5}}
+    first = next(iter(found["codel"].finds))
+    (tmp_path / "codel" / "find" / first / "on-linux.json").write_text(json.dumps(kernel))
+    page = unescape(searching.write_index(found, tmp_path).read_text())
+    assert f"{finds} finds for 2 queues" in page and "2 (1.5 to 2.5)" in page
+    for name, one in found.items():
+        assert page.count(f'href="#{name}"') >= len(one.finds) and f'id="{name}"' in page
+        assert all(record["sentence"] in page for record in one.finds.values())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "law", "harms"),
     [
         ("cc", "senders.py:IgnoresMarks", {"others", "delay"}),
-        ("cc", "senders.py:Unscaled", {"own"}),
-        ("cc", "senders.py:StaysSmall", {"own"}),
+        ("cc", "senders.py:Unscaled", {"alone"}),
+        ("cc", "senders.py:StaysSmall", {"alone"}),
         ("aqm", "queues.py:Milliseconds", {"delay"}),
         ("aqm", "queues.py:OneRate", {"delay"}),
     ],
