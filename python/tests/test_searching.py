@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
 from collections.abc import Callable, Sequence
 from html import unescape
 from pathlib import Path
 from random import Random
 
 import pytest
-from conftest import Cli
+from conftest import Cli, ecnlab_command
 
 from ecnlab import searching
 from ecnlab.base.errors import FolderError
@@ -192,6 +196,29 @@ def test_a_search_that_is_continued_has_the_same_maps_and_finds_as_one_that_was_
             assert one.read_bytes() == other.read_bytes()
     with pytest.raises(FolderError, match="another law, of another state of its file"):
         searched(tmp_path / "one", 16, "pie")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [4, 15])
+def test_a_search_killed_at_any_moment_and_called_again_has_the_same_maps_and_finds(after: int, tmp_path: Path) -> None:
+    def command(folder: str) -> list[str]:
+        return ecnlab_command("search", "cc", "reno", "--evaluations", 128, "--out", tmp_path / folder)
+
+    with subprocess.Popen(command("killed"), start_new_session=True, stderr=subprocess.DEVNULL) as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(after)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    for folder in ("killed", "whole"):
+        subprocess.run(command(folder), check=True, timeout=300, capture_output=True)
+    files = [
+        path.relative_to(tmp_path / "whole") for path in sorted((tmp_path / "whole").rglob("*.*")) if path.is_file()
+    ]
+    same = [path for path in files if path.suffix in {".json", ".toml"} and path.name != "manifest.json"]
+    assert Path("search.json") in same and len(same) > 4
+    assert [
+        one for one in same if (tmp_path / "killed" / one).read_bytes() != (tmp_path / "whole" / one).read_bytes()
+    ] == []
 
 
 def test_the_command_prints_its_finds_and_replays_one(small: None, cli: Cli, tmp_path: Path) -> None:
