@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -141,6 +141,10 @@ readme: build ## a paper's README from its template and, with FROM=results/PAPER
 
 which-queue: build ## docs/which-queue.md from runs of `ecnlab advise` for eight lines, in results/which-queue: minutes
 	$(BIN)/python docs/which_queue.py
+
+where-laws-fail: build ## docs/where-laws-fail.md and its maps from searches for all laws, in results: half an hour
+	for kind in aqm cc; do $(BIN)/ecnlab search all $$kind --evaluations 1024; done
+	$(BIN)/python docs/where_laws_fail.py
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)

@@ -207,3 +207,16 @@ def test_values_that_were_not_requested_are_refused(values, errors, message):
     answer = cluster_answer.Answer("tcp://w", values=values, errors=errors)
     with pytest.raises(RunError, match=message):
         cluster_answer.values(answer, {"0", "1"}, 2)
+
+
+def test_a_search_has_the_maps_of_this_machine(tmp_path, shared):
+    search = Path(__file__).parents[2] / "examples" / "search" / "dualpi2-step.toml"
+    maps = []
+    for where in (["--cluster", shared.address], []):
+        folder = tmp_path / f"{len(where)}"
+        done = CliRunner().invoke(
+            cli, ["search", "space", str(search), "--evaluations", "64", "--out", str(folder), *where]
+        )
+        assert done.exit_code == 0, done.output
+        maps.append((folder / "search.json").read_bytes())
+    assert maps[0] == maps[1]

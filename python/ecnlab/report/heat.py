@@ -9,10 +9,16 @@ from typing import Final, Literal
 from markupsafe import Markup
 
 from ecnlab.report.scale import Scale
-from ecnlab.report.svg import Area, percent
+from ecnlab.report.svg import Area, percent, shortened
 
 ROW: Final = 30
 """Height of a row in pixels."""
+
+SHORT: Final = 5
+"""Letters of the name of a row that fit beside a narrow map."""
+
+LONG: Final = 14
+"""Most letters of the name of a row."""
 
 STRIPES: Final = 3
 """Diagonals of a hatched cell."""
@@ -59,8 +65,10 @@ class Maps:
         return [(one.title, self._svg(one)) for one in self.maps]
 
     def legend(self) -> list[tuple[str, str, str]]:
-        """Return the name of each range, with its class and "shade"; the last entry is for hatched cells."""
-        return [(name, f"h{shade}", "shade") for shade, name in self.shades] + [("not decided", "h3", "hatch")]
+        """Return the name of each range, with its class and "shade"; the last entry is for hatched cells, if there are any."""
+        shades = [(name, f"h{shade}", "shade") for shade, name in self.shades]
+        hatched = any(field.hatched for one in self.maps for field in one.fields)
+        return [*shades, ("not decided", "h3", "hatch")] if hatched else shades
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The values of all maps: column names and rows."""
@@ -81,12 +89,13 @@ class Maps:
             Scale(0.0, float(len(self.columns))),
             Scale(0.0, float(len(self.rows))),
             [(i + 0.5, name) for i, name in enumerate(self.columns)],
-            [(len(self.rows) - i - 0.5, name) for i, name in enumerate(self.rows)],
+            [(len(self.rows) - i - 0.5, shortened(name, LONG)) for i, name in enumerate(self.rows)],
             self.column_label,
             ROW * len(self.rows),
         )
         marks = [mark for field in one.fields for mark in self._field(field)]
-        return area.svg(f"{self.title}: {one.title}", marks, "map", links=any(field.link for field in one.fields))
+        kind = "map long" if max(map(len, self.rows)) > SHORT else "map"
+        return area.svg(f"{self.title}: {one.title}", marks, kind, links=any(field.link for field in one.fields))
 
     def _field(self, field: Field) -> Iterator[Markup]:
         x, y = (at / count for at, count in ((field.column, len(self.columns)), (field.row, len(self.rows))))
