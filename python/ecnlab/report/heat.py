@@ -15,7 +15,7 @@ ROW: Final = 30
 """Height of a row in pixels."""
 
 SHORT: Final = 5
-"""Letters of the name of a row that fit beside a narrow map."""
+"""Letters of the name of a row, and columns, for which a narrow map has room."""
 
 LONG: Final = 14
 """Most letters of the name of a row."""
@@ -94,7 +94,8 @@ class Maps:
             ROW * len(self.rows),
         )
         marks = [mark for field in one.fields for mark in self._field(field)]
-        kind = "map long" if max(map(len, self.rows)) > SHORT else "map"
+        kinds = {"long": max(map(len, self.rows)) > SHORT, "many": len(self.columns) > SHORT}
+        kind = " ".join(["map", *(name for name, true in kinds.items() if true)])
         return area.svg(f"{self.title}: {one.title}", marks, kind, links=any(field.link for field in one.fields))
 
     def _field(self, field: Field) -> Iterator[Markup]:

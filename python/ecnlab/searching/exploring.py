@@ -16,7 +16,7 @@ from ecnlab.searching import harm
 from ecnlab.searching.archive import Archive, Elite, Place
 from ecnlab.searching.choices import Choices, Genes, changed, crossed
 from ecnlab.searching.evaluator import Evaluator
-from ecnlab.searching.harm import Harm, Values
+from ecnlab.searching.harm import MATTERS, Harm, Values
 from ecnlab.searching.space import Candidate, Space
 
 SIZE: Final = 64
@@ -27,9 +27,6 @@ NEW: Final = 0.25
 
 CROSSED: Final = 0.25
 """The share of the others that have two parents."""
-
-MATTERS: Final = 1.25
-"""The least harm that a map shows."""
 
 GAIN: Final = 1.1
 """Times as much harm as that of its cell that a point needs with the first seed, for others to decide."""

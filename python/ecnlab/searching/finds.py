@@ -80,7 +80,7 @@ def _metrics(experiment: Experiment, engine: Engine, workers: int | None) -> pl.
 
 
 def confirm(folder: Path, space: Space, one: Candidate, kind: Harm, workers: int | None) -> dict[str, Any] | None:
-    """The record of the find ``one``, which `write` has written into ``folder``; None if its seeds do not show the harm."""
+    """The record of the find ``one``, which `write` has written into ``folder``; None if its seeds do not show the harm, or too little."""
     values = measured(folder, kind.metric, workers=workers)
     least = one.scales[kind.name].least
     found, best = confirmed(values, space.subject, kind.worse, least)
@@ -99,7 +99,7 @@ def confirm(folder: Path, space: Space, one: Candidate, kind: Harm, workers: int
         "confirmed": found.as_json(),
         "path": list(one.words),
     }
-    return {**record, "sentence": sentence(record)} if found.holds else None
+    return {**record, "sentence": sentence(record)} if found.holds and found.times > harm.MATTERS else None
 
 
 def confirmed(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+MATTERS: Final = 1.25
+"""The least harm that counts."""
 
 Values = Mapping[str, float | None]
 """The metrics of a run."""

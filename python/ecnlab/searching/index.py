@@ -76,7 +76,9 @@ def _sections(searches: Mapping[str, Search], folder: Path) -> Iterator[Section]
     for name, found in searches.items():
         label = found.space.labels[found.space.subject]
         intro = f"Beside {found.space.against}; {found.archive.evaluations:,} points, {found.archive.runs:,} runs. Folder: {name}."
-        yield Section(name, label, intro, [_table(found, folder / name), maps(found, links=False)])
+        yield Section(
+            name, label, intro, [_table(found, folder / name) if found.finds else "No find.", maps(found, links=False)]
+        )
 
 
 def _table(found: Search, folder: Path) -> Table:

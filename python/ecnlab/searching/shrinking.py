@@ -7,7 +7,8 @@ from typing import Final
 
 from ecnlab.searching.choices import Choices, simpler
 from ecnlab.searching.evaluator import Evaluator
-from ecnlab.searching.exploring import MATTERS, harms
+from ecnlab.searching.exploring import harms
+from ecnlab.searching.harm import MATTERS
 from ecnlab.searching.space import Candidate, Space
 
 KEPT: Final = 0.75
