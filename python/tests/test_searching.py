@@ -29,6 +29,7 @@ from ecnlab.searching.path import Path as DrawnPath
 from ecnlab.searching.space import Candidate
 
 PLANTED = Path(__file__).parent / "planted"
+PUBLISHED = Path(__file__).parents[2] / "examples" / "finds"
 
 
 def quiet(_name: str) -> Callable[[int, int], None]:
@@ -242,6 +243,15 @@ def test_the_command_prints_its_finds_and_replays_one(small: None, cli: Cli, tmp
     (folder / "search.json").write_text("[]")
     failed = cli("search", "aqm", "codel", "--evaluations", 64, "--out", folder)
     assert failed.returncode == 2 and "not the record of a search" in failed.stderr
+
+
+@pytest.mark.parametrize("folder", sorted(PUBLISHED.iterdir()), ids=lambda path: path.name)
+def test_a_published_find_has_its_harm_in_both_engines(folder: Path) -> None:
+    stored, kernel = finds.read(folder), json.loads((folder / "on-linux.json").read_text())
+    for record in (stored, kernel):
+        assert record["confirmed"]["harmful"] >= 19 and record["confirmed"]["seeds"] == 20
+    again = finds.replay(folder, seeds=5)
+    assert again["holds"] and again["confirmed"]["times"] == pytest.approx(stored["confirmed"]["times"], rel=0.5)
 
 
 def test_the_page_of_many_laws_has_the_finds_and_maps_of_each(small: None, tmp_path: Path) -> None:
