@@ -143,7 +143,8 @@ which-queue: build ## docs/which-queue.md from runs of `ecnlab advise` for eight
 	$(BIN)/python docs/which_queue.py
 
 where-laws-fail: build ## docs/where-laws-fail.md and its maps from searches for all laws, in results: half an hour
-	for kind in aqm cc; do $(BIN)/ecnlab search all $$kind --evaluations 1024; done
+	$(BIN)/ecnlab search all aqm --evaluations 512
+	$(BIN)/ecnlab search all cc --evaluations 1024
 	$(BIN)/python docs/where_laws_fail.py
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
