@@ -132,10 +132,11 @@ def test_harm_is_a_ratio_to_the_best_other_law_with_what_counts_as_none_added_to
 
 
 def test_a_find_holds_if_nineteen_of_twenty_seeds_show_it() -> None:
-    found = confirming.of_seeds([4.0] * 19 + [0.9])
+    found = confirming.of_seeds([4.0] * 19 + [0.9], 20)
     assert found.holds and found.harmful == 19 and found.low < 4.0 * (0.9 / 4.0) ** (1 / 20) < found.high
-    assert not confirming.of_seeds([4.0] * 18 + [0.9] * 2).holds
-    assert confirming.of_seeds([2.0] * 5).holds
+    assert not confirming.of_seeds([4.0] * 18 + [0.9] * 2, 20).holds
+    assert confirming.of_seeds([2.0] * 5, 5).holds
+    assert not confirming.of_seeds([2.0] * 14, 20).holds  # six seeds have no value
     values: dict[str, list[float | None]] = {SUBJECT: [0.1, 0.1], "pie": [0.02, None], "codel": [0.05, 0.045]}
     measured, best = finds.confirmed(values, SUBJECT, "high", 0.005)
     assert measured.times == pytest.approx((105 / 25 * 105 / 50) ** 0.5) and best == "pie"

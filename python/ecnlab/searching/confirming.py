@@ -38,8 +38,8 @@ class Confirmed:
         return {name: getattr(self, name) for name in ("times", "low", "high", "harmful", "seeds")}
 
 
-def of_seeds(harms: list[float]) -> Confirmed:
-    """The mean of ``harms``, one for each seed, and how many of them are harm."""
+def of_seeds(harms: list[float], seeds: int) -> Confirmed:
+    """The mean of ``harms``, which some of ``seeds`` seeds have, and how many of them are harm."""
     found = stats.mean_interval([math.log(one) for one in harms])
     mean, low, high = map(math.exp, (found.mean, found.low, found.high))
-    return Confirmed(mean, low, high, sum(one > 1 for one in harms), len(harms))
+    return Confirmed(mean, low, high, sum(one > 1 for one in harms), seeds)

@@ -118,7 +118,7 @@ def confirmed(
     ]
     if not harms:
         raise EcnlabError("no run has a value of the law and of another")
-    return confirming.of_seeds(harms), best(others, key=lambda arm: mean(others[arm]))
+    return confirming.of_seeds(harms, len(values[law])), best(others, key=lambda arm: mean(others[arm]))
 
 
 def mean(values: Sequence[float | None]) -> float:
