@@ -147,7 +147,7 @@ def value(number: float, unit: str) -> str:
     """A measure with its unit."""
     match unit:
         case "s":
-            return f"{1e3 * number:.3g} ms"
+            return f"{number:.3g} s" if number >= 1 else f"{1e3 * number:.3g} ms"
         case "bit/s":
             return f"{1e-6 * number:.3g} Mbps"
         case "share":
