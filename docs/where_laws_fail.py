@@ -32,7 +32,9 @@ def _row(name: str, record: dict[str, Any]) -> str:
     own, other = (finds.value(record["means"][arm], record["unit"]) for arm in (record["arm"], record["best"]))
     times, low, high = (record["confirmed"][one] for one in ("times", "low", "high"))
     best, path = record["labels"][record["best"]], "; ".join(record["path"])
-    return f"| `{name}` | {record['measure']} | {own} | {best}: {other} | {times:.3g} ({low:.3g} to {high:.3g}) | {path} |"
+    return (
+        f"| `{name}` | {record['measure']} | {own} | {best}: {other} | {times:.3g} ({low:.3g} to {high:.3g}) | {path} |"
+    )
 
 
 def main() -> None:

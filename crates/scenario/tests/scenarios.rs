@@ -84,12 +84,17 @@ fn link<'a>(plan: &'a Plan, name: &str) -> &'a ecnlab_engine::LinkPlan {
     plan.links.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("{name}"))
 }
 
+/// Whether the text of an example is neither an experiment nor a search.
+fn is_scenario(text: &str) -> bool {
+    !text.contains("\nscenario = ") && !text.contains("\nexperiment = ")
+}
+
 #[test]
 fn every_example_parses_plans_and_reads_back() {
     let mut seen = 0;
     for path in common::files("examples", &["toml"]) {
         let text = fs::read_to_string(&path).unwrap();
-        if text.contains("\nscenario = ") {
+        if !is_scenario(&text) {
             continue;
         }
         let scenario = parse_scenario(&path.to_string_lossy(), &text).unwrap_or_else(|e| panic!("{e}"));
@@ -124,7 +129,7 @@ fn every_example_delivers_data() {
     let mut unsupplied = 0;
     for path in common::files("examples", &["toml"]) {
         let text = fs::read_to_string(&path).unwrap();
-        if text.contains("\nscenario = ") {
+        if !is_scenario(&text) {
             continue;
         }
         let scenario = if text.contains("{ csv = ") { traced(&text) } else { scenario(&text) };
