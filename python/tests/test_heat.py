@@ -45,9 +45,9 @@ def test_stripes_of_a_cell_that_is_not_decided_stay_within_it() -> None:
 
 
 def test_the_table_and_the_legend_have_what_the_colours_show() -> None:
-    found = maps(Field(0, 0, "50", 3, ""), Field(1, 0, "64", 4, "", hatched=True))
+    found = maps(Field(0, 0, "50", 3, ""), Field(1, 0, "64", 4, "", hatched=True), Field(1, 2, "7", 3, ""))
     assert found.table() == (
-        ["map", "row", "column", "value"],
-        [["one", "5", "1.5", "50"], ["one", "5", "10", "64 (not decided)"]],
+        ["map", "row", "1.5", "10"],
+        [["one", "5", "50", "64 (not decided)"], ["one", "100", "", "7"]],
     )
     assert found.legend() == [("equal", "h3", "shade"), ("not decided", "h3", "hatch")]

@@ -26,7 +26,7 @@ STRIPES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A cell of a map: its place (column and row, from 0), text, shade (0 to 6, 3 is neutral), and a link. ``description`` is for screen readers."""
+    """A cell of a map: its place (column and row, from 0), text, shade (0 to 6, 3 is neutral), and a link. ``description`` is for screen readers, "" for none."""
 
     column: int
     row: int
@@ -71,18 +71,16 @@ class Maps:
         return [*shades, ("not decided", "h3", "hatch")] if hatched else shades
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """The values of all maps: column names and rows."""
-        rows = [
-            [
-                one.title,
-                self.rows[field.row],
-                self.columns[field.column],
-                field.text + (" (not decided)" if field.hatched else ""),
-            ]
-            for one in self.maps
-            for field in one.fields
-        ]
-        return ["map", "row", "column", "value"], rows
+        """The values of all maps: column names, and the rows that have a cell."""
+        rows = [row for one in self.maps for row in self._rows(one)]
+        return ["map", "row", *self.columns], rows
+
+    def _rows(self, one: Map) -> Iterator[list[str]]:
+        texts = {
+            (field.row, field.column): field.text + (" (not decided)" if field.hatched else "") for field in one.fields
+        }
+        for row in sorted({row for row, _ in texts}):
+            yield [one.title, self.rows[row], *(texts.get((row, column), "") for column in range(len(self.columns)))]
 
     def _svg(self, one: Map) -> Markup:
         area = Area(
@@ -102,8 +100,9 @@ class Maps:
         x, y = (at / count for at, count in ((field.column, len(self.columns)), (field.row, len(self.rows))))
         wide, high = 1 / len(self.columns), 1 / len(self.rows)
         parts = [
-            Markup('<title>{}</title><rect class="h{}" x="{}" y="{}" width="{}" height="{}"/>').format(
-                field.description, field.shade, *map(percent, (x, y, wide, high))
+            Markup("<title>{}</title>").format(field.description) if field.description else Markup(""),
+            Markup('<rect class="h{}" x="{}" y="{}" width="{}" height="{}"/>').format(
+                field.shade, *map(percent, (x, y, wide, high))
             ),
             *(_stripes(x, y, wide, high) if field.hatched else ()),
             Markup('<text class="h{}" x="{}" y="{}" dy=".35em">{}</text>').format(

@@ -77,7 +77,10 @@ def _sections(searches: Mapping[str, Search], folder: Path) -> Iterator[Section]
         label = found.space.labels[found.space.subject]
         intro = f"Beside {found.space.against}; {found.archive.evaluations:,} points, {found.archive.runs:,} runs. Folder: {name}."
         yield Section(
-            name, label, intro, [_table(found, folder / name) if found.finds else "No find.", maps(found, links=False)]
+            name,
+            label,
+            intro,
+            [_table(found, folder / name) if found.finds else "No find.", maps(found, details=False)],
         )
 
 

@@ -16,7 +16,6 @@ from ecnlab.report.chart import Chart, Line
 from ecnlab.report.heat import Field, Map, Maps
 from ecnlab.report.page import Block, Cell, Group
 from ecnlab.searching import finds
-from ecnlab.searching.archive import Elite
 from ecnlab.searching.harm import Harm
 from ecnlab.searching.searching import Search
 from ecnlab.searching.space import Space
@@ -69,14 +68,20 @@ def _sections(found: Search, folder: Path) -> Iterator[Section]:
             yield Section(kind.name, f"The worst find: {kind.words}", str(record["sentence"]), blocks)
 
 
-def maps(found: Search, *, links: bool = True) -> Maps:
-    """The maps of ``found``, with ``links`` to the sections of finds."""
+def maps(found: Search, *, details: bool = True) -> Maps:
+    """The maps of ``found``, with ``details`` the path of each cell and links to the sections of finds."""
     columns, rows = found.space.columns, found.space.rows
     each = [
         Map(
             kind.words,
             [
-                _field(column, len(rows.labels) - 1 - row, one, kind.name if links and kind.name in found.finds else "")
+                field(
+                    column,
+                    len(rows.labels) - 1 - row,
+                    one.harm,
+                    f"{one.harm:.3g} times: {one.words}" if details else "",
+                    f"#{kind.name}" if details and kind.name in found.finds else "",
+                )
                 for (name, column, row), one in sorted(found.archive.cells.items())
                 if name == kind.name
             ],
@@ -93,10 +98,6 @@ def maps(found: Search, *, links: bool = True) -> Maps:
         "times",
         [(shade, words) for _, shade, words in SHADES],
     )
-
-
-def _field(column: int, row: int, one: Elite, anchor: str) -> Field:
-    return field(column, row, one.harm, f"{one.harm:.3g} times: {one.words}", f"#{anchor}" if anchor else "")
 
 
 def field(column: int, row: int, times: float, description: str, link: str) -> Field:
