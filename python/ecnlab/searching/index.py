@@ -11,6 +11,7 @@ from ecnlab.folder.outputs import PAGE, write_named
 from ecnlab.report import Page, Section, Table, render
 from ecnlab.report.heat import Map, Maps
 from ecnlab.report.page import Cell
+from ecnlab.report.words import counted
 from ecnlab.searching import finds
 from ecnlab.searching.page import SHADES, field, maps, on_kernel
 from ecnlab.searching.searching import Search
@@ -28,13 +29,14 @@ def write_index(searches: Mapping[str, Search], folder: Path) -> Path:
 def index(searches: Mapping[str, Search], folder: Path) -> Page:
     """The page of at least one search; all have one seed and the same kinds of harm."""
     one = next(iter(searches.values()))
-    what = "queues" if one.space.kind == "aqm" else "senders"
+    what = "queue" if one.space.kind == "aqm" else "sender"
     points = sum(found.archive.evaluations for found in searches.values())
     runs = sum(found.archive.runs for found in searches.values())
+    finds_of_all = sum(len(found.finds) for found in searches.values())
     return Page(
-        title=f"Where {what} fail",
+        title=f"Where {what}s fail",
         kicker=f"ecnlab {_core.__version__}, search all {one.space.kind}, seed {one.seed}",
-        answer=f"{sum(len(found.finds) for found in searches.values())} finds for {len(searches)} {what}, each with at least 19 of 20 new seeds.",
+        answer=f"{counted(finds_of_all, 'find')} for {counted(len(searches), what)}, each with at least 19 of 20 new seeds.",
         lede=f"{points:,} points of {one.space.about}, {runs:,} runs.",
         tallies=(),
         findings=(),

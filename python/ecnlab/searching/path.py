@@ -163,7 +163,7 @@ def access(rtt: int) -> str:
 
 def drawn(choices: Choices) -> Path:
     """A path with its rates, RTTs and buffer."""
-    duration = choices.pick("duration", (10, 20), 0.75)
+    duration = choices.pick("duration", (10, 20), RARE)
     rtt = choices.pick("rtt", RTTS)
     rates: list[tuple[float, float]] = [(0.0, choices.pick("rate", RATES))]
     for number in range(choices.pick("changes", range(5))):
