@@ -23,6 +23,7 @@ mod hooks;
 mod input;
 mod invalid;
 mod law;
+mod max_filter;
 mod output;
 mod profile;
 mod ranges;

@@ -4,7 +4,7 @@
 //! or a mark does not make it slower.
 //!
 //! This module has the law's inputs and the order of processing; its parts are in the modules: `bandwidth` the kernel's
-//! fixed point, `max_filter` the greatest of ten rounds, `min_rtt` the least of ten seconds, `pipe` the end of Startup, `cycle`
+//! fixed point, `min_rtt` the least of ten seconds, `pipe` the end of Startup, `cycle`
 //! the phases of ProbeBW, `long_term` policers, `aggregation` the excess of aggregated ACKs, `recovery` the window in recovery, `window`
 //! the window, `rate` pacing and bursts.
 
@@ -12,7 +12,6 @@ mod aggregation;
 mod bandwidth;
 mod cycle;
 mod long_term;
-mod max_filter;
 mod min_rtt;
 mod pipe;
 mod rate;
@@ -30,7 +29,6 @@ use self::aggregation::Aggregation;
 use self::bandwidth::{Bandwidth, UNIT};
 use self::cycle::Cycle;
 use self::long_term::{Change, LongTerm, Progress};
-use self::max_filter::MaxFilter;
 use self::min_rtt::{MinRtt, ProbeRtt};
 use self::pipe::Pipe;
 use self::rate::{HIGH_GAIN, Rate};
@@ -40,6 +38,7 @@ use super::{
 };
 use crate::facts::{Facts, Marks};
 use crate::invalid::Invalid;
+use crate::max_filter::MaxFilter;
 
 /// Static properties of the law.
 pub const FACTS: Facts = Facts {
@@ -189,7 +188,7 @@ struct State {
     cwnd_gain: u64,
     rate: Rate,
     rounds: Rounds,
-    max_bw: MaxFilter,
+    max_bw: MaxFilter<Bandwidth>,
     min_rtt: MinRtt,
     pipe: Pipe,
     cycle: Cycle,

@@ -28,7 +28,13 @@ struct Bench {
 impl Bench {
     fn new(seed: u32) -> Bench {
         let mut law = Params {}.law(Window::new(10, MSS as u32));
-        law.on_established(&Established { now: at(100), rtt: Some(Dur::from_ms(100)), seed, counts_marks: false });
+        law.on_established(&Established {
+            now: at(100),
+            rtt: Some(Dur::from_ms(100)),
+            seed,
+            counts_marks: false,
+            sack: true,
+        });
         (0..10).for_each(|_| law.0.rate.count_sent(MSS));
         Bench { law, ms: 100, delivered: 0, lost: 0 }
     }
@@ -65,6 +71,7 @@ impl Bench {
             interval: Dur::from_ms(100),
             prior_delivered: self.delivered - n * MSS,
             lost: 0,
+            marked: 0,
             tx_in_flight: 0,
             app_limited: false,
         };
@@ -102,7 +109,7 @@ fn gains_are_the_kernel_s() {
 #[test]
 fn without_an_rtt_pacing_begins_at_a_millisecond_and_the_first_rtt_begins_it_anew() {
     let mut bench = Bench::new(1);
-    bench.law.on_established(&Established { now: at(100), rtt: None, seed: 1, counts_marks: false });
+    bench.law.on_established(&Established { now: at(100), rtt: None, seed: 1, counts_marks: false, sack: true });
     let nominal = Bandwidth::of(10 * MSS, MSS, 1_000).bytes_per_sec(MSS, HIGH_GAIN);
     assert_eq!((bench.law.0.rate.get(), bench.law.0.rate.wants_rtt()), (nominal, true));
     bench.ack(1, |sample| (sample.last_rtt, sample.srtt) = (None, Dur::ZERO));

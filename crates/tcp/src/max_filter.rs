@@ -1,37 +1,35 @@
-//! Windowed maximum of the bandwidth over the last rounds, in three samples (the kernel's lib/win_minmax.c, after
-//! Kathleen Nichols): the maximum, the maximum since it, and the maximum since that one.
-
-use super::bandwidth::Bandwidth;
+//! Windowed maximum over the last rounds, in three samples (the kernel's lib/win_minmax.c, after Kathleen Nichols): the
+//! maximum, the maximum since it, and the maximum since that one.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sample {
+struct Sample<T> {
     round: u64,
-    bw: Bandwidth,
+    value: T,
 }
 
 /// Windowed maximum filter. Ages are in rounds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MaxFilter {
-    best: [Sample; 3],
+pub(crate) struct MaxFilter<T> {
+    best: [Sample<T>; 3],
 }
 
-impl MaxFilter {
+impl<T: Copy + PartialOrd> MaxFilter<T> {
     /// The maximum.
-    pub fn get(&self) -> Bandwidth {
-        self.best[0].bw
+    pub fn get(&self) -> T {
+        self.best[0].value
     }
 
-    /// Processes the sample `bw` of this `round`; samples expire after `window` rounds.
-    pub fn update(&mut self, window: u64, round: u64, bw: Bandwidth) {
-        let new = Sample { round, bw };
+    /// Processes the sample `value` of this `round`; samples expire after `window` rounds.
+    pub fn update(&mut self, window: u64, round: u64, value: T) {
+        let new = Sample { round, value };
         let [first, second, third] = self.best;
-        if bw >= first.bw || round - third.round > window {
+        if value >= first.value || round - third.round > window {
             self.best = [new; 3];
             return;
         }
-        if bw >= second.bw {
+        if value >= second.value {
             self.best = [first, new, new];
-        } else if bw >= third.bw {
+        } else if value >= third.value {
             self.best = [first, second, new];
         }
         self.retire(window, new);
@@ -39,7 +37,7 @@ impl MaxFilter {
 
     /// Removes expired samples. If one sample fills several places, a newer one replaces it in the lower places, so
     /// that there is a successor when it expires.
-    fn retire(&mut self, window: u64, new: Sample) {
+    fn retire(&mut self, window: u64, new: Sample<T>) {
         let [first, second, third] = self.best;
         let age = new.round - first.round;
         if age > window {
@@ -57,18 +55,14 @@ impl MaxFilter {
 mod tests {
     use super::*;
 
-    /// Feeds segments a second, one each round from the first one on; returns the filter's output after each.
+    /// Feeds values, one each round from the first one on; returns the filter's output after each.
     fn fed(bws: &[u64]) -> Vec<u64> {
         let mut filter = MaxFilter::default();
         let feed = |(round, &bw): (usize, &u64)| {
-            filter.update(10, round as u64, second(bw));
-            (0..=1_000).find(|bw| second(*bw) == filter.get()).unwrap()
+            filter.update(10, round as u64, bw);
+            filter.get()
         };
         bws.iter().enumerate().map(feed).collect()
-    }
-
-    fn second(segments: u64) -> Bandwidth {
-        Bandwidth::of(segments, 1, 1_000_000)
     }
 
     #[test]
@@ -99,33 +93,33 @@ mod tests {
     #[test]
     fn after_a_gap_longer_than_the_window_only_the_new_one_counts() {
         let mut filter = MaxFilter::default();
-        filter.update(10, 0, second(100));
-        filter.update(10, 3, second(90));
-        filter.update(10, 6, second(80));
-        filter.update(10, 17, second(10));
-        assert_eq!(filter.get(), second(10));
+        filter.update(10, 0, 100);
+        filter.update(10, 3, 90);
+        filter.update(10, 6, 80);
+        filter.update(10, 17, 10);
+        assert_eq!(filter.get(), 10);
         // The first and the second are past, the third is not.
         let mut filter = MaxFilter::default();
-        filter.update(10, 0, second(100));
-        filter.update(10, 3, second(90));
-        filter.update(10, 6, second(80));
-        filter.update(10, 14, second(10));
-        assert_eq!((filter.get(), filter.best[1].bw), (second(80), second(10)));
+        filter.update(10, 0, 100);
+        filter.update(10, 3, 90);
+        filter.update(10, 6, 80);
+        filter.update(10, 14, 10);
+        assert_eq!((filter.get(), filter.best[1].value), (80, 10));
     }
 
     #[test]
     fn a_sample_as_old_as_the_window_counts_and_the_second_waits_a_quarter_of_it() {
         let filter = |window, rounds: &[(u64, u64)]| {
             let mut filter = MaxFilter::default();
-            rounds.iter().for_each(|&(round, bw)| filter.update(window, round, second(bw)));
+            rounds.iter().for_each(|&(round, bw)| filter.update(window, round, bw));
             filter
         };
         // The third is ten rounds old, the others are past; then the second is.
-        assert_eq!(filter(10, &[(0, 100), (3, 90), (6, 80), (16, 10)]).get(), second(80));
-        assert_eq!(filter(10, &[(0, 100), (3, 90), (6, 80), (13, 10)]).get(), second(90));
+        assert_eq!(filter(10, &[(0, 100), (3, 90), (6, 80), (16, 10)]).get(), 80);
+        assert_eq!(filter(10, &[(0, 100), (3, 90), (6, 80), (13, 10)]).get(), 90);
         // A quarter of eight rounds is two: more than those must pass.
-        let second_best = |rounds: &[(u64, u64)]| filter(8, rounds).best[1].bw;
-        assert_eq!(second_best(&[(0, 100), (1, 99), (2, 98)]), second(100));
-        assert_eq!(second_best(&[(0, 100), (1, 99), (2, 98), (3, 97)]), second(97));
+        let second_best = |rounds: &[(u64, u64)]| filter(8, rounds).best[1].value;
+        assert_eq!(second_best(&[(0, 100), (1, 99), (2, 98)]), 100);
+        assert_eq!(second_best(&[(0, 100), (1, 99), (2, 98), (3, 97)]), 97);
     }
 }
