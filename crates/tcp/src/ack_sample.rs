@@ -76,9 +76,28 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Bytes considered lost since the segment was sent.
     pub lost: u64,
+    /// Bytes whose marks were reported since the segment was sent.
+    pub marked: u64,
     /// Bytes in flight when it was sent, itself among them: sent and not known to have arrived.
     pub tx_in_flight: u64,
     /// The application had nothing to send while the window had room: the path may be faster.
+    pub app_limited: bool,
+}
+
+/// A segment that loss detection has marked lost, for laws with [`Facts::rates`](crate::Facts::rates). Bytes of payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// First offset of the segment in the stream.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Bytes considered lost since it was sent, itself among them.
+    pub lost: u64,
+    /// Bytes delivered in the connection so far.
+    pub delivered_total: u64,
+    /// Bytes in flight when it was sent, itself among them ([`RateSample::tx_in_flight`]).
+    pub tx_in_flight: u64,
+    /// It was sent while the application was the limit ([`RateSample::app_limited`]).
     pub app_limited: bool,
 }
 
@@ -112,4 +131,6 @@ pub struct Established {
     pub seed: u32,
     /// Both ends have agreed on feedback that counts marks ([`Facts::counts_marks`](crate::Facts::counts_marks)).
     pub counts_marks: bool,
+    /// Both ends have agreed on SACK.
+    pub sack: bool,
 }

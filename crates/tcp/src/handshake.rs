@@ -149,7 +149,7 @@ impl Endpoint {
         let recovery = self.config.recovery.with_sack(self.sack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
-        self.tx.establish(recovery, mss, echoed, &mut cx);
+        self.tx.establish(recovery, self.sack, mss, echoed, &mut cx);
         self.rx.establish(now);
         self.state = if self.tx.flight.closing { State::FinWait1 } else { State::Established };
     }

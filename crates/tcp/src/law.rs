@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use ecnlab_base::Time;
 use ecnlab_base::facts::Column;
 
 use crate::cc::{self, *};
@@ -213,7 +214,7 @@ pub(crate) fn start(profile: &str, mss: u32) -> Start {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use ecnlab_base::{Time, UserLaw};
+    use ecnlab_base::UserLaw;
 
     use super::*;
     use crate::cc::{Supply, event};
@@ -319,7 +320,7 @@ mod tests {
         law.on_congestion(&event(Congestion::Timeout, 0));
         law.on_further_loss();
         assert!(law.on_loss_after_mark());
-        law.on_established(&Established { now: Time::ZERO, rtt: None, seed: 5, counts_marks: false });
+        law.on_established(&Established { now: Time::ZERO, rtt: None, seed: 5, counts_marks: false, sack: true });
         law.on_feedback(&AckSample { round: 3, ..AckSample::default() });
         law.on_ack(&AckSample { round: 4, ..AckSample::default() });
         law.on_sent(&Sent { bytes: 6, ..Sent::default() });

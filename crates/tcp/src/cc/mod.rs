@@ -43,7 +43,7 @@ use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::ack_sample::{AckSample, Amount, Established, RateSample, Sent};
+pub use crate::ack_sample::{AckSample, Amount, Established, Lost, RateSample, Sent};
 use crate::hooks::law_trait;
 use crate::invalid::Invalid;
 pub use crate::rules::{Rules, Start};
@@ -141,6 +141,10 @@ macro_rules! window_hooks {
             /// Called for each ACK, in every state, after loss recovery; [`grow`](Self::grow) follows if the window may
             /// open.
             fn on_ack(&mut self, sample: &AckSample) {}
+            /// Called for each segment that loss detection has marked lost, in the order of marking: before
+            /// [`on_ack`](Self::on_ack), and after [`on_congestion`](Self::on_congestion) of the same event. Only with
+            /// [`crate::Facts::rates`].
+            fn on_lost(&mut self, lost: &Lost, now: Time) {}
             /// Called for each segment sent.
             fn on_sent(&mut self, sent: &Sent) {}
             /// The codepoint of the packets that the feedback scheme makes ECN-capable. If the ends agree on feedback

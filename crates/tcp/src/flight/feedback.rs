@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ecnlab_base::Dur;
+use ecnlab_base::{Dur, Time};
 
 use super::rate::RateSampler;
 use super::{AckSeen, Cx, Flight};
@@ -34,11 +34,15 @@ impl Flight {
             self.scoreboard.segments.acknowledge(una_now, cx.now);
         }
         let delivered = Amount::of(seen.delivered, self.mss);
+        let marked = seen.marks.of(delivered);
+        if let Some(rates) = self.rates_mut() {
+            rates.mark(marked.bytes);
+        }
         let sample = AckSample {
             now: cx.now,
             acked: Amount::of(una_now - una, self.mss),
             delivered,
-            marked: seen.marks.of(delivered),
+            marked,
             lost: Amount::default(),
             delivered_total: self.rates().map_or(0, |rates| rates.delivered()),
             lost_total: known.lost,
@@ -83,12 +87,22 @@ impl Flight {
         sample.lost_total = lost;
         sample.in_flight = in_flight;
         sample.in_recovery = in_recovery;
+        self.notify_losses(sample.now);
         sample.rate = self.rates_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
         self.law.on_ack(sample);
         if let Some(rates) = self.scoreboard.segments.rates.as_deref_mut()
             && self.law.limits_rate()
         {
             rates.limited_by_application(in_flight);
+        }
+    }
+
+    /// Notifies the law of the segments marked lost since the last call.
+    #[inline]
+    pub fn notify_losses(&mut self, now: Time) {
+        let Some(rates) = self.scoreboard.segments.rates.as_deref_mut() else { return };
+        for lost in rates.take_losses() {
+            self.law.on_lost(&lost, now);
         }
     }
 
@@ -158,7 +172,7 @@ mod tests {
     use crate::law::Law;
     use crate::profile;
     use crate::registry::{EcnKind, WindowLaw};
-    use ecnlab_base::{Bytes, Time};
+    use ecnlab_base::Bytes;
     use ecnlab_wire::Seq;
 
     fn config() -> Config {

@@ -319,7 +319,7 @@ impl Flight {
     }
 
     /// Initializes the sender when its SYN is acknowledged. Returns the RTT of the handshake, if it was timed.
-    pub fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
+    pub fn establish(&mut self, mss: u32, sack: bool, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
@@ -347,7 +347,7 @@ impl Flight {
         self.sampler = Sampler::new(self.una, rtt);
         self.scoreboard.segments.rates = self.law.wants_rates().then(Box::default);
         let counts_marks = cx.ecn.counts();
-        self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks });
+        self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks, sack });
         self.timer.timeouts = 0;
         self.timer.deadline = Time::NEVER;
         rtt

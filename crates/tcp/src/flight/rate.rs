@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use ecnlab_base::{Dur, Time};
 
-use crate::cc::RateSample;
+use super::segment::Outstanding;
+use crate::cc::{Lost, RateSample};
 
 /// State of the connection when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ struct Record {
     /// P.lost and P.tx_in_flight, including the segment.
     lost: u64,
     in_flight: u64,
+    /// Bytes whose marks were reported before it.
+    marked: u64,
     app_limited: bool,
     /// SACK has reported the segment.
     arrived: bool,
@@ -41,6 +44,10 @@ pub(crate) struct RateSampler {
     first_sent: Time,
     /// C.app_limited: samples are application-limited until the delivered bytes exceed this value.
     app_limited: Option<u64>,
+    /// Bytes whose marks were reported, in total.
+    marked: u64,
+    /// Segments marked lost that the law has not seen yet.
+    losses: Vec<Lost>,
     /// End and record of the most recently sent segment that this ACK delivers.
     newest: Option<(u64, Record)>,
 }
@@ -59,6 +66,7 @@ impl RateSampler {
             delivered_at: self.delivered_at,
             lost,
             in_flight: outstanding,
+            marked: self.marked,
             app_limited: self.app_limited.is_some(),
             arrived: false,
         };
@@ -138,9 +146,36 @@ impl RateSampler {
             interval,
             prior_delivered: record.delivered,
             lost: lost - record.lost,
+            marked: self.marked - record.marked,
             tx_in_flight: record.in_flight,
             app_limited: record.app_limited,
         })
+    }
+
+    /// Counts `bytes` whose marks an ACK reports.
+    pub fn mark(&mut self, bytes: u64) {
+        self.marked += bytes;
+    }
+
+    /// Records that `segment`, at `place`, is marked lost; with it `lost` bytes are, in total.
+    #[cold]
+    #[inline(never)]
+    pub fn lose(&mut self, place: usize, segment: &Outstanding, lost: u64) {
+        let Some(record) = self.records[place] else { return };
+        self.losses.push(Lost {
+            start: segment.start,
+            bytes: segment.len.into(),
+            lost: lost - record.lost,
+            delivered_total: self.delivered,
+            tx_in_flight: record.in_flight,
+            app_limited: record.app_limited,
+        });
+    }
+
+    /// Returns the segments marked lost since the last call, in the order of marking.
+    #[inline]
+    pub fn take_losses(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.losses)
     }
 
     /// Bytes delivered in total.

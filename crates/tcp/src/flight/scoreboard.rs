@@ -198,8 +198,12 @@ impl Scoreboard {
             self.lost += 1;
             segment.lost = true;
         }
-        self.lost_bytes += if news { u64::from(segment.len) } else { 0 };
+        let segment = *segment;
         self.waits_from = self.waits_from.min(segment.start);
+        if news {
+            self.lost_bytes += u64::from(segment.len);
+            self.segments.lose_with_rates(i, &segment, self.lost_bytes);
+        }
         news
     }
 

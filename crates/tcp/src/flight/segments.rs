@@ -92,6 +92,13 @@ impl Segments {
         Some(segment)
     }
 
+    /// Records for rate sampling that `segment`, at position `i`, is marked lost; with it `lost` bytes are, in total.
+    pub fn lose_with_rates(&mut self, i: usize, segment: &Outstanding, lost: u64) {
+        if let Some(rates) = &mut self.rates {
+            rates.lose(i, segment, lost);
+        }
+    }
+
     /// Removes all segments up to the acknowledged offset `ack`. Returns the send time of the first of them.
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
         if self.rates.is_some() {

@@ -29,9 +29,9 @@ impl Sender {
     }
 
     /// Initializes the sender when a segment that echoes the timestamp `echoed` acknowledges its SYN. `recovery` is the
-    /// recovery scheme, `mss` the segment size in bytes.
-    pub fn establish(&mut self, recovery: RecoveryKind, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
-        let rtt = self.flight.establish(mss, echoed, cx);
+    /// recovery scheme, `mss` the segment size in bytes; with `sack` both ends use SACK.
+    pub fn establish(&mut self, recovery: RecoveryKind, sack: bool, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
+        let rtt = self.flight.establish(mss, sack, echoed, cx);
         self.send_buffer = SendBuffer::open(cx.config, &self.flight);
         self.scheme = InUse::new(recovery);
         self.scheme.on_established(&mut self.flight, rtt);
@@ -189,7 +189,9 @@ impl Sender {
 
     /// Called when the timer fires. Returns whether it was a timer of the scheme, and not a retransmission timeout.
     pub fn on_timer(&mut self, cx: &mut Cx) -> bool {
-        self.scheme.on_timer(&mut self.flight, cx)
+        let own = self.scheme.on_timer(&mut self.flight, cx);
+        self.flight.notify_losses(cx.now);
+        own
     }
 
     /// Called when the timer fires with nothing outstanding. Returns the probe of a closed window, if one is due.
@@ -200,5 +202,6 @@ impl Sender {
     /// Called on a retransmission timeout with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
         self.scheme.on_timeout(&mut self.flight, cx);
+        self.flight.notify_losses(cx.now);
     }
 }

@@ -27,7 +27,7 @@ impl Flow {
     fn with_feedback(rtt_us: u64, params: Params, counts_marks: bool) -> Flow {
         let mut law = params.law(Window::new(10, MSS as u32));
         let srtt = Dur::from_us(rtt_us);
-        law.on_established(&Established { now: Time::ZERO, rtt: Some(srtt), seed: 1, counts_marks });
+        law.on_established(&Established { now: Time::ZERO, rtt: Some(srtt), seed: 1, counts_marks, sack: true });
         Flow { law, srtt }
     }
 
@@ -257,7 +257,7 @@ fn a_window_below_a_segment_is_a_rate_of_100_kbit_a_second_at_least() {
 #[test]
 fn before_there_is_an_rtt_nothing_is_paced_and_two_segments_are_left() {
     let mut law = Params::default().law(Window::new(10, 1_000));
-    law.on_established(&Established { now: Time::ZERO, rtt: None, seed: 1, counts_marks: true });
+    law.on_established(&Established { now: Time::ZERO, rtt: None, seed: 1, counts_marks: true, sack: true });
     assert_eq!(law.pacing(), None);
     for left in [5.0, 2.5, 2.0, 2.0] {
         law.answer_loss();
