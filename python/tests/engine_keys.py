@@ -120,6 +120,7 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "tcp.x.sack": [{"tcp.x.sack": False, "tcp.x.recovery": "linux-newreno"}],
     "tcp.x.window_scaling": [{"tcp.x.window_scaling": False, "tcp.x.receive_buffer": "60 kB"}],
     "dctcp.g": [{"tcp.x.congestion.g": 0.125}],
+    "bbr3.codepoint": [{"tcp.x.congestion.codepoint": "ect1", "tcp.x.ecn": "dctcp"}],
     "dctcp.codepoint": [{"tcp.x.congestion.codepoint": "ect1", "tcp.x.ecn": "dctcp"}],
     "red.becn": [{"queue.x.becn": {"thresh": "9 kB"}}],
     "red.first_passes": [{"queue.x.first_passes": passes} for passes in (True, False)],

@@ -109,7 +109,7 @@ def test_a_table_of_a_run_for_a_paper_has_one_unit_a_column(folder, capsys, monk
 def test_laws_prints_the_page_of_a_law(capsys, monkeypatch) -> None:
     code, out, _ = called(capsys, monkeypatch, "laws", "codel")
     assert code == 0 and out.startswith("# CoDel") and "| `target` |" in out and "<!--" not in out
-    code, _, err = called(capsys, monkeypatch, "laws", "bbr3")
-    assert code == 2 and "version 1" in err
+    code, _, err = called(capsys, monkeypatch, "laws", "bbr2")
+    assert code == 2 and "versions 1 and 3" in err
     code, _, err = called(capsys, monkeypatch, "laws", "fq_codle")
     assert code == 2 and "did you mean `fq_codel`" in err

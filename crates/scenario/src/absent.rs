@@ -4,7 +4,8 @@ use crate::synonyms::plain;
 
 /// Names as [`plain`] returns them, a law that is valid wherever they could stand, and the remedy.
 const ABSENT: &[(&[&str], &str, &str)] = &[
-    (&["bbr2", "bbrv2", "bbr3", "bbrv3"], "bbr", "ecnlab has version 1 of BBR only, as Linux has: write `bbr`"),
+    (&["bbr2", "bbrv2"], "bbr3", "ecnlab has versions 1 and 3 of BBR: write `bbr` or `bbr3`"),
+    (&["bbrv3"], "bbr3", "write `bbr3`"),
     (
         &[
             "bic", "cdg", "copa", "htcp", "hybla", "illinois", "lp", "nv", "pcc", "scream", "veno", "vivace",

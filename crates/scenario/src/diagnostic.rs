@@ -165,10 +165,11 @@ mod tests {
         let keys = ["min_th", "max_th", "weight"];
         assert_eq!(suggest("minth", &keys, "keys"), "did you mean `min_th`?");
         assert_eq!(suggest("wieght", &keys, "keys"), "did you mean `weight`?");
-        for later in ["bbr3", "bbr2", "BBRv3", "bbr-v2", "tcp_bbr3"] {
-            let remedy = "ecnlab has version 1 of BBR only, as Linux has: write `bbr`";
-            assert_eq!(suggest(later, &["bbr", "cubic"], "values"), remedy);
+        for later in ["bbr2", "BBRv2", "bbr-v2", "tcp_bbr2"] {
+            let remedy = "ecnlab has versions 1 and 3 of BBR: write `bbr` or `bbr3`";
+            assert_eq!(suggest(later, &["bbr", "bbr3", "cubic"], "values"), remedy);
         }
+        assert_eq!(suggest("BBRv3", &["bbr", "bbr3"], "values"), "write `bbr3`");
         assert_eq!(suggest("bbr2", &["bbr", "cubic"], "queues"), "did you mean `bbr`?");
         assert_eq!(suggest("bbr1", &["bbr", "cubic"], "values"), "did you mean `bbr`?");
         assert_eq!(suggest("c", &["a", "b"], "nodes"), "valid nodes: a, b");

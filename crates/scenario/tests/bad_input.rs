@@ -123,7 +123,7 @@ const CASES: &[Case] = &[
         "ecn = \"off\"",
         "congestion = { kind = \"ecn\", beta = 0.9 }",
         &[
-            "x.toml:15:23: `tcp.mine.congestion.kind` cannot be `ecn`; valid values: reno, ecn-alpha-beta, abe, cubic, dctcp, bbr, highspeed, scalable, vegas, ledbat, prague, user-defined",
+            "x.toml:15:23: `tcp.mine.congestion.kind` cannot be `ecn`; valid values: reno, ecn-alpha-beta, abe, cubic, dctcp, bbr, bbr3, highspeed, scalable, vegas, ledbat, prague, user-defined",
         ],
     ),
     (

@@ -3,6 +3,7 @@
 // A window law has two lines in this file: its module and its row. A row declares no module, since rustfmt does not follow
 // modules that a macro declares.
 pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
 pub mod dctcp;
 pub mod ecn_alpha_beta;
@@ -25,6 +26,7 @@ macro_rules! window_laws {
             Cubic(cubic::Params), "cubic", FACTS;
             Dctcp(dctcp::Params), "dctcp", FACTS;
             Bbr(bbr::Params), "bbr", FACTS;
+            Bbr3(bbr3::Params), "bbr3", FACTS;
             HighSpeed(highspeed::Params), "highspeed", FACTS;
             Scalable(scalable::Params), "scalable", FACTS;
             Vegas(vegas::Params), "vegas", FACTS;
