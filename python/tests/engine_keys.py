@@ -64,6 +64,7 @@ QUEUES: Final[Mapping[str, str]] = {
     "choke": 'limit = "100 packets", min_th = "10 packets", max_th = "60 packets", max_p = 0.1, ecn = true',
     "gsp": 'limit = "100 packets", threshold = "20 packets"',
     "cobalt": 'limit = "100 packets"',
+    "policer": 'limit = "100 packets", rate = "5 Mbps", burst = "15 kB"',
     "classes": 'schedule = "drr", limit = "100 packets", class = { a = { codepoints = ["ect1"], discipline = "droptail", '
     'limit = "50 packets" }, b = { order = 1, discipline = "droptail", limit = "50 packets" } }',
     "fq": 'limit = "100 packets", class = { each = { discipline = "droptail", limit = "50 packets" } }',

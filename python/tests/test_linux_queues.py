@@ -132,6 +132,7 @@ def test_what_the_kernels_queues_do_not_have_is_refused(keys, says):
         'discipline = "avq"\nlimit = "100 packets"',
         'discipline = "blue"\nlimit = "100 packets"',
         'discipline = "gsp"\nlimit = "100 packets"\nthreshold = "20 packets"',
+        'discipline = "policer"\nlimit = "100 packets"\nrate = "1 Mbps"\nburst = "15 kB"',
         'discipline = "pi2"',
         # Its hosts set no DSCP: all packets would be of one virtual queue.
         'discipline = "gred"\nlimit = "100 packets"\n[queue.other.virtual.rest]\nmin_th = "5 packets"\nmax_th = "15 packets"',

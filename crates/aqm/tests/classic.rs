@@ -1,4 +1,4 @@
-//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke`, `sfb`, `gred` and `gsp`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke`, `sfb`, `gred`, `gsp` and `policer`, as whole queues, against arithmetic done by hand.
 
 use crate::bench;
 
@@ -257,4 +257,18 @@ fn gsp_signals_once_in_an_interval() {
     bench.fill(21, 2, Ecn::NotEct);
     bench.fill(22, 2, Ecn::NotEct);
     assert_eq!(bench.dropped(), [5, 11]);
+}
+
+#[test]
+fn a_policer_drops_what_exceeds_rate_and_burst_and_its_fifo_drops_what_finds_no_room() {
+    let _reached = must_reach(["policer.exceed"]);
+    // The bucket holds 4 packets of 1250 B and fills at half the link's 1 Mbit/s, a packet each 20 ms; the FIFO holds 3.
+    let mut bench = Bench::of("policer", "rate = \"500 kbps\"\nburst = \"5000 B\"", 3.0, false);
+    bench.fill(0, 6, Ecn::Ect0);
+    assert_eq!(bench.diary.dropped, [(4, DropReason::Tail), (5, DropReason::Early), (6, DropReason::Early)]);
+    // The fourth packet took its tokens although it found no room, as in Linux, where the action precedes the discipline.
+    bench.leave(0, 20);
+    bench.fill(20, 2, Ecn::NotEct);
+    assert_eq!((bench.dropped(), bench.marked()), (vec![4, 5, 6, 8], vec![]));
+    assert_eq!(bench.take(20).map(|packet| packet.id), Some(7));
 }

@@ -10,6 +10,7 @@ mod common;
 mod flow_signals;
 mod ipv6;
 mod link;
+mod policer;
 mod prague;
 mod reads;
 mod series;

@@ -79,8 +79,9 @@ pub struct Config {
     /// Window arithmetic of the host. These are keys of the same table, and [`Config::read`] reads them with it.
     #[serde(flatten, skip_deserializing)]
     pub rules: Rules,
-    /// The window grows only while at least half of it is used (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
+    /// Growth of the window of a rate-limited sender: one whose application or peer's window leaves part of the
+    /// congestion window unused.
+    pub rate_limited_growth: RateLimitedGrowth,
     /// Value that the reduction after congestion multiplies.
     pub reduce_from: ReduceFrom,
     /// A second timeout of the same segment does not change ssthresh (RFC 5681 §3.1).
@@ -233,6 +234,20 @@ pub enum InitialSsthresh {
     Unlimited,
     /// The peer's receive window.
     PeerWindow,
+}
+
+/// Growth of the window of a rate-limited sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateLimitedGrowth {
+    /// Every ACK opens the window (RFC 5681 §3.1 states no limit).
+    Unlimited,
+    /// The window grows only while at least half of it is used (RFC 7661 §4.3); with Linux's recovery schemes, only if
+    /// it was full, or in slow start if more than half of it was used (tcp_is_cwnd_limited).
+    WindowLimited,
+    /// ACKs open the window up to a limit: twice the largest flight since the last reduction in slow start, a segment
+    /// more than it in congestion avoidance (draft-ietf-ccwg-ratelimited-increase-10).
+    RatelimitedIncrease,
 }
 
 /// Value that the reduction after congestion multiplies.

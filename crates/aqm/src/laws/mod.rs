@@ -10,6 +10,7 @@ pub mod droptail;
 pub mod gsp;
 pub mod pi;
 pub mod pie;
+pub mod policer;
 pub mod red;
 pub mod rem;
 pub mod step;
@@ -32,6 +33,7 @@ macro_rules! fifo_laws {
             "choke": choke::Choke;
             "gsp": gsp::Gsp;
             "cobalt": cobalt::Cobalt;
+            "policer": policer::Policer;
             "user-defined": user_defined::UserDefined;
         } }
     };

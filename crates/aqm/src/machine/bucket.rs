@@ -32,7 +32,7 @@ impl Bucket {
     /// Takes `len` bytes out at `now`, going into debt if necessary.
     #[inline(never)]
     pub fn spend(&mut self, now: Time, len: u32) {
-        self.full_at = self.full_at.max(now) + self.rate.time_for(u64::from(len));
+        self.full_at = self.full_at.max(now).saturating_add(self.rate.time_for(u64::from(len)));
     }
 
     /// Cancels the debt above `most` at `now`.

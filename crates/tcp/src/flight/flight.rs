@@ -12,6 +12,7 @@ use crate::ranges::Ranges;
 use super::chunk::{Chunk, How};
 use super::context::Cx;
 use super::last_sent::LastSent;
+use super::max_flight::MaxFlight;
 use super::pacer::Pacer;
 use super::peer_window::PeerWindow;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
@@ -57,6 +58,8 @@ pub(crate) struct Flight {
     pub sampler: Sampler,
     /// Pacing, for laws that set a rate.
     pub pacer: Pacer,
+    /// Largest flight, if it limits growth.
+    pub max_flight: Option<MaxFlight>,
 }
 
 impl Flight {
@@ -81,6 +84,7 @@ impl Flight {
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
             pacer: Pacer::default(),
+            max_flight: None,
         }
     }
 
@@ -343,6 +347,7 @@ impl Flight {
         if self.timer.timeouts > 0 && rtt.is_none() {
             self.timer.rto.restart_after_syn_loss(cx.config);
         }
+        self.max_flight = MaxFlight::new(cx.config, self.law.cwnd());
         self.una = 1;
         self.sampler = Sampler::new(self.una, rtt);
         self.scoreboard.segments.rates = self.law.wants_rates().then(Box::default);
@@ -417,6 +422,9 @@ impl Flight {
     #[inline]
     pub fn note_sent(&mut self, now: Time) {
         self.last_sent = LastSent { at: now, outstanding: self.max - self.una };
+        if self.max_flight.is_some() {
+            self.measure_flight();
+        }
     }
 
     /// Starts the timer if nothing is in flight and data waits to be sent.

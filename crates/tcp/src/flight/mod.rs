@@ -7,6 +7,7 @@ mod feedback;
 #[expect(clippy::module_inception, reason = "the folder has the parts of what the file has")]
 mod flight;
 mod last_sent;
+mod max_flight;
 mod ns2;
 mod pacer;
 mod peer_window;

@@ -11,7 +11,7 @@ pub mod tahoe;
 use ecnlab_base::{Dur, Time};
 
 use crate::cc::CongestionControl;
-use crate::config::Config;
+use crate::config::{Config, RateLimitedGrowth};
 use crate::flight::{AckSeen, Chunk, Cx, Flight};
 use crate::hooks::law_trait;
 use crate::invalid::Invalid;
@@ -207,7 +207,8 @@ fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSee
         tx.new_data_acked();
         // RFC 7661 §4.3: a window is validated if at least half of it is used.
         Progress {
-            grow: !cx.config.grow_only_when_limited || 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
+            grow: cx.config.rate_limited_growth != RateLimitedGrowth::WindowLimited
+                || 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
             rearm: true,
         }
     };

@@ -26,6 +26,10 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
     let prior_in_flight = if SAMPLED { scheme.in_flight_before(tx, seen) } else { 0 };
     // Updates the scoreboard and the delivered bytes.
     scheme.deliver(tx, seen, cx);
+    let limited = tx.max_flight.is_some();
+    if limited {
+        tx.measure_flight();
+    }
     let rtt = scheme.rtt(tx, seen, una, cx);
     if let Some(rtt) = rtt {
         tx.take_rtt(rtt, cx);
@@ -50,10 +54,17 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
         scheme.decide(tx, seen, una, cx)
     };
     if grow > 0 {
-        scheme.open(&mut tx.law, grow);
+        if limited {
+            tx.open_within_limit(cx.config, |tx| scheme.open(&mut tx.law, grow));
+        } else {
+            scheme.open(&mut tx.law, grow);
+        }
         tx.timer.echo_at_one = false; // in ns-2, the next ECN-Echo at one segment counts as the first again
     }
     if first {
         tx.shut_below_one_segment();
+    }
+    if limited {
+        tx.note_window();
     }
 }

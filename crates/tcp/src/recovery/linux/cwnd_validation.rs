@@ -2,7 +2,7 @@
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
 use crate::cc::CongestionControl;
-use crate::config::Config;
+use crate::config::{Config, RateLimitedGrowth};
 use crate::flight::Flight;
 
 /// Use of the congestion window in the current window of data.
@@ -52,7 +52,8 @@ impl CwndValidation {
     /// Whether the window may grow: because it limits the sender, or because growth is not restricted to that case.
     pub fn allows_growth(&self, tx: &Flight, config: &Config) -> bool {
         let state = tx.law.state();
-        !config.grow_only_when_limited || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
+        config.rate_limited_growth != RateLimitedGrowth::WindowLimited
+            || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }
 
     /// RFC 7661 §4.4: a window of `window` segments may grow if it was full, or in slow start if more than half of it
@@ -93,7 +94,8 @@ mod tests {
     #[test]
     fn half_a_window_is_enough_in_slow_start_only() {
         let config = &profile("linux-7").expect("a profile of ours").config;
-        let config = Config { mss: Bytes(1_000), grow_only_when_limited: true, ..config.clone() };
+        let config =
+            Config { mss: Bytes(1_000), rate_limited_growth: RateLimitedGrowth::WindowLimited, ..config.clone() };
         let usage = after_burst(6, 6);
         let allows = |ssthresh, config: &Config| {
             let mut tx = Flight::new(config, Seq(0));
@@ -102,7 +104,7 @@ mod tests {
             usage.allows_growth(&tx, config)
         };
         assert_eq!([10_001, 10_000, 5_000].map(|ssthresh| allows(ssthresh, &config)), [true, false, false]);
-        assert!(allows(5_000, &Config { grow_only_when_limited: false, ..config.clone() }));
+        assert!(allows(5_000, &Config { rate_limited_growth: RateLimitedGrowth::Unlimited, ..config.clone() }));
     }
 
     #[test]
