@@ -318,8 +318,8 @@ impl Flight {
         }
     }
 
-    /// Initializes the sender when its SYN is acknowledged. Returns the RTT of the handshake, if it was timed.
-    pub fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
+    /// Initializes the sender when its SYN is acknowledged; with one segment if it was ECN-capable and `marked`. Returns the RTT of the handshake, if it was timed.
+    pub fn establish(&mut self, mss: u32, echoed: Option<u32>, marked: bool, cx: &mut Cx) -> Option<Dur> {
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
@@ -337,7 +337,7 @@ impl Flight {
         // effect (RFC 9768 §3.2.2.2).
         let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
         let lost = if self.timer.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
-        if lost >= cx.config.syn_losses_to_one.into() {
+        if marked || lost >= cx.config.syn_losses_to_one.into() {
             self.law_to_one_segment();
         }
         if self.timer.timeouts > 0 && rtt.is_none() {

@@ -30,8 +30,8 @@ impl Sender {
 
     /// Initializes the sender when a segment that echoes the timestamp `echoed` acknowledges its SYN. `recovery` is the
     /// recovery scheme, `mss` the segment size in bytes.
-    pub fn establish(&mut self, recovery: RecoveryKind, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
-        let rtt = self.flight.establish(mss, echoed, cx);
+    pub fn establish(&mut self, recovery: RecoveryKind, mss: u32, echoed: Option<u32>, marked: bool, cx: &mut Cx) {
+        let rtt = self.flight.establish(mss, echoed, marked, cx);
         self.send_buffer = SendBuffer::open(cx.config, &self.flight);
         self.scheme = InUse::new(recovery);
         self.scheme.on_established(&mut self.flight, rtt);

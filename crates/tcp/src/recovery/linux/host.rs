@@ -44,7 +44,7 @@ impl Host {
         let ecn = ecn::Scheme::new(EcnKind::Off);
         let mut host = Host { tx, config, counters: Counters::default(), ecn };
         let recovery = host.config.recovery;
-        host.with(100, |tx, cx| tx.establish(recovery, 1_000, None, cx));
+        host.with(100, |tx, cx| tx.establish(recovery, 1_000, None, false, cx));
         host.tx.flight.write(segments * 1_000);
         host.burst(100);
         host
