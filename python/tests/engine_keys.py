@@ -118,6 +118,9 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "cbr.quench": [{"flow.x.traffic.quench": {}, "flow.x.traffic.ecn": "ect0"}],
     "on-off.quench": [{"flow.x.traffic.quench": {}, "flow.x.traffic.ecn": "ect0"}],
     "tcp.x.rto_estimator": [{"tcp.x.rto_estimator": "linux-2.2", "tcp.x.rtt_tick": "10 ms"}],
+    "tcp.x.ecn_control": [
+        {"tcp.x.ecn_control": value, "tcp.x.ecn": "rfc3168"} for value in ("generalized", "try-once", ["syn-ack"])
+    ],
     "tcp.x.sack": [{"tcp.x.sack": False, "tcp.x.recovery": "linux-newreno"}],
     "tcp.x.window_scaling": [{"tcp.x.window_scaling": False, "tcp.x.receive_buffer": "60 kB"}],
     "dctcp.g": [{"tcp.x.congestion.g": 0.125}],

@@ -11,6 +11,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::ecn_control::EcnControl;
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
 
@@ -45,6 +46,11 @@ pub struct Config {
     pub ecn: EcnKind,
     /// A SYN retransmitted after a timeout no longer requests ECN (RFC 3168 §6.1.1.1).
     pub ecn_syn_fallback: bool,
+    /// Control packets that are ECN-capable: "scheme", those of the specification of `ecn`; "generalized", all that ECN++
+    /// permits with the feedback agreed (draft-ietf-tcpm-generalized-ecn); "try-once", the first SYN-ACK by RFC 5562; or a
+    /// list of kinds, of which the others are left as "scheme" has them. CE on a SYN or SYN-ACK reduces the initial window
+    /// to one segment. A SYN or SYN-ACK sent again is not ECN-capable.
+    pub ecn_control: EcnControl,
     /// A packet that arrives with CE is acknowledged at once instead of by a delayed ACK.
     pub ecn_immediate_ack: bool,
     /// While data retransmitted after a timeout are being acknowledged, an ACK with ECN-Echo may open the window in

@@ -3,6 +3,7 @@
 use ecnlab_base::Dur;
 
 use crate::config::{Config, Estimator, InitialSsthresh, ReceiveWindow};
+use crate::ecn_control::{ControlPacket, EcnControl, WITH_ECHO};
 use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
 use crate::remedies::Refusal;
@@ -39,6 +40,7 @@ impl Config {
         checks.extend(self.check_timers());
         checks.push(self.congestion.check());
         checks.extend(self.check_feedback());
+        checks.extend(self.check_control());
         checks.extend(self.check_recovery());
         checks.into_iter().filter_map(Result::err).collect()
     }
@@ -131,6 +133,40 @@ impl Config {
             format!("must be true with ecn = \"{ecn}\" and sack = true (RFC 9768 §3.1.1)")
         });
         counts.into_iter().chain([dsack]).collect()
+    }
+
+    /// Control packets need a scheme that reports their marks, or for which the specification of ECN++ rules otherwise.
+    fn check_control(&self) -> Vec<Result<(), Invalid>> {
+        const KEY: &str = "ecn_control";
+        let (ecn, permitted) = (self.ecn.name(), self.ecn.control_packets());
+        let scheme = || Remedy::set(KEY, "scheme");
+        let with = |fits: &dyn Fn(&[ControlPacket]) -> bool| {
+            let names: Vec<_> =
+                EcnKind::ALL.iter().filter(|ecn| fits(ecn.control_packets())).map(|ecn| ecn.name()).collect();
+            names.join("\" or \"")
+        };
+        match &self.ecn_control {
+            EcnControl::Scheme => Vec::new(),
+            EcnControl::TryOnce => vec![ensure_fit(permitted == WITH_ECHO, KEY, scheme(), || {
+                let ecn_with = with(&|permitted| permitted == WITH_ECHO);
+                format!("\"try-once\" needs ecn = \"{ecn_with}\", not \"{ecn}\" (RFC 5562)")
+            })],
+            EcnControl::Packets(packets) if packets.is_empty() => {
+                vec![ensure_fit(false, KEY, scheme(), || "must name at least one packet".into())]
+            }
+            EcnControl::Generalized => vec![ensure_fit(!permitted.is_empty(), KEY, scheme(), || {
+                format!("needs ecn = \"{}\", not \"{ecn}\"", with(&|permitted| !permitted.is_empty()))
+            })],
+            EcnControl::Packets(packets) => packets
+                .iter()
+                .map(|packet| {
+                    ensure_fit(permitted.contains(packet), KEY, scheme(), || {
+                        let ecn_with = with(&|permitted| permitted.contains(packet));
+                        format!("has \"{}\", which needs ecn = \"{ecn_with}\", not \"{ecn}\"", packet.name())
+                    })
+                })
+                .collect(),
+        }
     }
 
     fn check_recovery(&self) -> Vec<Result<(), Invalid>> {
@@ -233,6 +269,27 @@ mod tests {
         assert_eq!(refused(EcnKind::Dctcp), None);
         assert_eq!(refused(EcnKind::Rfc3168), problem("rfc3168"));
         assert_eq!(refused(EcnKind::Off), problem("off"));
+    }
+
+    #[test]
+    fn a_control_packet_is_capable_only_with_feedback_that_permits_it() {
+        use ControlPacket::*;
+        let refused = |ecn, ecn_control| {
+            let config = Config { ecn, dsack: true, ecn_control, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.problem)
+        };
+        let problem = |problem: &str| Some(problem.to_owned());
+        assert_eq!(refused(EcnKind::Rfc3168, EcnControl::Packets(vec![SynAck, Fin])), None);
+        assert_eq!(refused(EcnKind::AccEcn, EcnControl::Packets(vec![Syn, Ack])), None);
+        let syn = problem("has \"syn\", which needs ecn = \"accecn\", not \"rfc3168\"");
+        assert_eq!(refused(EcnKind::Rfc3168, EcnControl::Packets(vec![SynAck, Syn])), syn);
+        let none = problem("needs ecn = \"rfc3168\" or \"accecn\", not \"dctcp\"");
+        assert_eq!(refused(EcnKind::Dctcp, EcnControl::Generalized), none);
+        assert_eq!(refused(EcnKind::Off, EcnControl::Scheme), None);
+        let once = problem("\"try-once\" needs ecn = \"rfc3168\", not \"accecn\" (RFC 5562)");
+        assert_eq!(refused(EcnKind::AccEcn, EcnControl::TryOnce), once);
+        let empty = problem("must name at least one packet");
+        assert_eq!(refused(EcnKind::AccEcn, EcnControl::Packets(Vec::new())), empty);
     }
 
     #[test]

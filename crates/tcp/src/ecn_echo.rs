@@ -67,6 +67,11 @@ impl Echo {
         self.marked |= marked;
     }
 
+    /// A SYN-ACK has come with CE: the next segment alone has ECE, for its sender has no data to reduce and no CWR to send.
+    pub fn report_syn_ack(&mut self) {
+        self.marked = true;
+    }
+
     /// Forgets marks received so far, so that a delayed ACK does not report them.
     pub fn forget_waiting(&mut self) {
         self.marked = false;

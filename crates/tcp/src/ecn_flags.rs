@@ -56,6 +56,11 @@ impl EcnFlags {
         self.0 & ECHO != 0
     }
 
+    /// The same without ECN-Echo.
+    pub const fn without_echo(self) -> EcnFlags {
+        EcnFlags(self.0 & !ECHO)
+    }
+
     /// The sender has reduced its window (RFC 3168 §6.1.2).
     #[inline(always)]
     pub const fn cwr(self) -> bool {

@@ -9,6 +9,7 @@ use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn::{self, Feedback};
+use crate::ecn_control::Control;
 use crate::flight::{Cx, WindowProbe};
 use crate::receiver::Receiver;
 use crate::registry::EcnKind;
@@ -74,6 +75,7 @@ pub struct Endpoint {
     pub(crate) rx: Receiver,
     pub(crate) state: State,
     pub(crate) ecn: ecn::Scheme,
+    pub(crate) control: Control,
     /// Use of timestamps and SACK, and the peer's window scale shift, as negotiated in the handshake.
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
@@ -102,11 +104,13 @@ impl Endpoint {
     }
 
     fn new(config: &Arc<Config>, ip: IpVersion, iss: Seq, state: State) -> Endpoint {
+        let scheme = ecn::Scheme::new(config.ecn);
         Endpoint {
             tx: Sender::new(config, iss),
             rx: Receiver::new(config),
             state,
-            ecn: ecn::Scheme::new(config.ecn),
+            control: Control::new(config, &scheme),
+            ecn: scheme,
             timestamps: config.timestamps,
             sack: config.sack,
             peer_shift: 0,

@@ -2,6 +2,8 @@
 
 use ecnlab_base::facts::Column;
 
+use crate::ecn_control::ControlPacket;
+
 /// What a window law does when ECN-Echo reports marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
@@ -76,6 +78,9 @@ pub struct Facts {
     pub wants_dsack: bool,
     /// Whether a feedback scheme responds to source quenches, which IPv6 does not have.
     pub quenches: bool,
+    /// Control packets that may be ECN-capable with a feedback scheme, besides those of its specification; none in schemes
+    /// for which nothing permits them.
+    pub(crate) control_packets: &'static [ControlPacket],
     /// Whether a feedback scheme answers the SYN-ACK by an ACK of its own, even if data could carry it (RFC 9768 §3.2.2.1).
     pub wants_last_ack: bool,
 }
@@ -102,6 +107,7 @@ impl Facts {
         option_len: 0,
         wants_dsack: false,
         quenches: false,
+        control_packets: &[],
         wants_last_ack: false,
     };
 }

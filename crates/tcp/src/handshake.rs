@@ -1,11 +1,12 @@
 //! The handshake: negotiation of options and ECN, and retransmission of SYNs.
 
 use ecnlab_base::Time;
-use ecnlab_wire::{Flags, Segment, Timestamps};
+use ecnlab_wire::{Ecn, Flags, Segment, Timestamps};
 
 use crate::ecn::{Feedback, PacketKind, Scheme};
+use crate::ecn_control::EcnControl;
 use crate::endpoint::{Endpoint, Out, State};
-use crate::flight::Cx;
+use crate::flight::{Cx, Opened};
 
 /// Segment size of a peer that announces none, in bytes (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u32 = 536;
@@ -23,7 +24,7 @@ impl Endpoint {
     }
 
     /// Sends or retransmits the SYN-ACK.
-    fn send_syn_ack(&mut self, now: Time, out: &mut Out) {
+    pub(crate) fn send_syn_ack(&mut self, now: Time, out: &mut Out) {
         let mut syn = self.syn_segment(Flags::SYN | Flags::ACK);
         syn.ack = self.rx.ack();
         syn.timestamps = self.timestamps.then(|| self.stamp(now));
@@ -50,6 +51,9 @@ impl Endpoint {
     fn finish_syn(&mut self, kind: PacketKind, syn: Segment, now: Time, out: &mut Out) {
         self.tx.flight.syn_sent(&self.config, now);
         self.push(kind, syn, out);
+        let ecn = out.last().map_or(Ecn::NotEct, |syn| syn.ecn);
+        self.ecn.sent_syn(ecn);
+        self.control.sent_syn(ecn);
     }
 
     /// Processes a segment in the LISTEN state.
@@ -82,6 +86,7 @@ impl Endpoint {
         self.requested = self.requested.or(requested);
         let agreed = self.ecn.answer(syn);
         self.ecn.settle(agreed);
+        self.control.settle(&self.ecn);
         self.send_syn_ack(now, out);
     }
 
@@ -108,6 +113,15 @@ impl Endpoint {
         self.learn(segment);
         let agreed = self.ecn.agree(segment);
         self.ecn.settle(agreed);
+        self.control.on_syn_ack(agreed, &self.ecn);
+        if self.control.reports(segment, &self.ecn) {
+            self.ecn.report_syn_ack();
+            if self.config.ecn_control == EcnControl::TryOnce {
+                // RFC 5562: the endpoint stays in SYN-SENT until another SYN-ACK comes.
+                self.control.await_syn_ack();
+                return self.send_ack(now, out);
+            }
+        }
         self.establish(segment, now);
         let before = out.len();
         if self.ecn.wants_last_ack() {
@@ -149,7 +163,8 @@ impl Endpoint {
         let recovery = self.config.recovery.with_sack(self.sack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
-        self.tx.establish(recovery, self.sack, mss, echoed, &mut cx);
+        let opened = Opened { mss, sack: self.sack, echoed, marked: self.control.reduces(cx.ecn) };
+        self.tx.establish(recovery, &opened, &mut cx);
         self.rx.establish(now);
         self.state = if self.tx.flight.closing { State::FinWait1 } else { State::Established };
     }
@@ -169,8 +184,11 @@ impl Endpoint {
         if self.state == State::SynReceived {
             return self.send_syn_ack(now, out);
         }
-        let agreed = self.ecn.on_syn_timeout(&self.config);
-        self.counters.ecn_fallbacks += u64::from(self.ecn.settle(agreed));
+        // TryOnce: the SYN-ACK has shown that the path lets the offer through.
+        if !self.control.awaits_syn_ack() {
+            let agreed = self.ecn.on_syn_timeout(&self.config);
+            self.counters.ecn_fallbacks += u64::from(self.ecn.settle(agreed));
+        }
         self.send_syn(now, out);
     }
 }

@@ -4,6 +4,7 @@ use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::ecn::{Acked, EcnFlags, Feedback, Marks};
+use crate::ecn_control::EcnControl;
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
 use crate::receiver::{AckDue, Echo};
@@ -31,9 +32,13 @@ impl Endpoint {
         if segment.flags.intersection(Flags::RST.union(Flags::SYN).union(Flags::ACK)) != Flags::ACK {
             return self.on_control(segment, now, out);
         }
-        if self.state == State::SynReceived && !self.on_handshake_ack(segment, now, out) {
-            return;
-        }
+        let flags = match self.state {
+            State::SynReceived => match self.on_handshake_ack(segment, flags, now, out) {
+                Some(flags) => flags,
+                None => return,
+            },
+            _ => flags,
+        };
         if self.timestamps {
             self.rx.note_timestamp(segment);
         }
@@ -97,14 +102,22 @@ impl Endpoint {
         self.send_ack(now, out);
     }
 
-    /// Processes the ACK that completes a passive open. Returns whether it did.
-    fn on_handshake_ack(&mut self, segment: &Segment, now: Time, out: &mut Out) -> bool {
+    /// Processes the ACK that completes a passive open. Returns its `flags` without the report of a mark on the SYN-ACK, or
+    /// nothing if the handshake is not complete.
+    fn on_handshake_ack(&mut self, segment: &Segment, flags: EcnFlags, now: Time, out: &mut Out) -> Option<EcnFlags> {
         if self.tx.flight.offset(segment.ack) != Some(1) {
             self.send_reset(Segment { seq: segment.ack, ..Segment::default() }, out);
-            return false;
+            return None;
+        }
+        let marked = self.control.take_report(flags);
+        self.counters.ece_received += u64::from(marked);
+        if marked && self.config.ecn_control == EcnControl::TryOnce {
+            // RFC 5562: another SYN-ACK, not ECN-capable, and no data before it is acknowledged.
+            self.send_syn_ack(now, out);
+            return None;
         }
         self.establish(segment, now);
-        true
+        Some(if marked { flags.without_echo() } else { flags })
     }
 
     #[inline(always)]

@@ -13,6 +13,7 @@ pub mod config;
 mod config_check;
 mod counters;
 pub mod ecn;
+mod ecn_control;
 mod ecn_echo;
 mod ecn_flags;
 mod endpoint;

@@ -156,6 +156,9 @@ impl Endpoint {
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, out: &mut Out) {
         let Stamp { flags, mut ecn } = self.ecn.stamp(kind);
+        if self.control.has(kind) && self.ecn.is_capable() {
+            ecn = Ecn::Ect0;
+        }
         if ecn == Ecn::Ect0 && self.ecn.counts() {
             ecn = self.tx.flight.law.codepoint().into();
         }

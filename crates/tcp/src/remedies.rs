@@ -55,6 +55,7 @@ fn apply(config: &mut Config, key: &str, value: &toml::Value) -> Option<()> {
     match key {
         "dsack" => set(&mut config.dsack, value),
         "ecn" => set(&mut config.ecn, value),
+        "ecn_control" => set(&mut config.ecn_control, value),
         "ecn_response" => set(&mut config.ecn_response, value),
         "initial_ssthresh" => set(&mut config.initial_ssthresh, value),
         "max_rto" => set(&mut config.max_rto, value),

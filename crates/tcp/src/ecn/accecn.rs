@@ -10,6 +10,7 @@ use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, Marks, PacketKind, Stamp};
 use crate::ack_sample::Amount;
 use crate::config::Config;
+use crate::ecn_control;
 use crate::facts::Facts;
 use crate::registry::EcnKind;
 use counters::{Received, Reported};
@@ -30,6 +31,7 @@ pub const FACTS: Facts = Facts {
     label: "AccECN",
     summary: "More accurate ECN: counts of marked packets in three flags of every segment, and of bytes in an option.",
     reference: "RFC 9768",
+    control_packets: ecn_control::ALL,
     ..SHARED
 };
 /// Static properties of AccECN as in Linux.
@@ -87,6 +89,8 @@ struct Handshake {
     requested: bool,
     /// The peer has reported that the SYN or SYN-ACK arrived with CE.
     marked: bool,
+    /// Codepoints with which SYNs or SYN-ACKs left, one bit each.
+    left: u8,
     /// The codepoint of the latest SYN.
     syn: Ecn,
     /// That of the SYN-ACK, until the ACK that reflects it has left.
@@ -95,6 +99,16 @@ struct Handshake {
     awaits_ack: bool,
     /// Active end: no segment has arrived since the SYN-ACK.
     awaits_count: bool,
+}
+
+impl Handshake {
+    /// Whether a SYN or SYN-ACK that is reflected as `ace` can have left as it did: unchanged, or marked.
+    fn may_arrive_as(self, ace: u8) -> bool {
+        [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0].into_iter().any(|ecn| {
+            let reflected = ace_of(reflection(ecn)) == ace || ecn.is_capable() && ace == 0b110;
+            reflected && self.left & 1 << ecn as u8 != 0
+        })
+    }
 }
 
 /// The ACE field of a segment as a number.
@@ -156,13 +170,15 @@ impl<const LINUX: bool> Counted<LINUX> {
             0b000 if LINUX => (self.not_ect, self.option_broken) = (true, true),
             0b000 => (self.not_ect, self.ignores_feedback) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
-            // §3.2.2.3: the SYN-ACK left as Not-ECT, and something on the path has made it another. Reflected CE counts.
-            0b110 if !LINUX => {
-                (self.not_ect, self.handshake.marked) = (true, true);
-                self.reported.reflected_ce();
+            // §3.2.2.3: something on the path may have changed the codepoint of the SYN-ACK. Reflected CE counts.
+            0b010 | 0b011 | 0b100 | 0b110 => {
+                self.not_ect |= !self.handshake.may_arrive_as(ace);
+                if ace == 0b110 && !LINUX {
+                    self.handshake.marked = true;
+                    self.reported.reflected_ce();
+                }
             }
-            0b011 | 0b100 | 0b110 => self.not_ect = true,
-            // 0b010: it arrived unchanged. Table 4: the others are unused, and taken for a count that begins.
+            // Table 4: the others are unused, and taken for a count that begins.
             _ => {}
         }
     }
@@ -320,10 +336,13 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             // Table 2: no ECN, and a server that reflects reserved bits.
             0b000 | 0b111 => return Agreed::Nothing,
             0b001 => return Agreed::Another(EcnKind::Rfc3168),
-            // The SYN arrived unchanged, or the field is one of a later version.
-            0b010 | 0b101 => {}
-            // §3.2.2.3: it left as Not-ECT. Reflected CE is congestion, but no count.
-            ace => (self.not_ect, self.handshake.marked) = (true, ace == 0b110 && !LINUX),
+            // The field is one of a later version.
+            0b101 => {}
+            // §3.2.2.3: the codepoint has changed on the path. Reflected CE is congestion, but no count.
+            ace => {
+                self.not_ect = !self.handshake.may_arrive_as(ace);
+                self.handshake.marked = ace == 0b110 && !LINUX;
+            }
         }
         self.handshake.awaits_count = true;
         self.handshake.syn_ack = Some(syn_ack.ecn);
@@ -335,6 +354,10 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             self.note_option(fields);
         }
         Agreed::This
+    }
+
+    fn sent_syn(&mut self, ecn: Ecn) {
+        self.handshake.left |= 1 << ecn as u8;
     }
 
     fn handshake_was_marked(&self) -> bool {

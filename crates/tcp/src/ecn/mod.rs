@@ -10,6 +10,7 @@ use ecnlab_wire::{AccEcn, Ecn, Flags, QuenchCause, Segment};
 
 use crate::ack_sample::Amount;
 use crate::config::Config;
+use crate::ecn_control::ControlPacket;
 pub use crate::ecn_flags::EcnFlags;
 use crate::hooks::{dispatch, law_trait};
 use crate::registry::{EcnKind, ecn_schemes};
@@ -210,6 +211,10 @@ macro_rules! feedback_hooks {
             fn handshake_was_marked(&self) -> bool {
                 false
             }
+            /// A SYN or SYN-ACK of this end has left with this codepoint.
+            fn sent_syn(&mut self, ecn: Ecn) {}
+            /// The SYN-ACK came with CE, which the next segment is to report.
+            fn report_syn_ack(&mut self) {}
             /// Handles a SYN without an answer. Returns what the next one offers.
             fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
                 Agreed::This
@@ -309,6 +314,11 @@ macro_rules! schemes {
                 match self { Scheme::Off(_) => 0, $(Scheme::$scheme(_) => $module::$facts.option_len),+ }
             }
 
+            /// [`Facts::control_packets`](crate::Facts::control_packets).
+            pub const fn control_packets(&self) -> &'static [ControlPacket] {
+                match self { Scheme::Off(_) => &[], $(Scheme::$scheme(_) => $module::$facts.control_packets),+ }
+            }
+
             /// [`Facts::wants_last_ack`](crate::Facts::wants_last_ack).
             pub const fn wants_last_ack(&self) -> bool {
                 match self { Scheme::Off(_) => false, $(Scheme::$scheme(_) => $module::$facts.wants_last_ack),+ }
@@ -324,6 +334,10 @@ macro_rules! schemes {
             /// [`Facts::wants_dsack`](crate::Facts::wants_dsack).
             pub const fn wants_dsack(self) -> bool {
                 match self { EcnKind::Off => false, $(EcnKind::$scheme => $module::$facts.wants_dsack),+ }
+            }
+            /// [`Facts::control_packets`](crate::Facts::control_packets).
+            pub(crate) const fn control_packets(self) -> &'static [ControlPacket] {
+                match self { EcnKind::Off => &[], $(EcnKind::$scheme => $module::$facts.control_packets),+ }
             }
             /// [`Facts::quenches`](crate::Facts::quenches).
             pub const fn quenches(self) -> bool {

@@ -2,6 +2,7 @@
 
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
+use crate::ecn_control;
 use crate::ecn_echo::Echo;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
@@ -12,6 +13,7 @@ pub const FACTS: Facts = Facts {
     label: "ECN",
     summary: "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.",
     reference: "RFC 3168",
+    control_packets: ecn_control::WITH_ECHO,
     ..Facts::PLAIN
 };
 
@@ -48,6 +50,10 @@ impl Feedback for Rfc3168 {
 
     fn agree(&mut self, syn_ack: &Segment) -> Agreed {
         Echo::agree(syn_ack)
+    }
+
+    fn report_syn_ack(&mut self) {
+        self.echo.report_syn_ack();
     }
 
     fn on_syn_timeout(&mut self, config: &Config) -> Agreed {

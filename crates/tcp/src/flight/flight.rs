@@ -62,6 +62,19 @@ pub(crate) struct Flight {
     pub max_flight: Option<MaxFlight>,
 }
 
+/// What the handshake has settled, when the SYN of the sender is acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    /// Segment size in bytes.
+    pub mss: u32,
+    /// Both ends use SACK.
+    pub sack: bool,
+    /// The timestamp that the segment echoes.
+    pub echoed: Option<u32>,
+    /// The ECN-capable SYN or SYN-ACK was marked: the initial window is one segment.
+    pub marked: bool,
+}
+
 impl Flight {
     pub fn new(config: &Config, iss: Seq) -> Flight {
         let mss = config.mss.0 as u32;
@@ -323,7 +336,8 @@ impl Flight {
     }
 
     /// Initializes the sender when its SYN is acknowledged. Returns the RTT of the handshake, if it was timed.
-    pub fn establish(&mut self, mss: u32, sack: bool, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
+    pub fn establish(&mut self, opened: &Opened, cx: &mut Cx) -> Option<Dur> {
+        let Opened { mss, sack, echoed, marked } = *opened;
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
@@ -341,7 +355,7 @@ impl Flight {
         // effect (RFC 9768 §3.2.2.2).
         let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
         let lost = if self.timer.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
-        if lost >= cx.config.syn_losses_to_one.into() {
+        if marked || lost >= cx.config.syn_losses_to_one.into() {
             self.law_to_one_segment();
         }
         if self.timer.timeouts > 0 && rtt.is_none() {

@@ -26,7 +26,7 @@ pub(crate) use ack_seen::AckSeen;
 pub(crate) use chunk::{Chunk, How, WindowProbe};
 pub(crate) use context::Cx;
 pub(crate) use feedback::Known;
-pub(crate) use flight::{Flight, timestamp};
+pub(crate) use flight::{Flight, Opened, timestamp};
 pub(crate) use recovery::{Cause, DUP_THRESH};
 #[cfg(test)]
 pub(crate) use scoreboard::Scoreboard;

@@ -9,7 +9,7 @@ use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
 
 use crate::config::Config;
 use crate::ecn::{Feedback, QuenchSeen};
-use crate::flight::{AckSeen, Chunk, Cx, Flight, How, WindowProbe};
+use crate::flight::{AckSeen, Chunk, Cx, Flight, How, Opened, WindowProbe};
 use crate::registry::RecoveryKind;
 pub(crate) use scheme::InUse;
 use send_buffer::SendBuffer;
@@ -28,10 +28,9 @@ impl Sender {
         Sender { flight: Flight::new(config, iss), scheme: InUse::new(config.recovery), send_buffer: None }
     }
 
-    /// Initializes the sender when a segment that echoes the timestamp `echoed` acknowledges its SYN. `recovery` is the
-    /// recovery scheme, `mss` the segment size in bytes; with `sack` both ends use SACK.
-    pub fn establish(&mut self, recovery: RecoveryKind, sack: bool, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
-        let rtt = self.flight.establish(mss, sack, echoed, cx);
+    /// Initializes the sender when its SYN is acknowledged. `recovery` is the recovery scheme.
+    pub fn establish(&mut self, recovery: RecoveryKind, opened: &Opened, cx: &mut Cx) {
+        let rtt = self.flight.establish(opened, cx);
         self.send_buffer = SendBuffer::open(cx.config, &self.flight);
         self.scheme = InUse::new(recovery);
         self.scheme.on_established(&mut self.flight, rtt);

@@ -345,7 +345,8 @@ fn parameters_past_their_bounds_are_refused() {
 
 #[test]
 fn the_law_in_use_is_notified_of_sent_data_and_deflation() {
-    let config = Config { congestion: WindowLaw::Cubic(Params::default()), ..profile("modern").unwrap().config };
+    let config =
+        Config { congestion: WindowLaw::Cubic(Params::default()), ..profile("modern").unwrap().config.clone() };
     let mut law = Law::new(&config, MSS);
     law.set_cwnd(100_000);
     law.deflate(30_000);

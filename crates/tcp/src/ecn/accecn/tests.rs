@@ -20,6 +20,7 @@ fn arrives<const LINUX: bool>(end: &mut Counted<LINUX>, segment: &Segment, in_wi
 fn client<const LINUX: bool>(reflected: u8, ecn: Ecn) -> Counted<LINUX> {
     let mut end = Counted::default();
     end.stamp(PacketKind::Syn);
+    end.sent_syn(Ecn::NotEct);
     let syn_ack = Segment { flags: Flags::SYN | Flags::ACK | flags_of(reflected), ecn, ..Segment::default() };
     assert_eq!(end.agree(&syn_ack), Agreed::This);
     end.stamp(PacketKind::HandshakeAck);
@@ -32,6 +33,7 @@ fn server(syn_acks: u32) -> AccEcn {
     end.answer(&Segment { flags: Flags::SYN | SYN, ..Segment::default() });
     (0..syn_acks).for_each(|_| {
         end.stamp(PacketKind::SynAck);
+        end.sent_syn(Ecn::NotEct);
     });
     arrives(&mut end, &with_ace(0b010, Ecn::NotEct, 0), true);
     end

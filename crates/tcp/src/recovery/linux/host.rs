@@ -6,7 +6,7 @@ use ecnlab_wire::Seq;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn;
-use crate::flight::{AckSeen, Cx};
+use crate::flight::{AckSeen, Cx, Opened};
 use crate::registry::EcnKind;
 use crate::sender::Sender;
 
@@ -44,7 +44,8 @@ impl Host {
         let ecn = ecn::Scheme::new(EcnKind::Off);
         let mut host = Host { tx, config, counters: Counters::default(), ecn };
         let recovery = host.config.recovery;
-        host.with(100, |tx, cx| tx.establish(recovery, true, 1_000, None, cx));
+        let opened = Opened { mss: 1_000, sack: true, echoed: None, marked: false };
+        host.with(100, |tx, cx| tx.establish(recovery, &opened, cx));
         host.tx.flight.write(segments * 1_000);
         host.burst(100);
         host

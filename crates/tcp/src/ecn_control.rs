@@ -1,0 +1,245 @@
+//! ECN on control packets (RFC 8311): which of them are ECN-capable, and marks on SYN and SYN-ACK.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use ecnlab_wire::{Ecn, Flags, Segment};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::IntoDeserializer;
+use serde::de::value::SeqAccessDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::config::Config;
+use crate::ecn::{Agreed, EcnFlags, Feedback, PacketKind, Scheme};
+
+/// Packets other than data sent for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ControlPacket {
+    /// SYN.
+    Syn,
+    /// SYN-ACK. An endpoint with it also reports CE on the SYN-ACK that it receives.
+    SynAck,
+    /// ACK without data.
+    Ack,
+    /// Probe of a closed window.
+    Probe,
+    /// Retransmitted data.
+    Retransmission,
+    /// FIN without data.
+    Fin,
+    /// RST.
+    Rst,
+}
+
+impl ControlPacket {
+    /// Its name in a configuration.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            ControlPacket::Syn => "syn",
+            ControlPacket::SynAck => "syn-ack",
+            ControlPacket::Ack => "ack",
+            ControlPacket::Probe => "probe",
+            ControlPacket::Retransmission => "retransmission",
+            ControlPacket::Fin => "fin",
+            ControlPacket::Rst => "rst",
+        }
+    }
+}
+
+/// Control packets on which CE is reported or needs no report: what the draft on ECN++ permits with feedback that counts marks.
+pub(crate) const ALL: &[ControlPacket] = {
+    use ControlPacket::*;
+    &[Syn, SynAck, Ack, Probe, Retransmission, Fin, Rst]
+};
+/// The same with the feedback of RFC 3168, which has no report for a SYN or a pure ACK.
+pub(crate) const WITH_ECHO: &[ControlPacket] = {
+    use ControlPacket::*;
+    &[SynAck, Probe, Retransmission, Fin, Rst]
+};
+
+/// Which control packets are ECN-capable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EcnControl {
+    /// Those of the feedback scheme's own specification.
+    Scheme,
+    /// ECN++: all that draft-ietf-tcpm-generalized-ecn permits with the agreed feedback.
+    Generalized,
+    /// ECN+/TryOnce: the SYN-ACK, and another one that is not ECN-capable after a mark (RFC 5562).
+    TryOnce,
+    /// Those named, as far as the draft permits them with the agreed feedback.
+    Packets(Vec<ControlPacket>),
+}
+
+impl EcnControl {
+    /// The packets chosen.
+    fn packets(&self) -> &[ControlPacket] {
+        match self {
+            EcnControl::Scheme => &[],
+            EcnControl::Generalized => ALL,
+            EcnControl::TryOnce => &[ControlPacket::SynAck],
+            EcnControl::Packets(packets) => packets,
+        }
+    }
+}
+
+/// The values that are no list.
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Named {
+    /// Those of the feedback scheme's own specification.
+    Scheme,
+    /// ECN++: all that draft-ietf-tcpm-generalized-ecn permits with the agreed feedback.
+    Generalized,
+    /// ECN+/TryOnce (RFC 5562): the first SYN-ACK.
+    TryOnce,
+}
+
+impl<'de> Deserialize<'de> for EcnControl {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<EcnControl, D::Error> {
+        d.deserialize_any(NameOrList)
+    }
+}
+
+struct NameOrList;
+
+impl<'de> de::Visitor<'de> for NameOrList {
+    type Value = EcnControl;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"scheme\", \"generalized\", \"try-once\" or a list of control packets")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<EcnControl, E> {
+        Ok(match Named::deserialize(name.into_deserializer())? {
+            Named::Scheme => EcnControl::Scheme,
+            Named::Generalized => EcnControl::Generalized,
+            Named::TryOnce => EcnControl::TryOnce,
+        })
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, list: A) -> Result<EcnControl, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(EcnControl::Packets)
+    }
+}
+
+impl Serialize for EcnControl {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            EcnControl::Scheme => Named::Scheme.serialize(s),
+            EcnControl::Generalized => Named::Generalized.serialize(s),
+            EcnControl::TryOnce => Named::TryOnce.serialize(s),
+            EcnControl::Packets(packets) => packets.serialize(s),
+        }
+    }
+}
+
+impl JsonSchema for EcnControl {
+    fn schema_name() -> Cow<'static, str> {
+        "EcnControl".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [Named::json_schema(generator), <Vec<ControlPacket>>::json_schema(generator)] })
+    }
+}
+
+/// Bit of a kind of packet.
+const fn bit(kind: PacketKind) -> u16 {
+    1 << kind as u16
+}
+
+/// Bits of the kinds that `packets` are.
+fn bits(packets: &[ControlPacket]) -> u16 {
+    let kinds = |packet: &ControlPacket| match packet {
+        ControlPacket::Syn => bit(PacketKind::Syn),
+        ControlPacket::SynAck => bit(PacketKind::SynAck),
+        ControlPacket::Ack => bit(PacketKind::Ack) | bit(PacketKind::HandshakeAck),
+        ControlPacket::Probe => bit(PacketKind::Probe),
+        ControlPacket::Retransmission => bit(PacketKind::Retransmission),
+        ControlPacket::Fin => bit(PacketKind::Fin),
+        ControlPacket::Rst => bit(PacketKind::Rst),
+    };
+    packets.iter().map(kinds).fold(0, |all, kind| all | kind)
+}
+
+/// The control packets of one endpoint that are ECN-capable besides those of its scheme.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Control {
+    /// Kinds chosen in the configuration.
+    chosen: u16,
+    /// Those that leave as ECN-capable now.
+    capable: u16,
+    /// The SYN or SYN-ACK has left as ECN-capable by this choice.
+    syn_left: bool,
+    /// It was marked, or the peer cannot report a mark on it: the initial window is one segment.
+    marked: bool,
+    /// The peer's SYN-ACK came with CE, and TryOnce awaits another one.
+    awaits_syn_ack: bool,
+}
+
+impl Control {
+    pub fn new(config: &Config, scheme: &Scheme) -> Control {
+        let chosen = bits(config.ecn_control.packets());
+        // Before an agreement only the SYN may rely on the feedback that it requests.
+        let capable = chosen & bits(scheme.control_packets()) & bit(PacketKind::Syn);
+        Control { chosen, capable, syn_left: false, marked: false, awaits_syn_ack: false }
+    }
+
+    /// Whether a packet of this kind leaves as ECN-capable; always false for new data.
+    #[inline(always)]
+    pub const fn has(&self, kind: PacketKind) -> bool {
+        self.capable & bit(kind) != 0
+    }
+
+    /// The handshake has settled the scheme. A repeated SYN does not make another SYN-ACK ECN-capable.
+    pub fn settle(&mut self, scheme: &Scheme) {
+        let tried = if self.syn_left { bit(PacketKind::SynAck) } else { 0 };
+        self.capable = self.chosen & bits(scheme.control_packets()) & !(tried | bit(PacketKind::Syn));
+    }
+
+    /// The SYN-ACK has come, and the scheme is `agreed`. Without the feedback that the SYN requested, no mark on the SYN
+    /// would be reported (draft-ietf-tcpm-generalized-ecn).
+    pub fn on_syn_ack(&mut self, agreed: Agreed, scheme: &Scheme) {
+        self.marked |= self.syn_left && agreed != Agreed::This;
+        self.settle(scheme);
+    }
+
+    /// A SYN or SYN-ACK has left with this codepoint. No other one is ECN-capable: something on the path may drop them
+    /// (RFC 5562).
+    pub fn sent_syn(&mut self, ecn: Ecn) {
+        let syns = bit(PacketKind::Syn) | bit(PacketKind::SynAck);
+        self.syn_left |= self.capable & syns != 0 && ecn.is_capable();
+        self.capable &= !syns;
+    }
+
+    /// Whether the SYN-ACK came with a mark that the feedback of RFC 3168 reports by ECE on the next segment.
+    pub fn reports(&self, syn_ack: &Segment, scheme: &Scheme) -> bool {
+        syn_ack.ecn == Ecn::Ce
+            && self.chosen & bit(PacketKind::SynAck) != 0
+            && !self.awaits_syn_ack
+            && syn_ack.flags.contains(Flags::ECE)
+            && matches!(scheme, Scheme::Rfc3168(_))
+    }
+
+    /// TryOnce: the endpoint has reported CE on the SYN-ACK and awaits another one.
+    pub fn await_syn_ack(&mut self) {
+        self.awaits_syn_ack = true;
+    }
+
+    pub const fn awaits_syn_ack(&self) -> bool {
+        self.awaits_syn_ack
+    }
+
+    /// Takes the report of a mark on the SYN-ACK from the ACK that completes the handshake. Returns whether there is one.
+    pub fn take_report(&mut self, flags: EcnFlags) -> bool {
+        let reported = flags.echo() && self.syn_left && !self.marked;
+        self.marked |= reported;
+        reported
+    }
+
+    /// Whether the initial window is one segment because of a mark on an ECN-capable SYN or SYN-ACK.
+    pub fn reduces(&self, scheme: &Scheme) -> bool {
+        self.marked || self.syn_left && scheme.handshake_was_marked()
+    }
+}
