@@ -3,8 +3,8 @@
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
-use crate::cc::{CongestionControl, Established};
-use crate::config::{Config, InitialSsthresh, RttSampling};
+use crate::cc::{CongestionControl, Established, Pacing};
+use crate::config::{Config, InitialSsthresh, PacedBy, RttSampling};
 use crate::ecn::Feedback;
 use crate::law::Law;
 use crate::ranges::Ranges;
@@ -55,7 +55,7 @@ pub(crate) struct Flight {
     pub scoreboard: Scoreboard,
     /// State of ACK samples, for laws that use them.
     pub sampler: Sampler,
-    /// Pacing, for laws that set a rate.
+    /// Pacing of segments.
     pub pacer: Pacer,
 }
 
@@ -80,7 +80,7 @@ impl Flight {
             sacked: Ranges::default(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(config.pacing),
         }
     }
 
@@ -166,6 +166,28 @@ impl Flight {
     /// The current value of the timestamp clock. Its start is derived from the initial sequence number.
     pub fn clock(&self, config: &Config, now: Time) -> u32 {
         timestamp(config, self.iss, now)
+    }
+
+    // ---- pacing ----
+
+    /// Begins a burst. Returns whether pacing admits it.
+    #[inline(always)]
+    pub fn begin_burst(&mut self, config: &Config, now: Time) -> bool {
+        !self.law.may_pace() || self.begin_paced_burst(config, now)
+    }
+
+    #[inline(never)]
+    fn begin_paced_burst(&mut self, config: &Config, now: Time) -> bool {
+        self.pacing(config).is_none_or(|pacing| self.pacer.begin(pacing, now))
+    }
+
+    /// The rate of the law, or Linux's if the configuration sets that.
+    fn pacing(&self, config: &Config) -> Option<Pacing> {
+        self.law.pacing().or_else(|| {
+            let srtt = self.timer.rto.smoothed(config).0;
+            let pacing = Pacing::of_window(self.law.state(), self.max - self.una, srtt, self.mss.into());
+            (config.pacing == PacedBy::Linux).then(|| pacing.unwrap_or(Pacing::UNLIMITED))
+        })
     }
 
     // ---- next chunk ----

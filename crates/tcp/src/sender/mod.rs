@@ -110,11 +110,8 @@ impl Sender {
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);
         }
-        let flight = &mut self.flight;
-        if let Some(pacing) = flight.law.pacing()
-            && !flight.pacer.begin(pacing, now)
-        {
-            flight.recovery.burst_left = 0;
+        if !self.flight.begin_burst(config, now) {
+            self.flight.recovery.burst_left = 0;
         }
     }
 
