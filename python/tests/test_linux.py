@@ -141,16 +141,13 @@ def test_what_only_the_profile_says_is_told_and_not_refused():
     told = {entry["key"]: entry for entry in the_plan(SCENARIO.replace("modern", "linux-2.0")).instead}
     assert told["tcp.ecn.initial_rto"] == {"key": "tcp.ecn.initial_rto", "asked": "3 s", "kernel": "1 s"}
     assert told["tcp.ecn.recovery"]["kernel"] == "linux-newreno"
-    keys = [entry["key"] for entry in the_plan().instead if entry["key"].startswith("tcp.")]
-    assert keys and all(key.endswith(".dsack") for key in keys)
+    assert not [entry for entry in the_plan().instead if entry["key"].startswith("tcp.")]
 
 
 def test_accecn_of_the_kernel_is_negotiated_with_dsack():
     made = the_plan(LINUX.replace('ecn = "rfc3168"', 'ecn = "accecn-linux"\ndsack = true'))
     assert re.findall(r"net/ipv4/tcp_ecn (3)$", made.files["plan"], re.MULTILINE) == ["3", "3"]
-    assert not [
-        key for key in (entry["key"] for entry in made.instead) if key.startswith("tcp.") and "dsack" not in key
-    ]
+    assert not [entry for entry in made.instead if entry["key"].startswith("tcp.")]
 
 
 def test_the_kernel_s_cubic_has_hystart():
@@ -165,8 +162,7 @@ def test_the_kernel_s_cubic_has_hystart():
 def instead_of(settings: str, text: str = LINUX) -> dict[str, tuple[object, object]]:
     """What the kernel replaces of a scenario whose `[tcp.ecn]` has ``settings``: (asked, kernel) by key."""
     found = the_plan(text.replace('ecn = "rfc3168"', settings, 1)).instead
-    # The kernel always has D-SACK, linux-7 not.
-    tcp = [entry for entry in found if entry["key"].startswith("tcp.") and not entry["key"].endswith(".dsack")]
+    tcp = [entry for entry in found if entry["key"].startswith("tcp.")]
     return {entry["key"]: (entry["asked"], entry["kernel"]) for entry in tcp}
 
 

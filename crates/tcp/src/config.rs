@@ -94,6 +94,8 @@ pub struct Config {
     pub repeated_timeout_keeps_ssthresh: bool,
     /// After an idle time of one RTO, restart from the initial window (RFC 5681 §4.1).
     pub idle_restart: bool,
+    /// Source of the pacing rate.
+    pub pacing: PacedBy,
 
     /// Loss recovery scheme. If the peer does not permit SACK, a scheme that needs it is replaced by `newreno`, and `rack`
     /// by `linux-newreno`.
@@ -264,6 +266,18 @@ pub enum ReduceFrom {
     Flight,
     /// The smaller of the congestion window, inflation included, and the peer's window.
     Window,
+}
+
+/// Source of the pacing rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacedBy {
+    /// The window law. A law that sets no rate sends at once all that the window admits.
+    Law,
+    /// Linux with the queue `fq` at the host. A law that sets a rate keeps it (`bbr`, `prague`). Segments of any other law
+    /// leave one by one at max(cwnd, data outstanding) / SRTT, times 2 while cwnd is below half of ssthresh, else times
+    /// 1.2. The first nine segments of data are not paced (tcp_update_pacing_rate, tcp_update_skb_after_send).
+    Linux,
 }
 
 /// NewReno's window on leaving recovery (RFC 6582 §3.2 step 3, "full acknowledgments").

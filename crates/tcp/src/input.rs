@@ -135,7 +135,8 @@ impl Endpoint {
 
     #[inline(always)]
     fn read_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) -> AckSeen {
-        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config, now);
+        let new_sack =
+            self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, ack, &self.config, now);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // After both endpoints have closed, ECN-Echo has no effect (RFC 9293 §3.10.7.4, TIME-WAIT).
         self.counters.ece_received += u64::from(flags.echo() && self.state != State::TimeWait);

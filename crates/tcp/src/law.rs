@@ -6,7 +6,7 @@ use ecnlab_base::Time;
 use ecnlab_base::facts::Column;
 
 use crate::cc::{self, *};
-use crate::config::Config;
+use crate::config::{Config, PacedBy};
 use crate::facts::Marks;
 use crate::hooks::dispatch;
 use crate::registry::WindowLaw;
@@ -19,6 +19,10 @@ pub(crate) struct Law {
     slow_start: Exit,
     /// Stored because it is read for every segment.
     wants_samples: bool,
+    /// Stored because it is read for every burst.
+    may_pace: bool,
+    /// Whether a law without a rate of its own is paced too.
+    paced: bool,
 }
 
 /// Generates [`InUse`] from the rows of the registry.
@@ -74,7 +78,9 @@ impl Law {
     /// The window law of `config`, for segments of `mss` bytes of payload.
     pub fn new(config: &Config, mss: u32) -> Law {
         let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start));
-        Law { wants_samples: in_use.wants_samples() || !slow_start.is_standard(), in_use, slow_start }
+        let (samples, paced) = (in_use.wants_samples(), config.pacing == PacedBy::Linux);
+        let wants_samples = samples || !slow_start.is_standard();
+        Law { wants_samples, may_pace: samples || paced, paced, in_use, slow_start }
     }
 
     /// Whether [`CongestionControl::on_congestion`] for ECN-Echo has reduced the window: before it the window was `before`.
@@ -93,6 +99,12 @@ impl Law {
         self.wants_samples
     }
 
+    /// Whether bursts may be paced. Only then [`CongestionControl::pacing`] is called.
+    #[inline]
+    pub fn may_pace(&self) -> bool {
+        self.may_pace
+    }
+
     /// Passes an ACK to the slow-start rule, which may end slow start.
     #[cold]
     fn check_slow_start(&mut self, sample: &AckSample) {
@@ -109,7 +121,7 @@ impl Law {
     }
 
     fn opening(&self) -> Opening {
-        Opening { window: self.state(), mss: self.window().mss(), paced: self.pacing().is_some() }
+        Opening { window: self.state(), mss: self.window().mss(), paced: self.paced || self.pacing().is_some() }
     }
 }
 
@@ -190,17 +202,6 @@ impl Law {
             self.check_slow_start(sample);
         }
         self.in_use.on_ack(sample);
-    }
-
-    /// [`CongestionControl::pacing`], only for laws with samples.
-    #[inline(always)]
-    pub fn pacing(&self) -> Option<Pacing> {
-        if self.wants_samples { self.rate_of_law() } else { None }
-    }
-
-    #[inline(never)]
-    fn rate_of_law(&self) -> Option<Pacing> {
-        self.in_use.pacing()
     }
 }
 

@@ -146,7 +146,7 @@ mod tests {
         let (l4s, linux) = (profile("l4s").unwrap(), profile("linux-7").unwrap());
         let differ = l4s.settings.iter().zip(&linux.settings).filter(|(own, base)| own.value != base.value);
         let keys: Vec<_> = differ.map(|(own, _)| own.key.as_str()).collect();
-        assert_eq!((l4s.base, keys), (Some("linux-7"), vec!["congestion", "dsack", "ecn"]));
+        assert_eq!((l4s.base, keys), (Some("linux-7"), vec!["congestion", "ecn"]));
         assert_eq!((implementation("l4s"), implementation("modern"), implementation("x")), ("linux-7", "modern", "x"));
         let text = include_str!("../profiles/l4s.toml");
         let wrong = Profile::parse("x", &text.replace("base = \"linux-7\"", "base = \"linux-8\"")).unwrap_err();

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(printed("{ kind = \"abe\", beta = 0.85 }"), Ok(json!({ "kind": "abe", "beta": 0.85 })));
         assert_eq!(printed("\"reno\""), Ok(json!("reno")));
         // What has no default is left out.
-        let cubic = json!({ "kind": "cubic", "beta": 0.7, "c": 0.4, "fast_convergence": true, "paced": false });
+        let cubic = json!({ "kind": "cubic", "beta": 0.7, "c": 0.4, "fast_convergence": true });
         assert_eq!(printed("\"cubic\""), Ok(cubic));
         assert_eq!(printed("{ kind = \"reno\" }"), Ok(json!("reno")));
     }

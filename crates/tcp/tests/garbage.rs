@@ -77,7 +77,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// Window laws that ask for samples, that pace, that set their window by themselves, and that do none of this.
-const LAWS: [&str; 5] = [r#""reno""#, r#""dctcp""#, r#"{ "kind": "cubic", "paced": true }"#, r#""bbr""#, r#""prague""#];
+const LAWS: [&str; 5] = [r#""reno""#, r#""dctcp""#, r#""cubic""#, r#""bbr""#, r#""prague""#];
 
 /// A profile, a recovery, a kind of ECN, a window law, whether the endpoint connects, and what happens to it.
 type Case = (usize, usize, usize, usize, bool, Vec<Act>);

@@ -42,6 +42,7 @@ MAX_MAX_RTO_MS: Final = 120_000
 
 FLAGS: Final = {
     "sack": "tcp_sack",
+    "dsack": "tcp_dsack",
     "timestamps": "tcp_timestamps",
     "window_scaling": "tcp_window_scaling",
     "ecn_syn_fallback": "tcp_ecn_fallback",
@@ -54,9 +55,6 @@ COUNTS: Final = {
     "max_syn_timeouts": "tcp_syn_retries",
     "linear_syn_timeouts": "tcp_syn_linear_timeouts",
 }
-
-FIXED: Final = {"dsack": True}
-"""Features that the kernel always uses and that the profile omits, as the simulator's senders do not use them."""
 
 SET_HERE: Final = frozenset(
     {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
@@ -188,9 +186,6 @@ def _substitute_differences(
     kernel = _kernel_settings()
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
-            continue
-        if key in FIXED:
-            found.substitute(path, key, value, FIXED[key])
             continue
         # A window law of the kernel may include its own end of slow start.
         fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]

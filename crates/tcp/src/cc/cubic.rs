@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, CcState, CongestionControl, CongestionEvent, Pacing, Sent, Start, Window};
+use super::{AckSample, CcState, CongestionControl, CongestionEvent, Sent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use linux::Linux;
@@ -44,9 +44,6 @@ pub struct Params {
     pub c: f64,
     /// Fast convergence: a flow whose window shrinks from one congestion to the next reduces more. Default true (§4.7).
     pub fast_convergence: bool,
-    /// Segments leave at twice the window in a round trip while it is below half of ssthresh, else at 1.2 times the
-    /// window; the initial window leaves at once. Default false (true is Linux: tcp_update_pacing_rate).
-    pub paced: bool,
 }
 
 /// Variant of CUBIC.
@@ -68,7 +65,7 @@ impl Profile {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { profile: Profile::default(), beta: 0.7, beta_ecn: None, c: 0.4, fast_convergence: true, paced: false }
+        Params { profile: Profile::default(), beta: 0.7, beta_ecn: None, c: 0.4, fast_convergence: true }
     }
 }
 
@@ -108,7 +105,6 @@ impl super::Params for Params {
 pub struct Cubic {
     reno: Reno,
     variant: Variant,
-    paced: bool,
     /// Time of the last ACK, or of the first segment after an idle time.
     last_ack: Time,
     /// Smoothed RTT at the last ACK.
@@ -129,7 +125,7 @@ impl Cubic {
             Profile::Rfc9438 => Variant::Rfc9438(Rfc9438::new(params)),
             Profile::Linux => Variant::Linux(Linux::new(params.fast_convergence)),
         };
-        Cubic { reno: Reno::new(start), variant, paced: params.paced, last_ack: Time::ZERO, srtt: Dur::ZERO }
+        Cubic { reno: Reno::new(start), variant, last_ack: Time::ZERO, srtt: Dur::ZERO }
     }
 }
 
@@ -177,11 +173,6 @@ impl CongestionControl for Cubic {
         if sent.outstanding == 0 {
             self.last_ack = sent.now;
         }
-    }
-
-    fn pacing(&self) -> Option<Pacing> {
-        let mss = self.window().mss().into();
-        self.paced.then(|| Pacing::of_window(self.state(), self.srtt, mss)).flatten()
     }
 
     fn on_undo(&mut self, before: CcState) {

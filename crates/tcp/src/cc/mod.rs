@@ -83,11 +83,14 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// The rate at which Linux paces a window (tcp_update_pacing_rate), a segment of `mss` bytes at a time; none before there
-    /// is an RTT.
-    pub fn of_window(window: CcState, srtt: Dur, mss: u64) -> Option<Pacing> {
+    /// All that the window admits at once.
+    pub const UNLIMITED: Pacing = Pacing { rate: u64::MAX, quantum: u64::MAX };
+
+    /// The rate at which Linux paces a window of which `outstanding` bytes are not acknowledged (tcp_update_pacing_rate), a
+    /// segment of `mss` bytes at a time; none before there is an RTT.
+    pub fn of_window(window: CcState, outstanding: u64, srtt: Dur, mss: u64) -> Option<Pacing> {
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
-        let bytes_ps = u128::from(window.cwnd) * percent * 10_000_000_000;
+        let bytes_ps = u128::from(window.cwnd.max(outstanding)) * percent * 10_000_000_000;
         let rate = bytes_ps.checked_div(u128::from(srtt.ps()))?;
         Some(Pacing { rate: u64::try_from(rate).unwrap_or(u64::MAX), quantum: mss })
     }

@@ -1,10 +1,12 @@
 //! A sender's outstanding data, window and timer: the state that recovery schemes work on.
 
-use ecnlab_base::{Dur, Time};
-use ecnlab_wire::Seq;
+use std::ops::Range;
 
-use crate::cc::{CongestionControl, Established};
-use crate::config::{Config, InitialSsthresh, RttSampling};
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::{SackBlock, Seq};
+
+use crate::cc::{CongestionControl, Established, Pacing};
+use crate::config::{Config, InitialSsthresh, PacedBy, RttSampling};
 use crate::ecn::Feedback;
 use crate::law::Law;
 use crate::ranges::Ranges;
@@ -56,7 +58,7 @@ pub(crate) struct Flight {
     pub scoreboard: Scoreboard,
     /// State of ACK samples, for laws that use them.
     pub sampler: Sampler,
-    /// Pacing, for laws that set a rate.
+    /// Pacing of segments.
     pub pacer: Pacer,
     /// Largest flight, if it limits growth.
     pub max_flight: Option<MaxFlight>,
@@ -96,7 +98,7 @@ impl Flight {
             sacked: Ranges::default(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(config.pacing),
             max_flight: None,
         }
     }
@@ -126,6 +128,21 @@ impl Flight {
     pub fn offset(&self, seq: Seq) -> Option<u64> {
         let offset = self.una + u64::from(seq - self.seq(self.una));
         (offset <= self.max).then_some(offset)
+    }
+
+    /// The offset of `seq`, also of acknowledged data and of data not sent; `None` before the SYN.
+    fn offset_anywhere(&self, seq: Seq) -> Option<u64> {
+        self.una.checked_add_signed(i64::from((seq - self.seq(self.una)) as i32))
+    }
+
+    /// The D-SACK in the SACK `blocks` of an ACK up to the offset `ack`, of data sent: the first block, if it begins below
+    /// `ack` or lies within the second (RFC 2883 §5).
+    pub fn duplicate_block(&self, blocks: &[SackBlock], ack: u64) -> Option<Range<u64>> {
+        let range = |block: &SackBlock| Some(self.offset_anywhere(block.start)?..self.offset_anywhere(block.end)?);
+        let first = range(blocks.first()?)?;
+        let within = |second: Range<u64>| second.start <= first.start && first.end <= second.end;
+        let again = first.start < ack || blocks.get(1).and_then(range).is_some_and(within);
+        (again && first.start < first.end && first.end <= self.max).then_some(first)
     }
 
     /// Bytes sent and not acknowledged; after go-back-N, only those sent since.
@@ -183,6 +200,28 @@ impl Flight {
     /// The current value of the timestamp clock. Its start is derived from the initial sequence number.
     pub fn clock(&self, config: &Config, now: Time) -> u32 {
         timestamp(config, self.iss, now)
+    }
+
+    // ---- pacing ----
+
+    /// Begins a burst. Returns whether pacing admits it.
+    #[inline(always)]
+    pub fn begin_burst(&mut self, config: &Config, now: Time) -> bool {
+        !self.law.may_pace() || self.begin_paced_burst(config, now)
+    }
+
+    #[inline(never)]
+    fn begin_paced_burst(&mut self, config: &Config, now: Time) -> bool {
+        self.pacing(config).is_none_or(|pacing| self.pacer.begin(pacing, now))
+    }
+
+    /// The rate of the law, or Linux's if the configuration sets that.
+    fn pacing(&self, config: &Config) -> Option<Pacing> {
+        self.law.pacing().or_else(|| {
+            let srtt = self.timer.rto.smoothed(config).0;
+            let pacing = Pacing::of_window(self.law.state(), self.max - self.una, srtt, self.mss.into());
+            (config.pacing == PacedBy::Linux).then(|| pacing.unwrap_or(Pacing::UNLIMITED))
+        })
     }
 
     // ---- next chunk ----
@@ -463,6 +502,23 @@ mod tests {
     use crate::ecn;
     use crate::profile;
     use crate::registry::EcnKind;
+
+    #[test]
+    fn a_first_block_below_the_ack_or_within_the_second_is_a_d_sack() {
+        let mut tx = Flight::new(&profile("modern").expect("a profile of ours").config, Seq(u32::MAX));
+        (tx.una, tx.max) = (5_001, 9_001);
+        let found = |blocks: &[(u64, u64)], ack| {
+            let block = |&(start, end): &(u64, u64)| SackBlock { start: tx.seq(start), end: tx.seq(end) };
+            tx.duplicate_block(&blocks.iter().map(block).collect::<Vec<_>>(), ack)
+        };
+        assert_eq!(found(&[(1, 1_001)], 5_001), Some(1..1_001));
+        assert_eq!(found(&[(5_001, 6_001)], 6_001), Some(5_001..6_001), "acknowledged by this ACK");
+        assert_eq!(found(&[(6_001, 7_001), (7_001, 8_001)], 5_001), None);
+        assert_eq!(found(&[(6_001, 7_001), (6_001, 8_001)], 5_001), Some(6_001..7_001));
+        assert_eq!(found(&[(6_001, 8_002), (6_001, 8_001)], 5_001), None);
+        assert_eq!(found(&[(8_001, 9_002), (7_001, 9_002)], 5_001), None, "not sent");
+        assert_eq!(found(&[(1_001, 1)], 5_001), None);
+    }
 
     #[test]
     fn of_what_is_sent_again_probes_were_not_lost() {

@@ -1,8 +1,12 @@
-//! Pacing: when the next segment may be sent, if the window law sets a rate.
+//! Pacing: when the next segment may be sent, if the window law or the host sets a rate.
 
 use ecnlab_base::{Dur, Time};
 
 use crate::cc::Pacing;
+use crate::config::PacedBy;
+
+/// Segments of data that Linux sends before the first paced one (tcp_update_skb_after_send).
+const UNPACED: u32 = 9;
 
 /// Pacing state of a sender.
 #[derive(Clone, Copy, Debug)]
@@ -13,17 +17,19 @@ pub(crate) struct Pacer {
     next: Time,
     /// Bytes that may still be sent in this burst.
     left: u64,
+    /// Segments of data that are still to be sent without pacing.
+    unpaced: u32,
     /// When to resume sending after pacing has stopped a burst; [`Time::NEVER`] if it has not.
     pub deadline: Time,
 }
 
-impl Default for Pacer {
-    fn default() -> Pacer {
-        Pacer { pacing: None, next: Time::ZERO, left: u64::MAX, deadline: Time::NEVER }
-    }
-}
-
 impl Pacer {
+    /// Pacing by `source`; nothing is paced before the first [`begin`](Self::begin).
+    pub fn new(source: PacedBy) -> Pacer {
+        let unpaced = if source == PacedBy::Linux { UNPACED } else { 0 };
+        Pacer { pacing: None, next: Time::ZERO, left: u64::MAX, unpaced, deadline: Time::NEVER }
+    }
+
     /// Begins a burst at `now`. Returns whether pacing admits it.
     pub fn begin(&mut self, pacing: Pacing, now: Time) -> bool {
         self.pacing = Some(pacing);
@@ -35,6 +41,10 @@ impl Pacer {
     /// Returns whether this burst may continue.
     pub fn sent(&mut self, bytes: u64, now: Time) -> bool {
         let Some(pacing) = self.pacing else { return true };
+        if self.unpaced > 0 && bytes > 0 {
+            self.unpaced -= 1;
+            return true;
+        }
         self.next = self.next.max(now).saturating_add(time_of(bytes, pacing.rate));
         self.left = self.left.saturating_sub(bytes);
         self.left > 0
@@ -61,6 +71,7 @@ fn time_of(bytes: u64, rate: u64) -> Dur {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::CcState;
 
     fn at(us: u64) -> Time {
         Time::ZERO + Dur::from_us(us)
@@ -77,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_segment_leaves_for_each_of_its_times() {
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(PacedBy::Law);
         assert!(pacer.begin(SLOW, at(500)));
         assert!(!pacer.sent(1_000, at(500)), "the quantum is used up");
         assert_eq!(pacer.next(), at(1_500));
@@ -93,7 +104,7 @@ mod tests {
     #[test]
     fn a_quantum_leaves_at_once_and_is_paid_for() {
         let pacing = Pacing { quantum: 2_500, ..SLOW };
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(PacedBy::Law);
         assert!(pacer.begin(pacing, at(0)));
         // The third segment goes beyond 2500 bytes and is the last.
         assert_eq!([(); 3].map(|()| pacer.sent(1_000, at(0))), [true, true, false]);
@@ -103,15 +114,41 @@ mod tests {
     #[test]
     fn a_burst_that_ends_by_itself_needs_no_deadline_and_is_paid_for() {
         let pacing = Pacing { quantum: 5_000, ..SLOW };
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(PacedBy::Law);
         assert!(pacer.begin(pacing, at(0)) && pacer.sent(1_000, at(0)));
         assert_eq!(ended(&mut pacer), Time::NEVER);
         assert!(!pacer.begin(pacing, at(999)) && pacer.begin(pacing, at(1_000)));
     }
 
     #[test]
+    fn a_window_leaves_in_less_than_a_round_trip() {
+        let rate = |cwnd, ssthresh, outstanding| {
+            let window = CcState { cwnd, ssthresh };
+            Pacing::of_window(window, outstanding, Dur::from_ms(100), 1_000).map(|pacing| (pacing.rate, pacing.quantum))
+        };
+        // 1.2 · 10000 bytes in 100 ms; below half of ssthresh 2 · 10000.
+        assert_eq!(
+            [20_000, 20_002].map(|ssthresh| rate(10_000, ssthresh, 0)),
+            [120_000, 200_000].map(|r| Some((r, 1_000)))
+        );
+        // After a timeout: 15000 bytes sent before it are outstanding, 2 · 15000 in 100 ms.
+        assert_eq!(rate(1_000, 10_000, 15_000), Some((300_000, 1_000)));
+        assert_eq!(Pacing::of_window(CcState { cwnd: 1, ssthresh: 1 }, 0, Dur::ZERO, 1_000), None, "no RTT is known");
+    }
+
+    #[test]
+    fn the_tenth_segment_of_data_delays_the_next() {
+        let mut pacer = Pacer::new(PacedBy::Linux);
+        assert!(pacer.begin(SLOW, at(0)));
+        // A FIN without data is not counted.
+        assert_eq!([1_000, 0, 1_000].map(|bytes| pacer.sent(bytes, at(0))), [true, true, true]);
+        assert_eq!([(); 8].map(|()| pacer.sent(1_000, at(0))), [true, true, true, true, true, true, true, false]);
+        assert_eq!(ended(&mut pacer), at(1_000));
+    }
+
+    #[test]
     fn without_a_rate_all_may_leave_and_no_rate_is_zero() {
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(PacedBy::Law);
         assert!(pacer.sent(u64::MAX, at(0)));
         assert_eq!(ended(&mut pacer), Time::NEVER);
         assert!(pacer.begin(Pacing { rate: 0, quantum: 0 }, at(0)) && !pacer.sent(1, at(0)));

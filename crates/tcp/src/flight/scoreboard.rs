@@ -1,6 +1,7 @@
 //! The scoreboard of Linux's schemes: indices over the outstanding segments. The other schemes store ranges only.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use ecnlab_base::Time;
 
@@ -137,6 +138,18 @@ impl Scoreboard {
                 segment.retransmitted = false;
             }
             (segment.sacked, segment.lost) = (true, false);
+        }
+    }
+
+    /// Processes a D-SACK of `block`: copies that have arrived are not in flight. `f` is called for each retransmitted
+    /// segment in it, in ascending order.
+    pub fn take_duplicate(&mut self, block: Range<u64>, mut f: impl FnMut(&Outstanding)) {
+        let first = self.segments.partition_point(|s| s.start < block.start);
+        let last = self.segments.partition_point(|s| s.end() <= block.end);
+        for segment in self.segments.range_mut(first..last.max(first)).filter(|s| s.ever_retransmitted) {
+            f(segment);
+            self.retransmitted -= u32::from(segment.retransmitted);
+            segment.retransmitted = false;
         }
     }
 
@@ -376,6 +389,19 @@ mod tests {
         scoreboard.sent(1_001, 1_000, false, true, at(5));
         assert_eq!((scoreboard.in_flight(), scoreboard.retransmitted()), (2, 0));
         assert!(scoreboard.tail().is_some_and(|s| s.ever_retransmitted && s.sent == at(5)));
+    }
+
+    #[test]
+    fn copies_that_have_arrived_are_not_in_flight() {
+        let mut scoreboard = scoreboard(4);
+        [1, 1_001].into_iter().for_each(|start| scoreboard.sent(start, 1_000, false, false, at(5)));
+        scoreboard.sent(3_001, 1_000, false, true, at(5));
+        let mut found = Vec::new();
+        scoreboard.take_duplicate(1..1_999, |s| found.push(s.start));
+        assert_eq!((scoreboard.retransmitted(), scoreboard.in_flight()), (1, 5));
+        scoreboard.take_duplicate(1..4_001, |s| found.push(s.start));
+        // The third was sent once.
+        assert_eq!((found, scoreboard.retransmitted()), (vec![1, 1, 1_001, 3_001], 0));
     }
 
     #[test]

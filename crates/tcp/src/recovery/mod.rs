@@ -8,6 +8,8 @@ pub mod reno;
 pub mod sack;
 pub mod tahoe;
 
+use std::ops::Range;
+
 use ecnlab_base::{Dur, Time};
 
 use crate::cc::CongestionControl;
@@ -35,6 +37,9 @@ macro_rules! recovery_hooks {
             /// Called for each SACK report of `start..end`, of which `new` bytes were not reported before, before the
             /// ACK itself is processed.
             fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {}
+            /// Called for an ACK up to the offset `ack` whose first SACK block reports data received again (D-SACK,
+            /// RFC 2883): `block`, of which a part may be acknowledged.
+            fn on_dsack(&mut self, tx: &mut Flight, block: Range<u64>, ack: u64) {}
             /// Called when a chunk is sent, for the first time or again. Returns whether the scheme stores the send
             /// time of a new chunk itself.
             #[inline]

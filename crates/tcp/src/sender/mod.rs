@@ -43,17 +43,20 @@ impl Sender {
 
     // ---- received segments ----
 
-    /// Processes SACK blocks. Returns whether they report bytes not reported before.
-    pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config, now: Time) -> bool {
+    /// Processes the SACK blocks of an ACK up to the offset `ack`. Returns whether they report bytes not reported before.
+    pub fn note_sacks(&mut self, blocks: &SackBlocks, ack: u64, config: &Config, now: Time) -> bool {
         let flight = &mut self.flight;
         if flight.timer.timeouts > 0 && !config.sack_after_timeout {
             return false;
+        }
+        if let Some(block) = flight.duplicate_block(blocks.as_slice(), ack) {
+            self.scheme.on_dsack(flight, block, ack);
         }
         let mut new = 0;
         for block in blocks.as_slice() {
             // RFC 2018 §3: only data sent and not yet acknowledged can be SACKed.
             if let (Some(start), Some(end)) = (flight.offset(block.start), flight.offset(block.end))
-                && start > flight.una
+                && start > ack
             {
                 let bytes = flight.sacked.insert(start, end);
                 new += bytes;
@@ -109,11 +112,8 @@ impl Sender {
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);
         }
-        let flight = &mut self.flight;
-        if let Some(pacing) = flight.law.pacing()
-            && !flight.pacer.begin(pacing, now)
-        {
-            flight.recovery.burst_left = 0;
+        if !self.flight.begin_burst(config, now) {
+            self.flight.recovery.burst_left = 0;
         }
     }
 

@@ -79,7 +79,7 @@ impl Hystart {
 
 /// Allowance for offload in the length of a train (hystart_ack_delay).
 fn ack_delay(ack: &AckSample, opening: &Opening) -> Dur {
-    let pacing = Pacing::of_window(opening.window, ack.srtt, opening.mss.into());
+    let pacing = Pacing::of_window(opening.window, 0, ack.srtt, opening.mss.into());
     let time = |pacing: Pacing| (Dur::from_s(1).saturating_mul(GATHERED) / pacing.rate.max(1)).min(MAX_ACK_DELAY);
     pacing.map_or(Dur::ZERO, time)
 }

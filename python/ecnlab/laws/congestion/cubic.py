@@ -12,7 +12,6 @@ KERNEL_HAS: Final[dict[str, object]] = {
     "beta_ecn": None,
     "c": 0.4,
     "fast_convergence": True,
-    "paced": False,
 }
 
 LAW: Final = Window(

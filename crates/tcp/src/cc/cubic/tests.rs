@@ -316,23 +316,6 @@ fn a_spurious_reduction_gives_back_window_and_curve() {
 }
 
 #[test]
-fn a_paced_window_leaves_in_less_than_a_round_trip() {
-    let mut law = cubic(10);
-    law.on_ack(&sample(1_000, true));
-    assert_eq!(law.pacing(), None);
-    law.paced = true;
-    // 1.2 · 10000 bytes in 100 ms; far below ssthresh 2 · 10000.
-    assert_eq!(law.pacing(), Some(Pacing { rate: 120_000, quantum: 1_000 }));
-    // Linux: 200 % while cwnd < ssthresh / 2.
-    law.set_ssthresh(20_000);
-    assert_eq!(law.pacing().map(|pacing| pacing.rate), Some(120_000));
-    law.set_ssthresh(20_002);
-    assert_eq!(law.pacing().map(|pacing| pacing.rate), Some(200_000));
-    law.srtt = Dur::ZERO;
-    assert_eq!(law.pacing(), None, "no round trip is known");
-}
-
-#[test]
 fn parameters_past_their_bounds_are_refused() {
     let wrong = |beta, c| Params { beta, c, ..Params::default() }.check().err().map(|error| error.key);
     assert_eq!([wrong(0.0, 0.4), wrong(1.0, 0.4), wrong(f64::NAN, 0.4)], [Some("congestion.beta"); 3]);

@@ -2,7 +2,10 @@
 //! tcp_enter_loss (net/ipv4/tcp_input.c). Reductions use PRR ([`Prr`]); a spurious one is undone ([`Undo`], and F-RTO
 //! after a timeout). The scheme decides which segments are lost.
 
-use super::{Burst, CwndValidation, Delivery, Prr, Undo};
+use std::ops::Range;
+
+use super::tail_probe::TailProbe;
+use super::{Burst, CwndValidation, Delivery, DuplicateCount, Duplicates, Prr, ReorderingSteps, Undo};
 use crate::cc::{CcState, Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
 use crate::flight::{Cause, Chunk, Cx, Flight, How};
@@ -43,8 +46,10 @@ pub(crate) struct CongestionState {
     pub ca_state: CaState,
     pub prefer: Prefer,
     pub prr: Prr,
-    /// A reduction has started since the last call of [`CongestionState::has_reduced`].
-    reduced: bool,
+    /// The outstanding tail loss probe. A reduction ends its episode.
+    pub probe: TailProbe,
+    pub steps: ReorderingSteps,
+    duplicates: DuplicateCount,
     undo: Undo,
     /// A timeout may be spurious (F-RTO).
     frto: bool,
@@ -99,11 +104,6 @@ impl CongestionState {
         self.ca_state >= CaState::Recovery
     }
 
-    /// Returns whether a reduction has started since the last call.
-    pub fn has_reduced(&mut self) -> bool {
-        std::mem::take(&mut self.reduced)
-    }
-
     /// Returns whether losses must be detected again, and clears the flag.
     pub fn looks_again(&mut self) -> bool {
         std::mem::take(&mut self.look_again)
@@ -121,6 +121,7 @@ impl CongestionState {
             self.burst.sent(outstanding);
             return false;
         }
+        self.duplicates.retransmitted();
         if probe {
             return false;
         }
@@ -138,6 +139,45 @@ impl CongestionState {
     /// Records a retransmission at timestamp `stamp`.
     fn retransmitted(&mut self, stamp: u32) {
         self.undo.retransmitted(stamp);
+    }
+
+    // ---- D-SACK (RFC 2883) ----
+
+    /// Processes the D-SACK of `block` in an ACK up to the offset `ack`, before the ACK itself (tcp_check_dsack,
+    /// tcp_is_sackblock_valid, tcp_sacktag_one).
+    pub fn on_dsack(&mut self, tx: &mut Flight, block: Range<u64>, ack: u64) -> Duplicates {
+        let mut duplicates = self.duplicates.read(tx, &block, &self.probe);
+        if duplicates.segments == 0 {
+            return duplicates;
+        }
+        if block.end <= tx.una {
+            self.undo.reported(duplicates.segments, block.end);
+        } else if block.start > ack || (block.end <= ack && self.is_of_episode(tx, &block)) {
+            let undo = &mut self.undo;
+            tx.scoreboard.take_duplicate(block, |s| {
+                undo.reported(1, s.end());
+                if s.sacked && duplicates.late.is_none() {
+                    duplicates.late = Some(s.start);
+                }
+            });
+        }
+        duplicates
+    }
+
+    /// Whether a D-SACK of acknowledged data is of the current reduction, or crosses its start.
+    fn is_of_episode(&self, tx: &Flight, block: &Range<u64>) -> bool {
+        let crosses = |marker| block.end > marker && block.start + tx.peer_window.greatest >= block.end;
+        self.undo.marker().is_some_and(|marker| block.start >= marker || crosses(marker))
+    }
+
+    /// Undoes the reduction if D-SACKs have reported every retransmission (tcp_try_undo_dsack). Returns whether it is.
+    pub fn undo_by_dsack(&mut self, tx: &mut Flight) -> bool {
+        let undone = self.undo.all_reported();
+        if undone {
+            self.steps.undone();
+            self.take_back(tx, false);
+        }
+        undone
     }
 
     // ---- ACK processing outside the Open state ----
@@ -176,6 +216,8 @@ impl CongestionState {
     fn recovered(&mut self, tx: &mut Flight, delivery: &Delivery) {
         if self.may_undo(tx, delivery) {
             self.take_back(tx, false);
+        } else {
+            self.steps.recovered();
         }
         self.open(tx);
     }
@@ -195,16 +237,21 @@ impl CongestionState {
         self.sackless && self.ca_state == CaState::Recovery && tx.una >= tx.recovery.recover
     }
 
+    /// Whether the retransmitted data was not lost (tcp_may_undo).
+    fn may_undo(&self, tx: &Flight, delivery: &Delivery) -> bool {
+        self.undo.all_reported() || self.is_delayed(tx, delivery)
+    }
+
     /// Whether the ACK proves that the retransmitted data was not lost. Without SACK the stamp is cleared while a
     /// reduction lasts (the kernel's tcp_packet_delayed).
-    fn may_undo(&self, tx: &Flight, delivery: &Delivery) -> bool {
+    fn is_delayed(&self, tx: &Flight, delivery: &Delivery) -> bool {
         let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
         self.undo.may(delivery.echoed) && !forgotten
     }
 
     /// Whether the ACK was only late and the reduction thus spurious.
     pub fn was_late(&self, tx: &Flight, delivery: &Delivery) -> bool {
-        delivery.advanced && self.may_undo(tx, delivery)
+        delivery.advanced && self.is_delayed(tx, delivery)
     }
 
     /// Ends a spurious recovery: no data was lost, and no retransmission is in flight.
@@ -217,7 +264,7 @@ impl CongestionState {
     /// The kernel's tcp_process_loss: processes an ACK after a timeout.
     pub fn after_timeout(&mut self, tx: &mut Flight, delivery: &Delivery) {
         let recovered = tx.una >= tx.recovery.recover;
-        if self.was_late(tx, delivery) {
+        if delivery.advanced && self.may_undo(tx, delivery) {
             self.take_back(tx, true);
             // Without SACK it is unknown which other segments are lost: the state does not change.
             if !self.sackless || tx.una == tx.recovery.recover {
@@ -309,7 +356,7 @@ impl CongestionState {
     pub fn enter_recovery(&mut self, tx: &mut Flight, echo: bool, cx: &mut Cx) {
         self.forget_stamp_unless_retransmitted(tx);
         self.undo.ssthresh = None;
-        self.undo.arm();
+        self.arm_undo(tx);
         self.fresh = true;
         cx.counters.fast_recoveries += 1;
         if self.ca_state != CaState::Cwr {
@@ -321,6 +368,12 @@ impl CongestionState {
             self.prr.target = tx.law.state().ssthresh;
         }
         self.ca_state = CaState::Recovery;
+    }
+
+    /// The kernel's tcp_init_undo: retransmissions in flight may cause D-SACKs later.
+    fn arm_undo(&mut self, tx: &Flight) {
+        let probe = u32::from(self.probe.is_retransmission_out());
+        self.undo.arm(tx.una, tx.scoreboard.retransmitted() + probe);
     }
 
     /// Reduces the window for a loss that a probe has repaired (RFC 8985 §7.4.2).
@@ -336,7 +389,7 @@ impl CongestionState {
     fn begin_reduction(&mut self, tx: &mut Flight, why: Congestion, cx: &mut Cx) {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
-        self.reduced = true;
+        self.probe.forget();
         tx.law.on_congestion(&cx.congestion(why, self.reduction_base(tx, cx.config)));
         self.prr = Prr::new(cwnd / u64::from(tx.mss), tx.law.cwnd());
         tx.law.set_cwnd(cwnd);
@@ -410,7 +463,7 @@ impl CongestionState {
 
     /// Sets the window to its target, unless the reduction was undone.
     fn end_reduction(&mut self, tx: &mut Flight) {
-        if (self.ca_state == CaState::Cwr || self.undo.is_armed()) && !tx.law.owns_window() {
+        if (self.ca_state == CaState::Cwr || self.undo.marker().is_some()) && !tx.law.owns_window() {
             tx.law.set_cwnd(self.prr.target);
         }
     }
@@ -431,7 +484,7 @@ impl CongestionState {
         {
             self.undo.ssthresh = Some(self.ssthresh(tx));
             self.undo.window = tx.law.cwnd();
-            self.undo.arm();
+            self.arm_undo(tx);
             self.flight = tx.in_flight();
             tx.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(tx, cx.config)));
         } else {
@@ -439,7 +492,7 @@ impl CongestionState {
         }
         tx.law.set_cwnd(u64::from(tx.scoreboard.in_flight() + 1) * u64::from(tx.mss));
         self.ca_state = CaState::Loss;
-        self.reduced = true;
+        self.probe.forget();
         self.frto = first || tx.timer.timeouts > 0;
         self.prefer = Prefer::New;
         tx.reduced(Cause::Timeout, cx);

@@ -2,6 +2,7 @@
 
 use ecnlab_base::{Dur, Time};
 
+use super::Duplicates;
 use crate::config::RttSampling;
 use crate::flight::{AckSeen, Cx, Flight, Outstanding};
 
@@ -37,6 +38,10 @@ pub(crate) struct Delivery {
     pub lost: u32,
     /// A retransmission was lost.
     pub lost_again: bool,
+    /// The D-SACK of the ACK.
+    pub duplicates: Duplicates,
+    /// Last send time of the segments delivered.
+    pub newest: Option<Time>,
     /// The timer must be set again.
     pub set_timer: bool,
     /// No data was outstanding before the ACK.
@@ -60,6 +65,13 @@ impl Delivery {
             recover,
             ..Delivery::default()
         }
+    }
+
+    /// Records the D-SACK of the ACK: retransmissions that arrived in vain are delivered, too.
+    pub fn note_duplicates(&mut self, duplicates: Duplicates) {
+        self.delivered = duplicates.segments;
+        self.late = duplicates.late;
+        self.duplicates = duplicates;
     }
 
     /// Whether the ACK proves that an original transmission from before the last reduction has arrived. Without SACK a
@@ -95,6 +107,7 @@ impl Delivery {
 
     fn deliver(&mut self, segment: &Outstanding) {
         self.delivered += 1;
+        self.newest = self.newest.max(Some(segment.sent));
         if segment.ever_retransmitted {
             return;
         }

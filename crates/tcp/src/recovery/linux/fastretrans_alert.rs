@@ -53,6 +53,10 @@ pub(crate) trait FastRetransAlert {
             }
             congestion.end_spurious_recovery(tx);
         }
+        let congestion = self.congestion();
+        if congestion.undo_by_dsack(tx) {
+            congestion.try_to_open(tx, delivery.echo, cx);
+        }
         self.identify(tx, delivery, cx);
         let congestion = self.congestion();
         if congestion.ca_state != CaState::Recovery {
@@ -80,6 +84,10 @@ pub(crate) trait FastRetransAlert {
     /// Returns whether lost segments may be sent.
     fn look_around(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &mut Cx) -> bool {
         self.recount(tx, delivery);
+        let congestion = self.congestion();
+        if congestion.ca_state <= CaState::Disorder {
+            congestion.undo_by_dsack(tx);
+        }
         self.identify(tx, delivery, cx);
         let congestion = self.congestion();
         if tx.scoreboard.lost() == 0 {

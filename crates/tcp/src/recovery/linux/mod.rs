@@ -3,6 +3,7 @@
 mod ca_state;
 mod cwnd_validation;
 mod delivery;
+mod dsack;
 mod fastretrans_alert;
 #[cfg(test)]
 mod host;
@@ -11,11 +12,13 @@ mod prr;
 pub mod rack;
 mod reordering;
 mod scheme;
+mod tail_probe;
 mod undo;
 
 use ca_state::{CaState, CongestionState, Prefer};
 use cwnd_validation::{Burst, CwndValidation};
 use delivery::Delivery;
+use dsack::{DuplicateCount, Duplicates, ReorderingSteps};
 use fastretrans_alert::FastRetransAlert;
 use prr::Prr;
 use reordering::Reordering;

@@ -5,6 +5,7 @@
 
 use ecnlab_base::{Dur, Time};
 
+use super::tail_probe::{SLACK, TailProbe};
 use super::{
     Burst, CaState, CongestionState, Delivery, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before,
 };
@@ -48,9 +49,6 @@ enum First {
     Probe,
 }
 
-/// Time added to a timer (Linux: TCP_TIMEOUT_MIN_US).
-const SLACK: Dur = Dur::from_ms(2);
-
 /// Timer resolution (Linux: HZ).
 const TICK: Dur = Dur::from_ms(1);
 
@@ -64,8 +62,7 @@ pub(crate) struct RackState {
     detect: Detect,
     timer: Timer,
     first: First,
-    /// The outstanding probe, and whether this burst contains a probe of new data.
-    probe: TailProbe,
+    /// This burst contains a probe of new data.
     probes_new: bool,
 }
 
@@ -114,8 +111,13 @@ impl LossDetection for RackState {
     }
 
     fn note_arrival(&mut self, tx: &mut Flight, delivery: &Delivery, cx: &mut Cx) {
+        let duplicates = delivery.duplicates;
+        if duplicates.segments > 0 && !duplicates.of_probe && self.detect.path.was_seen() {
+            self.congestion.steps.note_duplicate();
+        }
         self.note_reordering(tx, delivery.late);
-        let repaired = self.probe().on_ack(tx.una, delivery.is_bare());
+        self.congestion.steps.adapt(delivery.newest, cx.now);
+        let repaired = self.congestion.probe.on_ack(tx.una, delivery.is_bare(), duplicates.of_probe);
         if repaired && !delivery.idle {
             self.congestion.reduce_at_once(tx, cx);
         }
@@ -234,17 +236,9 @@ impl RackState {
         true
     }
 
-    /// The outstanding probe. A reduction ends its episode (tcp_init_cwnd_reduction, tcp_enter_loss).
-    fn probe(&mut self) -> &mut TailProbe {
-        if self.congestion.has_reduced() {
-            self.probe.forget();
-        }
-        &mut self.probe
-    }
-
     /// §7.3: sends a probe, unless one is outstanding.
     fn on_probe_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        if !self.probe().is_out() {
+        if !self.congestion.probe.is_out() {
             self.first = First::Probe;
             // The timeout counts from the transmission of the probe.
             self.timer = Timer::Timeout;
@@ -258,7 +252,9 @@ impl RackState {
         let new = tx.in_order();
         self.probes_new = new.is_some();
         let chunk = new.or_else(|| tx.scoreboard.tail().map(|s| s.again(tx.una, How::Rescue)))?;
-        self.probe().sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
+        self.congestion
+            .probe
+            .sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
         Some(chunk)
     }
 
@@ -284,7 +280,8 @@ impl RackState {
     fn detect_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.timer.rto.smoothed(cx.config).0;
-        let late = detect.path.window(self.congestion.in_recovery(), tx.scoreboard.sacked(), srtt);
+        let steps = self.congestion.steps.get();
+        let late = detect.path.window(self.congestion.in_recovery(), tx.scoreboard.sacked(), steps, srtt);
         let mut wait = Dur::ZERO;
         delivery.lost += tx.scoreboard.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
@@ -395,58 +392,6 @@ impl Detect {
     /// Whether a timeout marks `segment` lost.
     fn overdue(&self, segment: &Outstanding, now: Time) -> bool {
         self.remaining(segment, Dur::ZERO, now).is_zero()
-    }
-}
-
-/// The probe whose outcome is not yet known.
-#[derive(Clone, Copy, Debug, Default)]
-struct TailProbe {
-    /// End of the data sent when the probe was sent (TLP.end_seq).
-    end: Option<u64>,
-    /// The probe was a retransmission (TLP.is_retrans).
-    again: bool,
-}
-
-impl TailProbe {
-    /// The probe timeout (§7.2, PTO), with `outstanding` segments and a smoothed RTT of `srtt`, zero before the first
-    /// sample.
-    fn wait(srtt: Dur, outstanding: u32, config: &Config) -> Dur {
-        match (srtt.is_zero(), outstanding) {
-            (true, _) => config.initial_rto,
-            // The ACK of a single segment may be delayed.
-            (false, 1) => srtt * 2 + config.min_rto,
-            (false, _) => srtt * 2 + SLACK,
-        }
-    }
-
-    /// Records that a probe is sent. `end` is the end of all sent data, including the probe. `again` is true for a
-    /// retransmission.
-    fn sent(&mut self, end: u64, again: bool) {
-        *self = TailProbe { end: Some(end), again };
-    }
-
-    /// Whether a probe is outstanding: only one at a time (§7.3).
-    fn is_out(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Discards the probe: its outcome is no longer needed.
-    fn forget(&mut self) {
-        self.end = None;
-    }
-
-    /// Returns whether an ACK up to `una` proves a loss that the probe has repaired (§7.4.2), and ends the episode if
-    /// possible. `duplicate` is true for an ACK that acknowledges and SACKs no new bytes.
-    fn on_ack(&mut self, una: u64, duplicate: bool) -> bool {
-        let Some(end) = self.end.filter(|end| una >= *end) else { return false };
-        if self.again && una > end {
-            return true;
-        }
-        // New data has arrived, or a bare duplicate shows that both copies have arrived.
-        if !self.again || duplicate {
-            self.end = None;
-        }
-        false
     }
 }
 

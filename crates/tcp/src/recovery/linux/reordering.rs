@@ -53,6 +53,11 @@ impl Reordering {
         self.seen = true;
     }
 
+    /// Whether reordering was observed.
+    pub fn was_seen(&self) -> bool {
+        self.seen
+    }
+
     /// Degree of reordering in segments: the number of duplicate ACKs that indicate a loss.
     pub fn degree(&self) -> u32 {
         self.segments
@@ -68,13 +73,13 @@ impl Reordering {
         self.segments = self.segments.min(DUP_THRESH);
     }
 
-    /// The reordering window (RFC 8985 §6.2 step 4), with `sacked` segments reported by SACK and a smoothed RTT of
-    /// `srtt`.
-    pub fn window(&self, in_recovery: bool, sacked: u32, srtt: Dur) -> Dur {
+    /// The reordering window (RFC 8985 §6.2 step 4) of `steps` quarters of the minimum RTT, with `sacked` segments
+    /// reported by SACK and a smoothed RTT of `srtt`.
+    pub fn window(&self, in_recovery: bool, sacked: u32, steps: u32, srtt: Dur) -> Dur {
         if !self.seen && (in_recovery || sacked >= self.segments) {
             return Dur::ZERO;
         }
-        (self.least_rtt / 4).min(srtt)
+        (self.least_rtt / 4).saturating_mul(steps.into()).min(srtt)
     }
 }
 
@@ -92,21 +97,25 @@ mod tests {
 
     #[test]
     fn the_window_is_a_quarter_of_the_least_rtt_and_at_most_the_smoothed_one() {
-        assert_eq!(path().window(false, 2, SRTT), Dur::from_ms(25));
-        assert_eq!(path().window(false, 2, Dur::from_ms(20)), Dur::from_ms(20));
-        assert_eq!(Reordering::default().window(false, 2, SRTT), SRTT, "no RTT is known");
+        assert_eq!(path().window(false, 2, 1, SRTT), Dur::from_ms(25));
+        assert_eq!(path().window(false, 2, 1, Dur::from_ms(20)), Dur::from_ms(20));
+        assert_eq!([2, 4, 5].map(|steps| path().window(false, 2, steps, SRTT)), [50, 100, 120].map(Dur::from_ms));
+        assert_eq!(Reordering::default().window(false, 2, 1, SRTT), SRTT, "no RTT is known");
         assert!(path().too_soon(Dur::from_ms(99)) && !path().too_soon(Dur::from_ms(100)));
     }
 
     #[test]
     fn a_path_that_was_never_seen_to_reorder_waits_for_three_segments_and_in_recovery_for_none() {
-        assert_eq!(path().window(false, 3, SRTT), Dur::ZERO);
-        assert_eq!(path().window(true, 1, SRTT), Dur::ZERO);
+        assert_eq!(path().window(false, 3, 1, SRTT), Dur::ZERO);
+        assert_eq!(path().window(true, 1, 1, SRTT), Dur::ZERO);
         let mut seen = path();
         seen.note_late(1_001, 1_001, 1_000);
-        assert_eq!(seen.window(true, 3, SRTT), Dur::ZERO, "nothing was behind it");
+        assert_eq!(seen.window(true, 3, 1, SRTT), Dur::ZERO, "nothing was behind it");
         seen.note_late(1_001, 2_001, 1_000);
-        assert_eq!((seen.window(false, 3, SRTT), seen.window(true, 3, SRTT)), (Dur::from_ms(25), Dur::from_ms(25)));
+        assert_eq!(
+            (seen.window(false, 3, 1, SRTT), seen.window(true, 3, 1, SRTT)),
+            (Dur::from_ms(25), Dur::from_ms(25))
+        );
     }
 
     #[test]

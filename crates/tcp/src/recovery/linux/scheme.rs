@@ -2,9 +2,11 @@
 //! the handling of sent segments. A [`LossDetection`] decides which segments are lost. Windows and flights are counted
 //! in segments.
 
+use std::ops::Range;
+
 use ecnlab_base::{Dur, Time};
 
-use super::{Burst, CaState, CongestionState, Delivery, FastRetransAlert, Reordering, ca_state};
+use super::{Burst, CaState, CongestionState, Delivery, Duplicates, FastRetransAlert, Reordering, ca_state};
 use crate::config::Config;
 use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
 use crate::invalid::Invalid;
@@ -58,6 +60,8 @@ pub(crate) struct Linux<D>(pub(super) Box<WithAck<D>>);
 pub(crate) struct WithAck<D> {
     pub detection: D,
     delivery: Delivery,
+    /// The D-SACK of the ACK that is processed next.
+    duplicates: Duplicates,
 }
 
 impl<D: LossDetection> Scheme for Linux<D> {
@@ -67,15 +71,16 @@ impl<D: LossDetection> Scheme for Linux<D> {
     }
 
     fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &Cx) {
-        let WithAck { detection, delivery } = &mut *self.0;
+        let WithAck { detection, delivery, duplicates } = &mut *self.0;
         detection.congestion().begin(tx.in_flight());
         *delivery = Delivery::new(seen, tx.una, tx.scoreboard.highest(), tx.recovery.recover);
+        delivery.note_duplicates(std::mem::take(duplicates));
         delivery.idle = tx.scoreboard.is_empty();
         detection.take_in(tx, seen.ack, delivery, cx);
     }
 
     fn rtt(&mut self, tx: &mut Flight, _: &AckSeen, _: u64, cx: &Cx) -> Option<Dur> {
-        let WithAck { detection, delivery } = &mut *self.0;
+        let WithAck { detection, delivery, .. } = &mut *self.0;
         let rtt = delivery.rtt(tx, cx)?;
         detection.note_rtt(rtt, delivery, cx);
         Some(rtt)
@@ -86,16 +91,20 @@ impl<D: LossDetection> Scheme for Linux<D> {
     }
 
     fn decide(&mut self, tx: &mut Flight, _: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
-        let WithAck { detection, delivery } = &mut *self.0;
+        let WithAck { detection, delivery, .. } = &mut *self.0;
         detection.note_arrival(tx, delivery, cx);
+        let duplicates = delivery.duplicates.segments > 0;
         if delivery.idle {
+            if duplicates {
+                detection.fastretrans_alert(tx, una, delivery, cx);
+            }
             tx.restart_probe_timer(cx);
             return 0;
         }
         let sacked = D::HEEDS_SACK && delivery.sacked;
         detection.congestion().prefer = Default::default();
         let all_well = detection.congestion().ca_state == CaState::Open;
-        if delivery.duplicate || sacked || delivery.echo || !all_well {
+        if delivery.duplicate || sacked || duplicates || delivery.echo || !all_well {
             let duplicate = if D::HEEDS_SACK { sacked && !delivery.advanced } else { delivery.duplicate };
             cx.counters.dupacks_received += u64::from(duplicate);
             detection.fastretrans_alert(tx, una, delivery, cx);
@@ -119,6 +128,12 @@ impl<D: LossDetection> Scheme for Linux<D> {
     fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
         if D::HEEDS_SACK {
             tx.scoreboard.report(start, end, new);
+        }
+    }
+
+    fn on_dsack(&mut self, tx: &mut Flight, block: Range<u64>, ack: u64) {
+        if D::HEEDS_SACK {
+            self.0.duplicates = self.0.detection.congestion().on_dsack(tx, block, ack);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Undo of spurious reductions: the Eifel detection by timestamps (RFC 3522) and a response to it (RFC 4015), as in the
-//! kernel's tcp_packet_delayed and tcp_undo_cwnd_reduction.
+//! Undo of spurious reductions: the Eifel detection by timestamps (RFC 3522), D-SACKs of all retransmissions (RFC 3708)
+//! and the response (RFC 4015), as in the kernel's tcp_packet_delayed, tcp_may_undo and tcp_undo_cwnd_reduction.
 
 use crate::cc::{CcState, CongestionControl};
 use crate::law::Law;
@@ -7,8 +7,10 @@ use crate::law::Law;
 /// State for undoing a reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
-    /// The current reduction may be undone.
-    armed: bool,
+    /// SND.UNA at the start of the current reduction; `None` if it may not be undone (undo_marker).
+    marker: Option<u64>,
+    /// Retransmissions in flight since then that no D-SACK has reported; `None` before the first (undo_retrans).
+    unreported: Option<u32>,
     /// Window before the reduction in bytes, and the slow-start threshold; `None` if ECN has confirmed the congestion.
     pub window: u64,
     pub ssthresh: Option<u64>,
@@ -17,23 +19,27 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// Records the start of a reduction that may prove spurious.
-    pub fn arm(&mut self) {
-        self.armed = true;
+    /// Records the start of a reduction that may prove spurious (tcp_init_undo), with `retransmitted` segments in flight
+    /// again.
+    pub fn arm(&mut self, una: u64, retransmitted: u32) {
+        self.marker = Some(una);
+        self.unreported = Some(retransmitted).filter(|&segments| segments > 0);
     }
 
     /// Makes the current reduction permanent.
     pub fn disarm(&mut self) {
-        self.armed = false;
+        self.marker = None;
     }
 
-    pub fn is_armed(&self) -> bool {
-        self.armed
+    /// SND.UNA at the start of the current reduction, if it may be undone.
+    pub fn marker(&self) -> Option<u64> {
+        self.marker
     }
 
     /// Records a retransmission at timestamp `stamp`.
     pub fn retransmitted(&mut self, stamp: u32) {
         self.stamp.get_or_insert(stamp);
+        self.unreported = Some(self.unreported.unwrap_or(0) + 1);
     }
 
     /// Whether a segment was retransmitted in this episode.
@@ -50,7 +56,19 @@ impl Undo {
     /// before the first retransmission, so that no data was lost (RFC 3522 §3.2 step 4).
     pub fn may(&self, echoed: Option<u32>) -> bool {
         let delayed = |stamp| echoed.is_some_and(|echoed| is_before(echoed, stamp));
-        self.armed && self.stamp.is_none_or(delayed)
+        self.marker.is_some() && self.stamp.is_none_or(delayed)
+    }
+
+    /// Records that D-SACKs report `segments` segments of this episode, up to offset `end`.
+    pub fn reported(&mut self, segments: u32, end: u64) {
+        if self.marker.is_some_and(|marker| end > marker) {
+            self.unreported = self.unreported.map(|left| left.saturating_sub(segments));
+        }
+    }
+
+    /// Whether D-SACKs have reported every retransmission, so that no data was lost.
+    pub fn all_reported(&self) -> bool {
+        self.marker.is_some() && self.unreported == Some(0)
     }
 
     /// Restores window and threshold, unless ECN has confirmed the congestion.
@@ -58,7 +76,7 @@ impl Undo {
         if let Some(ssthresh) = self.ssthresh {
             law.on_undo(CcState { cwnd: self.window, ssthresh });
         }
-        self.armed = false;
+        self.marker = None;
     }
 }
 
@@ -79,7 +97,7 @@ mod tests {
         let mut law = Law::new(config, 1_460);
         let mut undo = Undo { window: law.cwnd(), ssthresh: Some(20 * 1_460), ..Undo::default() };
         law.on_congestion(&event(Congestion::Loss, law.cwnd()));
-        undo.arm();
+        undo.arm(1, 0);
         (law, undo)
     }
 
@@ -99,12 +117,34 @@ mod tests {
     }
 
     #[test]
+    fn d_sacks_of_all_retransmissions_prove_that_nothing_was_lost() {
+        let mut undo = Undo::default();
+        undo.arm(5_001, 0);
+        assert!(!undo.all_reported(), "nothing was retransmitted");
+        (0..3).for_each(|stamp| undo.retransmitted(stamp));
+        undo.reported(1, 6_001);
+        // Of data acknowledged before the reduction.
+        undo.reported(2, 5_001);
+        assert!(!undo.all_reported());
+        undo.reported(2, 8_001);
+        assert!(undo.all_reported());
+        undo.retransmitted(2);
+        assert!(!undo.all_reported());
+        // A retransmission in flight at the start of a reduction counts, too.
+        undo.arm(9_001, 1);
+        undo.reported(1, 10_001);
+        assert!(undo.all_reported());
+        undo.disarm();
+        assert!(!undo.all_reported());
+    }
+
+    #[test]
     fn window_and_threshold_come_back_and_never_fall() {
         let (mut law, mut undo) = halved();
         assert_eq!((law.cwnd(), law.state().ssthresh), (5 * 1_460, 5 * 1_460));
         undo.take_back(&mut law);
         assert_eq!((law.cwnd(), law.state().ssthresh), (10 * 1_460, 20 * 1_460));
-        assert!(!undo.is_armed());
+        assert_eq!(undo.marker(), None);
         let (mut law, mut undo) = halved();
         law.set_cwnd(12 * 1_460);
         undo.take_back(&mut law);

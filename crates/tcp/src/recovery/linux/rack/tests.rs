@@ -165,7 +165,7 @@ fn a_probe_with_fin_ends_behind_it() {
     host.tx.flight.closing = true;
     assert!(host.with(302, Sender::on_timer));
     assert_eq!(host.burst(302), [10_001]);
-    assert_eq!(host.rack().probe.end, Some(10_502));
+    assert!(host.rack().congestion.probe.ends_at(10_502));
 }
 
 #[test]
@@ -204,18 +204,20 @@ fn a_probe_waits_two_round_trips_and_for_a_delayed_ack() {
 fn an_ack_beyond_a_probe_that_was_a_retransmission_shows_a_loss() {
     let mut probe = TailProbe::default();
     probe.sent(5_001, true);
-    assert!(!probe.on_ack(4_001, false) && !probe.on_ack(5_001, false), "one copy has come");
-    assert!(probe.on_ack(6_001, false), "and no second");
+    assert!(!probe.on_ack(4_001, false, false) && !probe.on_ack(5_001, false, false), "one copy has come");
+    assert!(probe.on_ack(6_001, false, false), "and no second");
     probe.sent(5_001, true);
-    assert!(!probe.on_ack(5_001, true) && !probe.is_out(), "both have");
+    assert!(!probe.on_ack(5_001, true, false) && !probe.is_out(), "both have");
+    probe.sent(5_001, true);
+    assert!(!probe.on_ack(6_001, false, true) && !probe.is_out(), "a D-SACK reports the second");
 }
 
 #[test]
 fn a_probe_of_new_data_shows_no_loss() {
     let mut probe = TailProbe::default();
     probe.sent(5_001, false);
-    assert!(!probe.on_ack(4_001, false) && probe.is_out());
-    assert!(!probe.on_ack(5_001, false) && !probe.is_out());
+    assert!(!probe.on_ack(4_001, false, false) && probe.is_out());
+    assert!(!probe.on_ack(5_001, false, false) && !probe.is_out());
     probe.sent(5_001, false);
-    assert!(!probe.on_ack(6_001, false) && !probe.is_out());
+    assert!(!probe.on_ack(6_001, false, false) && !probe.is_out());
 }
