@@ -213,13 +213,12 @@ impl Control {
         self.capable &= !syns;
     }
 
-    /// Whether the SYN-ACK came with a mark that the feedback of RFC 3168 reports by ECE on the next segment.
-    pub fn reports(&self, syn_ack: &Segment, scheme: &Scheme) -> bool {
+    /// Whether the SYN-ACK came with a mark that is to be reported.
+    pub fn reports(&self, syn_ack: &Segment) -> bool {
         syn_ack.ecn == Ecn::Ce
             && self.chosen & bit(PacketKind::SynAck) != 0
             && !self.awaits_syn_ack
             && syn_ack.flags.contains(Flags::ECE)
-            && matches!(scheme, Scheme::Rfc3168(_))
     }
 
     /// TryOnce: the endpoint has reported CE on the SYN-ACK and awaits another one.

@@ -114,13 +114,11 @@ impl Endpoint {
         let agreed = self.ecn.agree(segment);
         self.ecn.settle(agreed);
         self.control.on_syn_ack(agreed, &self.ecn);
-        if self.control.reports(segment, &self.ecn) {
-            self.ecn.report_syn_ack();
-            if self.config.ecn_control == EcnControl::TryOnce {
-                // RFC 5562: the endpoint stays in SYN-SENT until another SYN-ACK comes.
-                self.control.await_syn_ack();
-                return self.send_ack(now, out);
-            }
+        let reports = self.control.reports(segment) && self.ecn.report_syn_ack();
+        if reports && self.config.ecn_control == EcnControl::TryOnce {
+            // RFC 5562: the endpoint stays in SYN-SENT until another SYN-ACK comes.
+            self.control.await_syn_ack();
+            return self.send_ack(now, out);
         }
         self.establish(segment, now);
         let before = out.len();

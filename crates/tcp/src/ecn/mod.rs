@@ -213,8 +213,10 @@ macro_rules! feedback_hooks {
             }
             /// A SYN or SYN-ACK of this end has left with this codepoint.
             fn sent_syn(&mut self, ecn: Ecn) {}
-            /// The SYN-ACK came with CE, which the next segment is to report.
-            fn report_syn_ack(&mut self) {}
+            /// The SYN-ACK came with CE. Returns whether the next segment reports it.
+            fn report_syn_ack(&mut self) -> bool {
+                false
+            }
             /// Handles a SYN without an answer. Returns what the next one offers.
             fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
                 Agreed::This

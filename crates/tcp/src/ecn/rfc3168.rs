@@ -52,8 +52,9 @@ impl Feedback for Rfc3168 {
         Echo::agree(syn_ack)
     }
 
-    fn report_syn_ack(&mut self) {
+    fn report_syn_ack(&mut self) -> bool {
         self.echo.report_syn_ack();
+        true
     }
 
     fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
