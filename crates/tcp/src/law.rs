@@ -86,7 +86,7 @@ impl Law {
     /// Whether [`CongestionControl::on_congestion`] for ECN-Echo has reduced the window: before it the window was `before`.
     pub fn reduced_by_mark(&self, before: CcState) -> bool {
         match self.marks() {
-            Marks::Once | Marks::Share => true,
+            Marks::Once | Marks::Share => self.answers_marks(),
             Marks::Ignored => false,
             // A window of two segments may be the least.
             Marks::Unstated => self.state() != before || before.cwnd <= 2 * u64::from(self.window().mss()),

@@ -75,7 +75,7 @@ pub const FACTS: Facts = Facts {
     owns_window: true,
     slow_start: false,
     waits_at_one_segment: false,
-    marks: Marks::Unstated,
+    marks: Marks::Once,
     ..Facts::PLAIN
 };
 
@@ -177,6 +177,10 @@ impl CongestionControl for Bbr3 {
 
     fn codepoint(&self) -> Codepoint {
         self.0.codepoint
+    }
+
+    fn answers_marks(&self) -> bool {
+        self.0.ecn.answers()
     }
 
     fn pacing(&self) -> Option<Pacing> {

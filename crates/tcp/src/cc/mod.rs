@@ -158,6 +158,10 @@ macro_rules! window_hooks {
             fn codepoint(&self) -> Codepoint {
                 Codepoint::Ect0
             }
+            /// Whether marks reduce what the law sends; false if its parameters make it ignore them.
+            fn answers_marks(&self) -> bool {
+                true
+            }
             /// Returns the pacing; `None` sends all that the window admits at once. Only with [`crate::Facts::samples`].
             fn pacing(&self) -> Option<Pacing> {
                 None

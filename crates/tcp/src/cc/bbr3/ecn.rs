@@ -77,6 +77,11 @@ impl Ecn {
         if self.eligible { self.alpha } else { f64::NAN }
     }
 
+    /// Whether there is a response to marks.
+    pub fn answers(&self) -> bool {
+        self.response != Response::Ignored
+    }
+
     // ---- signals ----
 
     /// ECN-Echo, once in a window of data.
