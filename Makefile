@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -146,6 +146,13 @@ where-laws-fail: build ## docs/where-laws-fail.md and its maps from searches for
 	$(BIN)/ecnlab search all aqm --evaluations 512
 	$(BIN)/ecnlab search all cc --evaluations 1024
 	$(BIN)/python docs/where_laws_fail.py
+
+bbr3: build ## docs/bbr3.md from sweeps and cards of BBRv3, in results: about half an hour
+	$(BIN)/ecnlab sweep examples/bbr3-ecn.toml
+	$(BIN)/ecnlab sweep examples/atlas.toml
+	$(BIN)/ecnlab score cc bbr3
+	$(BIN)/ecnlab score l4s examples/pair.toml:bbr3-l4s
+	$(BIN)/python docs/bbr3_page.py
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)

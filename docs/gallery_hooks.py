@@ -31,6 +31,7 @@ ORDER = (
     "dualpi2",
     "protection",
     "bbr_buffers",
+    "bbr3_ecn",
     "bleaching",
     "firewall",
     "tunnel",

@@ -16,7 +16,7 @@ from conftest import kernel_or_skip, mostly_slow
 
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
-LONG = ("accecn_thinning", "bbr_buffers", "cubic", "delay_and_goodput", "dualpi2", "kernel")
+LONG = ("accecn_thinning", "bbr_buffers", "bbr3_ecn", "cubic", "delay_and_goodput", "dualpi2", "kernel")
 FAST = [path for path in GALLERY if path.stem.removeprefix("plot_") not in LONG]
 """Examples that `make test` runs."""
 
@@ -65,6 +65,11 @@ def longest(names: Names) -> bool:
     return "drop-tail" in rows["series"].last()
 
 
+def answered(names: Names) -> bool:
+    share = means(names, "share")
+    return share["ignored"] > 0.75 and abs(share["loss"] - share["no ECN"]) < 0.15
+
+
 def filled(names: Names) -> bool:
     """Six seconds after the fall Prague's RTT is long, and that of the sender that halves is not."""
     prague, halving = (np.asarray(line.get_ydata())[line.get_xdata() > 16] for line in lines(names))
@@ -77,6 +82,7 @@ STATED: dict[str, Callable[[Names], bool]] = {
     "bbr_buffers": lambda names: (
         means(names, "share", "buffer")["9 packets"] > 0.8 and means(names, "share", "buffer")["140 packets"] < 0.6
     ),
+    "bbr3_ecn": answered,
     "bleaching": lambda names: names["free"] > 3 * names["marked"],
     "changing_rate": filled,
     "codel": lambda names: near(names["gaps"][:100], 100 / np.sqrt(names["count"][:100]), 0.1),
