@@ -13,7 +13,7 @@ from typing import Any, Final
 from ecnlab._core import Scenario
 from ecnlab.base.errors import EcnlabError
 
-FOLDER: Final = Path(__file__).parent / "bbr"
+FOLDER: Final = Path(__file__).parent / "files"
 SUITE: Final = "suite.toml"
 """The file of a folder of cases that is no case: the source, and the states of the law under test."""
 SEED: Final = 1

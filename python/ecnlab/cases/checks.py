@@ -139,7 +139,7 @@ class Series:
                 "rate": lambda: 8 * (values[last] - values[first]) / (times[last] - times[first]),
             }
             found = over[wanted["over"]]()
-        return found * wanted.get("times", 1) + wanted.get("plus", 0)
+        return found * float(wanted.get("times", 1)) + float(wanted.get("plus", 0))
 
     def _last(self, span: Mapping[str, Any]) -> int:
         return self.row(span["to"]) if "to" in span else len(self.times) - 1
