@@ -126,8 +126,8 @@ schema: build $(DEV) ## write what is generated: the JSON schema of scenarios, t
 	cargo run --quiet --package ecnlab-scenario --example generate
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/generated/rules.md
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test it rfcs::docs
-	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet -m "" python/tests/test_engine_keys.py \
-	  python/tests/test_linux_page.py python/tests/test_docs.py
+	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 ECNLAB_WRITE_CASES=1 $(BIN)/pytest --quiet -m "" python/tests/test_engine_keys.py \
+	  python/tests/test_linux_page.py python/tests/test_docs.py python/tests/test_bbr_cases.py
 
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper

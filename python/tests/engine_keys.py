@@ -87,6 +87,7 @@ AROUND: Final[Mapping[str, Mapping[str, object]]] = {
 """What `BASE` needs besides for the keys of a section."""
 
 TRAFFIC: Final[Mapping[str, str]] = {
+    "live": 'rate = "1 Mbps"',
     "crr": 'request = "1 kB", response = "5 kB"',
     "web": 'sessions = 2, inter_session = "1 s", pages = 2, inter_page = "500 ms", objects = 2, inter_object = "10 ms", '
     'object_size = "2500 B", packet = "1000 B"',

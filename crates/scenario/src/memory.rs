@@ -192,7 +192,7 @@ fn window(flow: &Flow, tables: &Tables) -> f64 {
     match &flow.traffic {
         Params::Cbr(p) => sent(p.rate, p.packet),
         Params::OnOff(p) => sent(p.rate, p.packet),
-        Params::Crr(_) | Params::Ftp(_) | Params::Web(_) => {
+        Params::Crr(_) | Params::Ftp(_) | Params::Live(_) | Params::Web(_) => {
             let buffer = |name: &str| tables.tcps.get(name).map_or(0, |tcp| tcp.config.receive_buffer.0);
             buffer(flow.tcp_from()).max(buffer(flow.tcp_to())) as f64 / PACKET
         }
@@ -226,7 +226,7 @@ fn transactions(flow: &Flow, tables: &Tables) -> f64 {
             let sessions = f64::from(p.sessions).min(1.0 + duration / p.inter_session.mean().as_secs());
             (sessions * p.pages.mean() * p.objects.mean()).min(room(p.object_size.mean().0 as f64))
         }
-        Params::Cbr(_) | Params::Ftp(_) | Params::OnOff(_) => 0.0,
+        Params::Cbr(_) | Params::Ftp(_) | Params::Live(_) | Params::OnOff(_) => 0.0,
     }
 }
 
@@ -272,7 +272,8 @@ fn flows(tables: &Tables) -> u64 {
 /// Number of connections of all flows; a hash may give each its own queue. The number of successive connections is not
 /// known in advance.
 fn connections(tables: &Tables) -> f64 {
-    let one = |flow: &Flow| matches!(flow.traffic, Params::Ftp(_) | Params::Cbr(_) | Params::OnOff(_));
+    let one =
+        |flow: &Flow| matches!(flow.traffic, Params::Ftp(_) | Params::Live(_) | Params::Cbr(_) | Params::OnOff(_));
     if tables.flows.values().all(one) { flows(tables) as f64 } else { f64::INFINITY }
 }
 

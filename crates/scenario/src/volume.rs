@@ -75,7 +75,7 @@ fn cap(flow: &FlowPlan, ways: &[Vec<u32>; 2], links: &[LinkPlan]) -> f64 {
         Params::Crr(p) => {
             a_round(window).min(a_round((p.request.mean().0 + p.response.mean().0 + 4 * headers(flow)) / 2))
         }
-        Params::Ftp(_) => a_round(window),
+        Params::Ftp(_) | Params::Live(_) => a_round(window),
         Params::Web(_) => f64::INFINITY,
     }
 }
@@ -86,7 +86,7 @@ fn packet(flow: &FlowPlan) -> u64 {
         Params::Cbr(p) => p.packet.0,
         Params::OnOff(p) => p.packet.0,
         Params::Crr(p) => (p.response.mean().0.max(1)).min(flow.tcp_from.mss.0) + headers(flow),
-        Params::Ftp(_) | Params::Web(_) => payload(flow) + headers(flow),
+        Params::Ftp(_) | Params::Live(_) | Params::Web(_) => payload(flow) + headers(flow),
     }
 }
 

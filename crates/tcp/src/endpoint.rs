@@ -131,6 +131,14 @@ impl Endpoint {
         }
     }
 
+    /// Discards the data not yet sent, and adds `bytes` as [`Endpoint::write`] does.
+    pub fn replace_unsent(&mut self, bytes: u64, now: Time, out: &mut Out) {
+        if !self.tx.flight.closing && self.state != State::Closed {
+            self.tx.flight.replace_unsent(bytes);
+            self.output(now, out);
+        }
+    }
+
     /// Makes the application read only when [`Endpoint::read`] is called; otherwise it reads at once. Called before any
     /// data has arrived.
     pub fn read_on_request(&mut self) {

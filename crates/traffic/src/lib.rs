@@ -6,6 +6,7 @@
 mod cbr;
 mod crr;
 mod ftp;
+mod live;
 mod object;
 mod on_off;
 mod registry;
@@ -15,6 +16,7 @@ mod web;
 pub use cbr::{Cbr, Params as CbrParams};
 pub use crr::{Crr, Params as CrrParams};
 pub use ftp::{Ftp, Params as FtpParams};
+pub use live::{Live, Params as LiveParams};
 pub use object::Object;
 pub use on_off::{OnOff, Params as OnOffParams};
 pub use registry::{Params, ROWS, Row, Traffic};
@@ -57,6 +59,9 @@ pub enum Demand {
     Exchange(Exchange),
     /// One UDP datagram from `from` to `to`, of this many bytes on the wire, headers included.
     Datagram(u32),
+    /// The application of the flow's connection has this many bytes to send; what it wrote before and TCP has not sent is
+    /// discarded.
+    Live(u64),
 }
 
 /// Work of one connection: the opener connects and writes `request` bytes; when all have arrived the other side writes

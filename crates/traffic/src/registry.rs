@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cbr, Checked, Crr, Demand, Ftp, Impossible, Object, OnOff, Source, UnderWay, Web, cbr, crr, ftp, on_off, web,
+    Cbr, Checked, Crr, Demand, Ftp, Impossible, Live, Object, OnOff, Source, UnderWay, Web, cbr, crr, ftp, live,
+    on_off, web,
 };
 
 /// A kind of traffic, for the documentation and the command line.
@@ -121,6 +122,7 @@ macro_rules! traffic {
 
 traffic! {
     Ftp, ftp, "ftp", "A bulk transfer, endless or of a size";
+    Live, live, "live", "One connection whose application limits it: data at a rate, or none, with times of bulk data";
     Crr, crr, "crr", "Connect, request, response, close, and again: Netperf's TCP_CRR";
     Web, web, "web", "Sessions of pages of objects, each request and each response on its own connection";
     Cbr, cbr, "cbr", "UDP datagrams at a constant rate";

@@ -12,6 +12,7 @@ import click
 
 from ecnlab.base.quantities import TIMES, quantity
 from ecnlab.cli import console
+from ecnlab.cli.cases import cases
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
 from ecnlab.vectors import names as all_names
@@ -59,6 +60,9 @@ def _override(_context: click.Context, _parameter: click.Parameter, given: tuple
 @click.group()
 def vectors() -> None:
     """Test vectors of congestion control, ECN feedback and queues, each for a rule of an RFC."""
+
+
+vectors.add_command(cases)
 
 
 @vectors.command("list")

@@ -77,13 +77,21 @@ def export(
         "pcapng": lambda: capture,
     }
     written = {folder / f"{vector.name}.{name}": content[name]() for name in formats}
+    store(folder, written, _remake(vector, folder, formats, overrides))
+    return list(written)
+
+
+def store(folder: Path, written: Mapping[Path, bytes], remake: str) -> None:
+    """Write files into ``folder``, with their digests; ``remake`` is the command that writes them again.
+
+    Raises EcnlabError if a file exists with another content, and OSError.
+    """
     for path, data in written.items():
         _refuse_replacing(path, data)
     folder.mkdir(parents=True, exist_ok=True)
     for path, data in written.items():
         write_named(path, data, [path.suffix], own=folder)
-    _record(folder, [path.name for path in written], _remake(vector, folder, formats, overrides))
-    return list(written)
+    _record(folder, [path.name for path in written], remake)
 
 
 def _refuse_replacing(path: Path, data: bytes) -> None:

@@ -28,24 +28,37 @@ Event = dict[str, Any]
 
 def qlog(vector: Vector, found: Iterable[Event]) -> str:
     """Return the events ``found`` of ``vector`` as a qlog file; times are in milliseconds."""
+    vantage = "client" if vector.kind == "sender" else "network"
+    head = heading(
+        f"{vector.name} version {vector.version}", ", ".join(vector.rfcs), vector.title, vector.shows, vantage
+    )
+    return sequence((head, *_events(found)))
+
+
+def heading(title: str, source: str, shown: str, description: str, vantage: str) -> Event:
+    """Return the first record of a file with one trace, whose title is ``shown``."""
     trace = {
-        "title": vector.title,
-        "description": vector.shows,
+        "title": shown,
+        "description": description,
         "common_fields": {
             "time_format": "relative_to_epoch",
             "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
         },
-        "vantage_point": {"type": "client" if vector.kind == "sender" else "network"},
+        "vantage_point": {"type": vantage},
         "event_schemas": [QUIC, OURS],
     }
-    head = {
+    return {
         "file_schema": "urn:ietf:params:qlog:file:sequential",
         "serialization_format": "application/qlog+json-seq",
-        "title": f"{vector.name} version {vector.version}",
-        "description": f"ecnlab {__version__}: {', '.join(vector.rfcs)}",
+        "title": title,
+        "description": f"ecnlab {__version__}: {source}",
         "trace": trace,
     }
-    return "".join(RECORD + json.dumps(one, ensure_ascii=False) + "\n" for one in (head, *_events(found)))
+
+
+def sequence(records: Iterable[Event]) -> str:
+    """Return ``records`` as a JSON text sequence."""
+    return "".join(RECORD + json.dumps(one, ensure_ascii=False) + "\n" for one in records)
 
 
 def _events(found: Iterable[Event]) -> Iterator[Event]:

@@ -140,6 +140,7 @@ impl<P: Probe> Sim<'_, P> {
         for demand in demands.drain(..) {
             match demand {
                 Demand::Exchange(exchange) => self.open(index, exchange, now),
+                Demand::Live(bytes) => self.replace_unsent(index, bytes, now),
                 Demand::Datagram(wire_len) => {
                     let (datagram, way) = self.flows[index as usize].datagram(index, wire_len);
                     let packet = self.hold.load(Body::Datagram(datagram), Side::To.index() as u32, &way);
@@ -148,6 +149,16 @@ impl<P: Probe> Sim<'_, P> {
             }
         }
         self.demands = demands;
+    }
+
+    /// The application of the connection of `flow` has `bytes` to send, in place of what is not sent.
+    fn replace_unsent(&mut self, flow: u32, bytes: u64, now: Time) {
+        if let Some(&connection) = self.flows[flow as usize].live.last() {
+            let opener = host_of(connection, self.hosts.connection(connection).exchange.opener);
+            self.hosts.host_mut(opener).endpoint.replace_unsent(bytes, now, &mut self.out);
+            self.send(opener, now);
+            self.arm_timer(opener);
+        }
     }
 
     fn open(&mut self, flow: u32, exchange: Exchange, now: Time) {

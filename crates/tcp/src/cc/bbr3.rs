@@ -68,6 +68,23 @@ pub const FACTS: Facts = Facts {
         ),
         Column::new("bbr_extra_acked_bytes", "bytes", "BBRv3's estimate of aggregated data"),
         Column::new("bbr_full_bw_count", "rounds", "BBRv3's rounds without growth of the delivery rate"),
+        Column::new(
+            "bbr_full_bw_now",
+            "flag",
+            "BBRv3 has found a plateau of the delivery rate since its last search began",
+        ),
+        Column::new("bbr_full_bw_reached", "flag", "BBRv3's Startup has filled the pipe"),
+        Column::new("bbr_round_count", "rounds", "BBRv3's rounds"),
+        Column::new(
+            "bbr_idle_restart",
+            "flag",
+            "BBRv3 has begun to send again after silence, and no ACK has come since",
+        ),
+        Column::new(
+            "bbr_bw_probe_up_rounds",
+            "rounds",
+            "BBRv3's rounds in which a probe has raised its bound of the data in flight",
+        ),
         Column::new("bbr_alpha", "ratio", "BBRv3's estimate of the marked share of its data"),
     ],
     samples: true,
@@ -397,6 +414,11 @@ impl State {
             bytes(self.path.inflight_shortterm),
             self.aggregation.extra_acked() as f64,
             f64::from(self.full_bw.count),
+            f64::from(u8::from(self.full_bw.now)),
+            f64::from(u8::from(self.full_bw.reached)),
+            self.round.count as f64,
+            f64::from(u8::from(self.idle_restart)),
+            f64::from(self.cycle.up_rounds),
             self.ecn.alpha(),
         ]
     }

@@ -109,6 +109,13 @@ impl Flight {
         self.end = self.end.saturating_add(bytes).min(ENDLESS);
     }
 
+    /// The application writes `bytes` in place of the data not yet sent.
+    pub fn replace_unsent(&mut self, bytes: u64) {
+        self.check_application_limited();
+        self.withdraw();
+        self.end = self.end.saturating_add(bytes).min(ENDLESS);
+    }
+
     /// Discards the data not yet sent. No effect once the FIN is sent.
     pub fn withdraw(&mut self) {
         self.end = self.end.min(self.max.max(1));

@@ -30,7 +30,7 @@ pub(super) struct Cycle {
     /// BBR.bw_probe_up_acked, BBR.probe_up_acked_per_inc and BBR.bw_probe_up_rounds.
     up_acked: u64,
     pub up_acked_per_inc: u64,
-    up_rounds: u32,
+    pub up_rounds: u32,
     /// BBR.bw_probe_wait and BBR.cycle_stamp.
     wait: Dur,
     stamp: Time,
