@@ -73,7 +73,7 @@ pub struct Counted<const LINUX: bool> {
     /// The first data are still to carry it though no counter has moved (§3.2.3.2.1).
     option_due: bool,
     /// Linux with `tcp_ecn_option = 1`: the segments that are to have it; otherwise every one with room.
-    demand: Option<Demand>,
+    demand: Option<Box<Demand>>,
 }
 
 /// State of the handshake.
@@ -259,7 +259,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         match config.ecn_option {
             EcnOption::Scheme => {}
             EcnOption::Off => self.traversal = Traversal::BLOCKED,
-            EcnOption::Minimum if LINUX => self.demand = Some(Demand::new(config.ecn_option_beacon)),
+            EcnOption::Minimum if LINUX => self.demand = Some(Box::new(Demand::new(config.ecn_option_beacon))),
             EcnOption::Minimum => {}
             EcnOption::Full => self.received.report_always(),
             EcnOption::Persist => {
@@ -335,7 +335,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     }
 
     fn option(&mut self, kind: PacketKind, room: u32, now: Time, srtt: Dur) -> Option<Fields> {
-        let mut demand = if LINUX && kind != PacketKind::SynAck { self.demand.as_mut() } else { None };
+        let mut demand = if LINUX && kind != PacketKind::SynAck { self.demand.as_deref_mut() } else { None };
         if demand.as_ref().is_some_and(|demand| !demand.is_due(now, srtt)) {
             return None;
         }
