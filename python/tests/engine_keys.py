@@ -122,6 +122,15 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "tcp.x.ecn_control": [
         {"tcp.x.ecn_control": value, "tcp.x.ecn": "rfc3168"} for value in ("generalized", "try-once", ["syn-ack"])
     ],
+    "tcp.x.ecn_accepts": [
+        {"tcp.x.ecn_accepts": accepted, "tcp.x.ecn": ecn, "tcp.x.dsack": True}
+        for accepted, ecn in (("rfc3168", "off"), ("accecn-linux", "off"), ("accecn-linux", "rfc3168"))
+    ],
+    "tcp.x.ecn_option": [
+        {"tcp.x.ecn_option": mode, "tcp.x.ecn": "accecn-linux", "tcp.x.dsack": True}
+        for mode in ("off", "minimum", "full", "persist")
+    ],
+    "tcp.x.ecn_option_beacon": [{"tcp.x.ecn_option_beacon": beacon} for beacon in (0, 1)],
     "tcp.x.sack": [{"tcp.x.sack": False, "tcp.x.recovery": "linux-newreno"}],
     "tcp.x.window_scaling": [{"tcp.x.window_scaling": False, "tcp.x.receive_buffer": "60 kB"}],
     "dctcp.g": [{"tcp.x.congestion.g": 0.125}],

@@ -150,6 +150,48 @@ def test_accecn_of_the_kernel_is_negotiated_with_dsack():
     assert not [entry for entry in made.instead if entry["key"].startswith("tcp.")]
 
 
+# Values of tcp_ecn in Documentation/networking/ip-sysctl.rst: 2 and 5 offer nothing, 4 offers ECN and accepts AccECN.
+ROLES = {
+    ("off", "off"): "0",
+    ("rfc3168", "off"): "1",
+    ("off", "rfc3168"): "2",
+    ("accecn-linux", "off"): "3",
+    ("accecn-linux", "rfc3168"): "3",
+    ("rfc3168", "accecn-linux"): "4",
+    ("off", "accecn-linux"): "5",
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_roles_of_a_host_are_values_of_tcp_ecn(role):
+    offers, accepts = role
+    settings = f'ecn = "{offers}"\necn_accepts = "{accepts}"\ndsack = true'
+    made = the_plan(LINUX.replace('ecn = "rfc3168"', settings))
+    found = re.findall(r"net/ipv4/tcp_ecn (\d)$", made.files["plan"], re.MULTILINE)
+    # The hosts of the other flow have no ECN.
+    assert sorted(found) == sorted([ROLES[role]] * 2 + ["0"] * 2)
+
+
+def test_the_kernel_has_settings_for_the_accecn_option():
+    def settings(keys):
+        made = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "accecn-linux"\ndsack = true\n{keys}'))
+        return set(re.findall(r"net/ipv4/tcp_ecn_(option\w* \d)$", made.files["plan"], re.MULTILINE))
+
+    assert [settings(f'ecn_option = "{mode}"') for mode in ("scheme", "full", "off", "persist")] == [
+        set(),
+        set(),
+        {"option 0"},
+        {"option 3"},
+    ]
+    assert settings('ecn_option = "minimum"\necn_option_beacon = 0') == {"option 1", "option_beacon 0"}
+    assert "it has at most 3" in refused(LINUX.replace('ecn = "rfc3168"', 'ecn = "rfc3168"\necn_option_beacon = 4'))
+
+
+def test_the_kernel_accepts_only_feedback_that_it_has():
+    text = LINUX.replace('ecn = "rfc3168"', 'ecn = "off"\necn_accepts = "accecn"\ndsack = true')
+    assert "the kernel's TCP has no `accecn`" in refused(text)
+
+
 def test_the_kernel_s_cubic_has_hystart():
     def instead(settings):
         plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "rfc3168"\n{settings}', 1))

@@ -42,8 +42,16 @@ pub struct Config {
     /// With SACK, report data received again in the first block of the ACK that they cause (D-SACK, RFC 2883).
     pub dsack: bool,
 
-    /// ECN feedback scheme to negotiate and use.
+    /// ECN feedback scheme that this host offers as client, and accepts as server.
     pub ecn: EcnKind,
+    /// ECN feedback scheme that this host accepts as server, if it includes that of `ecn`: AccECN includes RFC 3168's, and
+    /// every scheme includes "off". With any other `ecn` it has no effect.
+    pub ecn_accepts: EcnKind,
+    /// Segments with the AccECN option, where AccECN is agreed.
+    pub ecn_option: EcnOption,
+    /// `ecn_option = "minimum"` with `ecn = "accecn-linux"`: least number of options in a round trip; 0 sets none
+    /// (tcp_ecn_option_beacon).
+    pub ecn_option_beacon: u32,
     /// A SYN retransmitted after a timeout no longer requests ECN (RFC 3168 §6.1.1.1).
     pub ecn_syn_fallback: bool,
     /// Control packets that are ECN-capable: "scheme", those of the specification of `ecn`; "generalized", all that ECN++
@@ -211,6 +219,24 @@ pub enum Push {
     /// segment of the data written without a pause carries PSH, and one after each half of the peer's largest window.
     #[serde(rename = "linux-7")]
     Linux7,
+}
+
+/// Segments with the AccECN option. In all but "off" they keep room for it: the largest payload is 12 bytes less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnOption {
+    /// "minimum" with `accecn`, "full" with `accecn-linux`.
+    Scheme,
+    /// None, not even the SYN-ACK (tcp_ecn_option = 0). The peer's options are read all the same.
+    Off,
+    /// Those that need it. `accecn`: the first SYN-ACK, the last ACK, the first data, and segments after a counter has changed
+    /// (RFC 9768 §3.2.3.3). `accecn-linux`: two after a mark or a change of the codepoint, one for each 2^22 bytes of a counter, and
+    /// `ecn_option_beacon` (tcp_ecn_option = 1).
+    Minimum,
+    /// Every segment with room for it, until its loss is detected (tcp_ecn_option = 2).
+    Full,
+    /// Every segment with room for it (tcp_ecn_option = 3).
+    Persist,
 }
 
 /// How the sender responds to ECN-Echo.

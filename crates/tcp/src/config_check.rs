@@ -118,17 +118,18 @@ impl Config {
     }
 
     fn check_feedback(&self) -> Vec<Result<(), Invalid>> {
-        let ecn = self.ecn.name();
+        let accepted = self.accepted_ecn();
+        let ecn = accepted.name();
         let counting = || EcnKind::ALL.iter().filter(|ecn| ecn.counts());
         // RFC 9331 §4.2 requires the feedback of RFC 9768, the only one that requires D-SACK.
-        let best = counting().find(|ecn| ecn.wants_dsack()).unwrap_or(&self.ecn);
+        let best = counting().find(|ecn| ecn.wants_dsack()).unwrap_or(&accepted);
         let counts = self.congestion.needs_count().map(|key| {
-            ensure_fit(self.ecn.counts(), key, Remedy::set("ecn", best.name()), || {
+            ensure_fit(accepted.counts(), key, Remedy::set("ecn", best.name()), || {
                 let with: Vec<_> = counting().map(|ecn| ecn.name()).collect();
                 format!("needs feedback that counts marks: ecn = \"{}\", not \"{ecn}\"", with.join("\" or \""))
             })
         });
-        let dsack = !self.ecn.wants_dsack() || !self.sack || self.dsack;
+        let dsack = !accepted.wants_dsack() || !self.sack || self.dsack;
         let dsack = ensure_fit(dsack, "dsack", Remedy::set("dsack", true), || {
             format!("must be true with ecn = \"{ecn}\" and sack = true (RFC 9768 §3.1.1)")
         });
@@ -138,7 +139,7 @@ impl Config {
     /// Control packets need a scheme that reports their marks, or for which the specification of ECN++ rules otherwise.
     fn check_control(&self) -> Vec<Result<(), Invalid>> {
         const KEY: &str = "ecn_control";
-        let (ecn, permitted) = (self.ecn.name(), self.ecn.control_packets());
+        let (ecn, permitted) = (self.accepted_ecn().name(), self.accepted_ecn().control_packets());
         let scheme = || Remedy::set(KEY, "scheme");
         let with = |fits: &dyn Fn(&[ControlPacket]) -> bool| {
             let names: Vec<_> =

@@ -104,7 +104,8 @@ impl Endpoint {
     }
 
     fn new(config: &Arc<Config>, ip: IpVersion, iss: Seq, state: State) -> Endpoint {
-        let scheme = ecn::Scheme::new(config.ecn);
+        let mut scheme = ecn::Scheme::new(if state == State::Listen { config.accepted_ecn() } else { config.ecn });
+        scheme.configure(config);
         Endpoint {
             tx: Sender::new(config, iss),
             rx: Receiver::new(config),

@@ -72,8 +72,6 @@ pub struct Facts {
     /// Whether the ACKs of a feedback scheme report the number of marks, not only their presence. Window laws for L4S
     /// need that (RFC 9331 §4.2).
     pub counts_marks: bool,
-    /// Bytes of options for which each segment of a feedback scheme has room; zero in schemes without an option.
-    pub option_len: u32,
     /// Whether a feedback scheme requires D-SACK with SACK (RFC 9768 §3.1.1).
     pub wants_dsack: bool,
     /// Whether a feedback scheme responds to source quenches, which IPv6 does not have.
@@ -104,7 +102,6 @@ impl Facts {
         marks: Marks::Once,
         only_without_threshold: false,
         counts_marks: false,
-        option_len: 0,
         wants_dsack: false,
         quenches: false,
         control_packets: &[],

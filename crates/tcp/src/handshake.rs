@@ -50,7 +50,7 @@ impl Endpoint {
 
     fn finish_syn(&mut self, kind: PacketKind, syn: Segment, now: Time, out: &mut Out) {
         self.tx.flight.syn_sent(&self.config, now);
-        self.push(kind, syn, out);
+        self.push(kind, syn, now, out);
         let ecn = out.last().map_or(Ecn::NotEct, |syn| syn.ecn);
         self.ecn.sent_syn(ecn);
         self.control.sent_syn(ecn);
@@ -74,7 +74,7 @@ impl Endpoint {
     /// Responds to the SYN or a repeated SYN. RFC 3168 §6.1.1: after one SYN that does not request ECN the connection
     /// uses none, whatever another SYN requested.
     pub(crate) fn answer_syn(&mut self, syn: &Segment, now: Time, out: &mut Out) {
-        let requested = Scheme::new(self.config.ecn).requested(syn);
+        let requested = Scheme::new(self.config.accepted_ecn()).requested(syn);
         if self.requested.is_some() && requested.is_some() && requested != self.requested {
             // RFC 9768 §3.1.5: the endpoints could not agree on one of the two schemes. The peer may be established or
             // not.

@@ -16,6 +16,7 @@ pub mod ecn;
 mod ecn_control;
 mod ecn_echo;
 mod ecn_flags;
+mod ecn_roles;
 mod endpoint;
 mod facts;
 mod flight;

@@ -57,7 +57,7 @@ impl Endpoint {
         self.tx.sent(chunk, &mut cx);
         let segment = Segment { seq, len, flags, ..self.blank(now) };
         self.rx.carried(&self.config, now);
-        self.push(kind, segment, out);
+        self.push(kind, segment, now, out);
     }
 
     /// Sends an ACK without data.
@@ -74,10 +74,10 @@ impl Endpoint {
         if self.sack && self.rx.has_blocks() {
             let sack = self.rx.sack_blocks();
             self.rx.acknowledged();
-            return self.push(kind, Segment { sack, ..segment }, out);
+            return self.push(kind, Segment { sack, ..segment }, now, out);
         }
         self.rx.acknowledged();
-        self.push(kind, segment, out);
+        self.push(kind, segment, now, out);
     }
 
     /// Sends a probe of the peer's closed window without data: its sequence number is old, so that the peer answers.
@@ -86,19 +86,20 @@ impl Endpoint {
         let seq = self.tx.flight.seq(self.tx.flight.una - 1);
         let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
         self.rx.acknowledged();
-        self.push(PacketKind::Probe, segment, out);
+        self.push(PacketKind::Probe, segment, now, out);
     }
 
     /// Sends an ACK of ACKs, without SACK blocks (RFC 9768 §3.2.2.5.1).
     pub(crate) fn send_ack_of_acks(&mut self, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
         let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
-        self.push(PacketKind::Ack, segment, out);
+        self.push(PacketKind::Ack, segment, now, out);
     }
 
     /// Sends an RST with the sequence numbers and flags of `reset`.
     pub(crate) fn send_reset(&mut self, reset: Segment, out: &mut Out) {
-        self.push(PacketKind::Rst, Segment { flags: reset.flags | Flags::RST, ..reset }, out);
+        // An RST has no option, whatever the time.
+        self.push(PacketKind::Rst, Segment { flags: reset.flags | Flags::RST, ..reset }, Time::ZERO, out);
     }
 
     /// The fields common to all segments after the handshake.
@@ -120,12 +121,13 @@ impl Endpoint {
     /// Adds the AccECN option to the last segment, if it is due. It has priority over a third SACK block
     /// (RFC 9768 §3.2.3.3).
     #[inline(never)]
-    fn put_option(&mut self, kind: PacketKind, out: &mut Out) {
+    fn put_option(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
+        let (srtt, _) = self.tx.flight.timer.rto.smoothed(&self.config);
         let Some(segment) = out.last_mut() else { return };
-        let mut acc_ecn = self.ecn.option(kind, self.room(segment));
+        let mut acc_ecn = self.ecn.option(kind, self.room(segment), now, srtt);
         if acc_ecn.is_none() && segment.sack.as_slice().len() > 2 {
             let sack = segment.sack.first(2);
-            acc_ecn = self.ecn.option(kind, self.room(&Segment { sack, ..*segment }));
+            acc_ecn = self.ecn.option(kind, self.room(&Segment { sack, ..*segment }), now, srtt);
             if acc_ecn.is_some() {
                 segment.sack = sack;
             }
@@ -154,7 +156,7 @@ impl Endpoint {
     /// Sends a segment: adds the flags and codepoint of the feedback scheme, sets the wire length and updates the
     /// counters.
     #[inline(always)]
-    pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, out: &mut Out) {
+    pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, now: Time, out: &mut Out) {
         let Stamp { flags, mut ecn } = self.ecn.stamp(kind);
         if self.control.has(kind) && self.ecn.is_capable() {
             ecn = Ecn::Ect0;
@@ -175,7 +177,7 @@ impl Endpoint {
             segment.wire_len = self.wire_len(segment);
         }
         if self.ecn.has_option(kind) {
-            self.put_option(kind, out);
+            self.put_option(kind, now, out);
         }
     }
 }

@@ -131,5 +131,7 @@ class Feedback:
     """Closest value of net.ipv4.tcp_ecn: 1 negotiates ECN, 3 AccECN."""
     kernel: str = ""
     """Feedback that Linux uses with this ``tcp_ecn``."""
+    accepted_by: Mapping[str, int] = field(default_factory=dict)
+    """net.ipv4.tcp_ecn of a host that accepts this feedback, by the feedback that it offers, if that is less."""
     halves_on_mark: bool = False
     """Whether marks are at most one congestion indication per RTT, as the closed forms assume."""

@@ -56,8 +56,15 @@ COUNTS: Final = {
     "linear_syn_timeouts": "tcp_syn_linear_timeouts",
 }
 
+OPTIONS: Final = {"scheme": 2, "off": 0, "minimum": 1, "full": 2, "persist": 3}
+"""net.ipv4.tcp_ecn_option by ``ecn_option``."""
+
+OWN_OPTIONS: Final = {"tcp_ecn_option": 2, "tcp_ecn_option_beacon": 3}
+"""The kernel's values, of which that of the beacon is also the greatest."""
+
 SET_HERE: Final = frozenset(
-    {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
+    {*FLAGS, *COUNTS, "ecn", "ecn_accepts", "ecn_option", "ecn_option_beacon"}
+    | {"congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
 )
 
 
@@ -94,7 +101,8 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     window = windows.get(congestion, Window())
     _check_parameters(f"{path}.congestion", congestion, parameters, window, found)
     _substitute_differences(path, table, window, departures, found)
-    sysctl = {"tcp_ecn": str(_tcp_ecn(path, table["ecn"], window, found))}
+    sysctl = {"tcp_ecn": str(_tcp_ecn(path, table, window, found))}
+    sysctl |= _options(path, table, found)
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
     sysctl["tcp_wmem"] = SEND_BUFFERS
@@ -126,8 +134,9 @@ def _check_parameters(
         found.refuse(f"{path}.{key}", message, f"leave it out{remedy}")
 
 
-def _tcp_ecn(path: str, ecn: str, window: Window, found: Findings) -> int:
-    """net.ipv4.tcp_ecn for the feedback ``ecn`` of a TCP with the law ``window``."""
+def _tcp_ecn(path: str, table: Mapping[str, Any], window: Window, found: Findings) -> int:
+    """net.ipv4.tcp_ecn for the feedback of a TCP with the law ``window``."""
+    ecn, accepts = table["ecn"], table["ecn_accepts"]
     known = OFF | {law: feedback for law, feedback in laws.feedbacks().items() if feedback.tcp_ecn is not None}
     own = window.kernel_ecn
     if own and ecn in OFF:
@@ -141,7 +150,21 @@ def _tcp_ecn(path: str, ecn: str, window: Window, found: Findings) -> int:
         return 0
     feedback = known[ecn]
     found.substitute(path, "ecn", ecn, feedback.kernel)
-    return feedback.tcp_ecn or 0
+    if accepts not in known:
+        found.refuse(
+            f"{path}.ecn_accepts", f"`{path}.ecn_accepts`: the kernel's TCP has no `{accepts}`", f"it has {_or(known)}"
+        )
+        return 0
+    return known[accepts].accepted_by.get(feedback.kernel, feedback.tcp_ecn or 0)
+
+
+def _options(path: str, table: Mapping[str, Any], found: Findings) -> dict[str, str]:
+    """The settings of the AccECN option that are not the kernel's own; older kernels have none of them."""
+    beacon, most = table["ecn_option_beacon"], OWN_OPTIONS["tcp_ecn_option_beacon"]
+    if beacon > most:
+        found.refuse_value(f"{path}.ecn_option_beacon", beacon, f"it has at most {most}")
+    requested = {"tcp_ecn_option": OPTIONS[table["ecn_option"]], "tcp_ecn_option_beacon": beacon}
+    return {key: str(value) for key, value in requested.items() if value != OWN_OPTIONS[key]}
 
 
 def _feedbacks(known: Mapping[str, Feedback], requested: str) -> str:

@@ -55,7 +55,7 @@ def _lines(tcp: Tcp, lacking: set[str]) -> Iterator[str]:
         yield f"sysctl -w net.ipv4.tcp_congestion_control={tcp.congestion}"
     for file, value in sysctls(tcp):
         key = file.replace("/", ".")
-        if key == "net.ipv4.tcp_ecn" and f"{path}.ecn" in lacking:
+        if key == "net.ipv4.tcp_ecn" and lacking & {f"{path}.ecn", f"{path}.ecn_accepts"}:
             continue
         yield f'sysctl -w {key}="{value}"' if " " in value else f"sysctl -w {key}={value}"
 

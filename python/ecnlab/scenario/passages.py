@@ -122,7 +122,14 @@ def _may_join(flow: Table, member: Table) -> bool:
 def _is_capable(flow: Table, spec: Table) -> bool:
     if "tcp_from" not in flow:
         return flow["traffic"].get("ecn") in CAPABLE
-    return all(spec["tcp"][flow[end]]["ecn"] != OFF for end in ("tcp_from", "tcp_to"))
+    offered, accepted = zip(*(_feedback(spec["tcp"][flow[end]]) for end in ("tcp_from", "tcp_to")), strict=True)
+    return any(offered) and all(accepted)
+
+
+def _feedback(tcp: Table) -> tuple[bool, bool]:
+    """Return whether the host offers ECN, and whether it offers or accepts it."""
+    offers = tcp["ecn"] != OFF
+    return offers, offers or tcp["ecn_accepts"] != OFF
 
 
 def _ways(flow: Table) -> Iterator[tuple[str, str, str]]:

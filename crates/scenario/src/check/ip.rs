@@ -78,7 +78,7 @@ fn check_tcp(name: &str, tcp: &Tcp, six: &str, found: &mut Findings<'_>) {
     found.unless(config.mss.0 <= most, &at, message, format!("write at most {most} B"));
     let at = path.key("ecn");
     let message = format!("`{at}` responds to source quenches, which IPv6 does not have (`flow.{six}.ip` is 6)");
-    found.unless(!config.ecn.quenches(), &at, message, "write another feedback scheme, such as \"rfc3168\"");
+    found.unless(!config.accepted_ecn().quenches(), &at, message, "write another feedback scheme, such as \"rfc3168\"");
 }
 
 /// Checks that a TCP without `mss` has flows of one version only: the defaults differ by 20 bytes.

@@ -2,29 +2,25 @@
 //! flags of every segment (the ACE field), and bytes of each codepoint in an option.
 
 mod counters;
+mod demand;
 mod linux;
 mod traversal;
 
+use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, Marks, PacketKind, Stamp};
 use crate::ack_sample::Amount;
-use crate::config::Config;
+use crate::config::{Config, EcnOption};
 use crate::ecn_control;
 use crate::facts::Facts;
 use crate::registry::EcnKind;
 use counters::{Received, Reported};
+use demand::Demand;
 use traversal::Traversal;
 
 /// Static properties common to both variants.
-const SHARED: Facts = Facts {
-    counts_marks: true,
-    // Only some segments have the option, but any may, as in Linux.
-    option_len: Fields::wire_len(3),
-    wants_dsack: true,
-    wants_last_ack: true,
-    ..Facts::PLAIN
-};
+const SHARED: Facts = Facts { counts_marks: true, wants_dsack: true, wants_last_ack: true, ..Facts::PLAIN };
 /// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "accecn",
@@ -53,7 +49,7 @@ const MARKS_IN_LINUX: u32 = 6;
 
 /// AccECN by RFC 9768.
 pub type AccEcn = Counted<false>;
-/// AccECN as Linux 7 has it (include/net/tcp_ecn.h, net/ipv4/tcp_input.c, tcp_output.c), with `tcp_ecn_option = 2`.
+/// AccECN as Linux 7 has it (include/net/tcp_ecn.h, net/ipv4/tcp_input.c, tcp_output.c).
 pub type AccEcnLinux = Counted<true>;
 
 /// AccECN's state at one end.
@@ -76,6 +72,8 @@ pub struct Counted<const LINUX: bool> {
     traversal: Traversal,
     /// The first data are still to carry it though no counter has moved (§3.2.3.2.1).
     option_due: bool,
+    /// Linux with `tcp_ecn_option = 1`: the segments that are to have it; otherwise every one with room.
+    demand: Option<Box<Demand>>,
 }
 
 /// State of the handshake.
@@ -160,6 +158,9 @@ impl<const LINUX: bool> Counted<LINUX> {
     fn on_first(&mut self, segment: &Segment, ace: u8) {
         self.option_due = true;
         self.handshake.awaits_ack = false;
+        if let Some(demand) = &mut self.demand {
+            demand.at_least(1);
+        }
         // §3.2.3.2.2: no SYN-ACK was sent without the option.
         if !LINUX && self.handshake.sent == 1 {
             self.traversal.arrived();
@@ -215,9 +216,18 @@ impl<const LINUX: bool> Counted<LINUX> {
         }
     }
 
+    /// A segment is about to be counted.
+    #[inline(always)]
+    fn note_demand(&mut self, segment: &Segment) {
+        if LINUX && let Some(demand) = &mut self.demand {
+            demand.on_segment(&self.received, segment);
+        }
+    }
+
     /// Counts an acceptable segment. Returns whether its ACK is due at once.
     #[inline(always)]
     fn count(&mut self, segment: &Segment) -> bool {
+        self.note_demand(segment);
         // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
         let (first, unreported) = self.received.count(segment.ecn, segment.len);
         if LINUX {
@@ -245,6 +255,25 @@ impl<const LINUX: bool> Counted<LINUX> {
 }
 
 impl<const LINUX: bool> Feedback for Counted<LINUX> {
+    fn configure(&mut self, config: &Config) {
+        match config.ecn_option {
+            EcnOption::Scheme => {}
+            EcnOption::Off => self.traversal = Traversal::BLOCKED,
+            EcnOption::Minimum if LINUX => self.demand = Some(Box::new(Demand::new(config.ecn_option_beacon))),
+            EcnOption::Minimum => {}
+            EcnOption::Full => self.received.report_always(),
+            EcnOption::Persist => {
+                self.received.report_always();
+                self.traversal = Traversal::ASSUMED;
+            }
+        }
+    }
+
+    /// Only some segments have the option, but any may.
+    fn option_len(&self) -> u32 {
+        if self.traversal.is_blocked() { 0 } else { Fields::wire_len(3) }
+    }
+
     fn requested(&self, syn: &Segment) -> Option<EcnKind> {
         match requested(syn) {
             Agreed::This if !LINUX => Some(EcnKind::AccEcn),
@@ -295,7 +324,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         let at_start = match kind {
             // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
             PacketKind::Syn | PacketKind::Rst => return false,
-            PacketKind::SynAck => return self.handshake.sent == 1,
+            PacketKind::SynAck => return self.handshake.sent == 1 && !self.traversal.is_blocked(),
             _ if self.traversal.is_blocked() || LINUX && !self.option_seen => return false,
             _ if LINUX => return true,
             PacketKind::HandshakeAck => true,
@@ -305,11 +334,18 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         at_start || self.received.option_is_due()
     }
 
-    fn option(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
+    fn option(&mut self, kind: PacketKind, room: u32, now: Time, srtt: Dur) -> Option<Fields> {
+        let mut demand = if LINUX && kind != PacketKind::SynAck { self.demand.as_deref_mut() } else { None };
+        if demand.as_ref().is_some_and(|demand| !demand.is_due(now, srtt)) {
+            return None;
+        }
         if LINUX {
             self.received.put_ect1_first();
         }
         let fields = self.received.fields(room)?;
+        if let Some(demand) = &mut demand {
+            demand.sent(now);
+        }
         self.traversal.sent(true);
         if !LINUX && kind == PacketKind::Data && std::mem::take(&mut self.option_due) {
             self.traversal.sent_first_data();
@@ -352,6 +388,9 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         self.option_due = true;
         if let Some(fields) = syn_ack.acc_ecn.as_ref().filter(|_| !self.option_seen) {
             self.note_option(fields);
+            if let Some(demand) = &mut self.demand {
+                demand.at_least(2);
+            }
         }
         Agreed::This
     }
@@ -392,6 +431,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     /// Linux counts before it looks at what is new (tcp_rcv_established, step5), and tcp_sequence lets these pass.
     fn on_duplicate(&mut self, segment: &Segment) {
         if LINUX {
+            self.note_demand(segment);
             self.received.count(segment.ecn, segment.len);
         }
     }

@@ -6,6 +6,7 @@ pub mod dctcp;
 pub mod rfc2481;
 pub mod rfc3168;
 
+use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{AccEcn, Ecn, Flags, QuenchCause, Segment};
 
 use crate::ack_sample::Amount;
@@ -178,6 +179,12 @@ macro_rules! feedback_hooks {
             fn on_reduction(&mut self);
         }
         provided {
+            /// Takes in the settings of the host, before any packet.
+            fn configure(&mut self, config: &Config) {}
+            /// Bytes of options for which each segment has room.
+            fn option_len(&self) -> u32 {
+                0
+            }
             /// Feedback that a SYN requests of a host with this scheme, if the host ends connections whose SYNs
             /// request more than one (RFC 9768 §3.1.5).
             fn requested(&self, syn: &Segment) -> Option<EcnKind> {
@@ -194,10 +201,10 @@ macro_rules! feedback_hooks {
             fn has_option(&self, kind: PacketKind) -> bool {
                 false
             }
-            /// The AccECN option of this packet, of which `room` bytes of options are left. Called after
-            /// [`Feedback::stamp`] if [`Feedback::has_option`], and if there is none once more with the room of a SACK
-            /// block.
-            fn option(&mut self, kind: PacketKind, room: u32) -> Option<AccEcn> {
+            /// The AccECN option of this packet, which is sent at `now` and has `room` bytes of options left; `srtt` is the
+            /// smoothed RTT. Called after [`Feedback::stamp`] if [`Feedback::has_option`], and if there is none once more
+            /// with the room of a SACK block.
+            fn option(&mut self, kind: PacketKind, room: u32, now: Time, srtt: Dur) -> Option<AccEcn> {
                 None
             }
             /// Whether data leave as ECN-capable.
@@ -308,12 +315,6 @@ macro_rules! schemes {
             #[inline]
             pub const fn counts(&self) -> bool {
                 match self { Scheme::Off(_) => false, $(Scheme::$scheme(_) => $module::$facts.counts_marks),+ }
-            }
-
-            /// [`Facts::option_len`](crate::Facts::option_len).
-            #[inline]
-            pub const fn option_len(&self) -> u32 {
-                match self { Scheme::Off(_) => 0, $(Scheme::$scheme(_) => $module::$facts.option_len),+ }
             }
 
             /// [`Facts::control_packets`](crate::Facts::control_packets).

@@ -140,7 +140,7 @@ def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
         expected(tcp["ecn"], (OFF, *known), f"flow {name} uses ecn")
     start, end = _node(flow["from"]), _node(flow["to"])
     count = flow.get("count") or max(spec["node"][node].get("count", 1) for node in (start, end))
-    ecn = OFF not in (sender["ecn"], receiver["ecn"])
+    ecn = sender["ecn"] != OFF and (receiver["ecn"], receiver["ecn_accepts"]) != (OFF, OFF)
     path, back = _path(links, start, end), _path(links, end, start)
     return FlowClass(name, flow["group"], count, path, back, ecn, sender, receiver, headers_bytes(flow))
 

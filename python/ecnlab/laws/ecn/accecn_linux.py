@@ -6,4 +6,4 @@ from typing import Final
 
 from ecnlab.laws.kinds import Feedback
 
-LAW: Final = Feedback(tcp_ecn=3, kernel="accecn-linux")
+LAW: Final = Feedback(tcp_ecn=3, kernel="accecn-linux", accepted_by={"off": 5, "rfc3168": 4})

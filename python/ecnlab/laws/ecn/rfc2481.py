@@ -6,4 +6,4 @@ from typing import Final
 
 from ecnlab.laws.kinds import Feedback
 
-LAW: Final = Feedback(tcp_ecn=1, kernel="rfc3168", halves_on_mark=True)
+LAW: Final = Feedback(tcp_ecn=1, kernel="rfc3168", accepted_by={"off": 2}, halves_on_mark=True)

@@ -40,6 +40,8 @@ pub(super) struct Received {
     last_option: Bytes,
     /// The option must be repeated once, because an ACK may be lost or overtaken (Linux: accecn_opt_demand is 2).
     repeats: bool,
+    /// It is repeated on every segment.
+    always: bool,
     /// Packets with CE since the last segment sent, and whether data have arrived since.
     unreported: u32,
     unacknowledged: bool,
@@ -59,6 +61,7 @@ impl Default for Received {
             bytes: Bytes::START,
             last_option: Bytes::START,
             repeats: false,
+            always: false,
             unreported: 0,
             unacknowledged: false,
             syn_ack_counted: false,
@@ -105,6 +108,27 @@ impl Received {
         (first, self.unreported)
     }
 
+    /// Every segment is to have the option.
+    pub fn report_always(&mut self) {
+        (self.repeats, self.always) = (true, true);
+    }
+
+    /// Whether the last packet had another codepoint than `ecn`.
+    pub fn is_another(&self, ecn: Ecn) -> bool {
+        ecn != self.last
+    }
+
+    /// Whether a counter of bytes passes a multiple of `step`, a power of two, when the segment is counted.
+    pub fn reaches(&self, segment: &Segment, step: u32) -> bool {
+        let counter = match segment.ecn {
+            Ecn::NotEct => return false,
+            Ecn::Ect0 => self.bytes.ect0,
+            Ecn::Ce => self.bytes.ce,
+            Ecn::Ect1 => self.bytes.ect1,
+        };
+        (counter ^ counter.wrapping_add(segment.len)) & !(step - 1) != 0
+    }
+
     /// Whether the codepoint has changed since a segment last left.
     pub fn has_changed(&self) -> bool {
         self.changed
@@ -141,7 +165,7 @@ impl Received {
         if fit == 0 || moved > fit {
             return None;
         }
-        self.repeats = moved > 0;
+        self.repeats = self.always || moved > 0;
         self.last_option = self.bytes;
         Some(Fields::new(self.ect1_first, &now[..fit]))
     }

@@ -1,3 +1,5 @@
+use ecnlab_base::{Dur, Time};
+
 use super::*;
 
 const OPTION_ROOM: u32 = 40;
@@ -41,7 +43,7 @@ fn server(syn_acks: u32) -> AccEcn {
 
 fn sends_with_option(end: &mut AccEcn, kind: PacketKind) {
     end.stamp(kind);
-    assert!(end.option(kind, OPTION_ROOM).is_some());
+    assert!(end.option(kind, OPTION_ROOM, Time::ZERO, Dur::ZERO).is_some());
 }
 
 /// Whether an end still sends the option after more data have come.

@@ -12,6 +12,8 @@ pub(super) struct Traversal {
     passed: bool,
     /// It does not: it is sent no more.
     blocked: bool,
+    /// Nothing is taken for a sign that it does not.
+    assumed: bool,
     /// The first data had it and are not yet acknowledged.
     out: bool,
     /// The last segment had it.
@@ -21,6 +23,13 @@ pub(super) struct Traversal {
 }
 
 impl Traversal {
+    /// The option is never sent.
+    pub const BLOCKED: Traversal = Traversal { blocked: true, ..Traversal::UNKNOWN };
+    /// It is sent whatever is lost.
+    pub const ASSUMED: Traversal = Traversal { assumed: true, ..Traversal::UNKNOWN };
+    const UNKNOWN: Traversal =
+        Traversal { passed: false, blocked: false, assumed: false, out: false, on_last: false, again: None };
+
     /// Whether the option is sent no more.
     pub fn is_blocked(&self) -> bool {
         self.blocked
@@ -38,7 +47,7 @@ impl Traversal {
 
     /// Something is sent again. Until the first data are acknowledged, it is those.
     pub fn sent_again(&mut self) {
-        self.blocked |= self.out;
+        self.blocked |= self.out && !self.assumed;
     }
 
     /// A segment that had it was acknowledged.
@@ -55,7 +64,7 @@ impl Traversal {
 
     /// A segment with data has come that was acknowledged before.
     pub fn on_old_data(&mut self, segment: &Segment) {
-        if self.passed || !self.on_last {
+        if self.passed || self.assumed || !self.on_last {
             return self.on_new_data();
         }
         let before = self.again.filter(|(seq, _)| *seq == segment.seq).map_or(0, |(_, times)| times);
