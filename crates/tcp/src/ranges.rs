@@ -34,22 +34,23 @@ impl Ranges {
             return 0;
         }
         self.changes = self.changes.wrapping_add(1);
+        let changed = self.changes;
         let first = self.ranges.partition_point(|r| r.end < start);
-        let last = first + self.ranges[first..].partition_point(|r| r.start <= end);
-        let joined = &self.ranges[first..last];
-        let held: u64 = joined.iter().map(|r| r.end - r.start).sum();
-        let range = Range {
-            start: joined.first().map_or(start, |r| r.start.min(start)),
-            end: joined.last().map_or(end, |r| r.end.max(end)),
-            changed: self.changes,
+        let Some(range) = self.ranges.get_mut(first).filter(|r| r.start <= end) else {
+            self.ranges.insert(first, Range { start, end, changed });
+            return end - start;
         };
-        if first == last {
-            self.ranges.insert(first, range);
-        } else {
-            self.ranges[first] = range;
-            self.ranges.drain(first + 1..last);
+        let mut held = range.end - range.start;
+        *range = Range { start: range.start.min(start), end: range.end.max(end), changed };
+        let mut joined = *range;
+        let next = first + 1;
+        while let Some(after) = self.ranges.get(next).filter(|r| r.start <= end) {
+            held += after.end - after.start;
+            joined.end = joined.end.max(after.end);
+            self.ranges.remove(next);
         }
-        range.end - range.start - held
+        self.ranges[first].end = joined.end;
+        joined.end - joined.start - held
     }
 
     /// Removes everything below `offset`.
@@ -66,6 +67,11 @@ impl Ranges {
         let first = *self.ranges.first().filter(|r| r.start <= offset)?;
         self.ranges.remove(0);
         Some(first.end)
+    }
+
+    /// Number of bytes in the ranges from `offset` on.
+    pub fn bytes_from(&self, offset: u64) -> u64 {
+        self.ranges.iter().map(|r| r.end.saturating_sub(r.start.max(offset))).sum()
     }
 
     /// Number of bytes in the ranges below `offset`.
@@ -161,6 +167,7 @@ mod tests {
                 }
                 prop_assert_eq!(ranges.bytes_below(u64::MAX), naive.len() as u64);
                 prop_assert_eq!(ranges.bytes_below(30), naive.range(..30).count() as u64);
+                prop_assert_eq!(ranges.bytes_from(30), naive.range(30..).count() as u64);
                 prop_assert_eq!(ranges.highest(), naive.last().map(|b| b + 1));
                 let gap = (start..).find(|b| !naive.contains(b));
                 prop_assert_eq!(Some(ranges.next_gap(start)), gap);

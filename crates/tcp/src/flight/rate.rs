@@ -248,7 +248,7 @@ mod tests {
         /// SACK reports the segments from `first` up to `end`.
         fn sack(&mut self, first: u64, end: u64, ms: u64) -> Option<(u64, u64, bool)> {
             let before = self.rates().delivered;
-            self.segments.report(first * MSS, end * MSS, at(ms));
+            self.segments.report(first * MSS..end * MSS, at(ms));
             self.outstanding -= self.rates().delivered - before;
             self.rates().sample(0, Dur::from_ms(10)).map(numbers)
         }

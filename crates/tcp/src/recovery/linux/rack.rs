@@ -76,7 +76,7 @@ impl LossDetection for RackState {
 
     fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx) {
         let detect = &mut self.detect;
-        tx.scoreboard.take_reports(|s| {
+        tx.scoreboard.take_reports(cx.now, |s| {
             detect.advance(s, cx.now);
             delivery.report(s);
         });
