@@ -1,5 +1,8 @@
 //! Sorted disjoint ranges of stream offsets: data that a receiver holds out of order, or SACKed data at a sender.
 
+/// SACK blocks that an ACK can carry (RFC 2018 §3).
+const MOST_BLOCKS: usize = 4;
+
 /// One range, from `start` to `end`, excluding `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
@@ -98,23 +101,22 @@ impl Ranges {
         self.ranges.last().map(|r| r.end)
     }
 
-    /// Calls `f` with up to `n` ranges, the most recently changed first.
+    /// Calls `f` with up to `n` ranges, at most [`MOST_BLOCKS`], the most recently changed first.
     pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
-        // With few ranges and n <= 4, selection is faster than sorting.
-        let mut least = 0;
-        for _ in 0..n {
-            let (mut youngest, mut found) = (u64::MAX, None);
-            for range in &self.ranges {
-                // Ages are relative to now, so that the counter may wrap.
-                let age = u64::from(self.changes.wrapping_sub(range.changed));
-                if age >= least && age < youngest {
-                    (youngest, found) = (age, Some(range));
-                }
+        let mut recent = [(u64::MAX, 0); MOST_BLOCKS];
+        let recent = &mut recent[..n];
+        // The last ranges are usually the most recent, so that few others are inserted.
+        for (i, range) in self.ranges.iter().enumerate().rev() {
+            // Ages are relative to now, so that the counter may wrap.
+            let age = u64::from(self.changes.wrapping_sub(range.changed));
+            let Some(mut place) = n.checked_sub(1).filter(|last| age < recent[*last].0) else { continue };
+            while place > 0 && age < recent[place - 1].0 {
+                recent[place] = recent[place - 1];
+                place -= 1;
             }
-            let Some(range) = found else { return };
-            least = youngest + 1;
-            f(*range);
+            recent[place] = (age, i);
         }
+        recent.iter().take_while(|(age, _)| *age < u64::MAX).for_each(|&(_, i)| f(self.ranges[i]));
     }
 }
 

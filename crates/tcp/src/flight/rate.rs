@@ -59,24 +59,22 @@ impl RateSampler {
         if outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let again = Record {
+        let probed = self.leaving.as_ref().map(|(probe, _)| probe).filter(|probe| probe.start == range.start);
+        let again = place.map_or(probed.is_some(), |place| self.records[place].is_some());
+        let record = Record {
             sent: now,
             first_sent: self.first_sent,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             lost,
-            in_flight: outstanding,
+            in_flight: outstanding + if again { 0 } else { range.end - range.start },
             marked: self.marked,
             app_limited: self.app_limited.is_some(),
             arrived: false,
         };
-        let new = Record { in_flight: outstanding + (range.end - range.start), ..again };
-        if let Some(place) = place {
-            let before = &mut self.records[place];
-            *before = Some(if before.is_some() { again } else { new });
-        } else {
-            let probed = self.leaving.take().filter(|(probe, _)| probe.start == range.start);
-            self.leaving = Some(probed.map_or((range, new), |(probe, _)| (probe, again)));
+        match place {
+            Some(place) => self.records[place] = Some(record),
+            None => self.leaving = Some((probed.cloned().unwrap_or(range), record)),
         }
     }
 
@@ -110,8 +108,7 @@ impl RateSampler {
     }
 
     /// Processes an ACK up to `ack` for a window probe that has no stored segment.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub fn acknowledge_probe(&mut self, ack: u64, now: Time) {
         if let Some((range, record)) = self.leaving.take_if(|(range, _)| range.end <= ack) {
             self.deliver(range, record, now);

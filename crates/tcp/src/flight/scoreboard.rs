@@ -170,10 +170,8 @@ impl Scoreboard {
     }
 
     fn trim_order(&mut self) {
-        while let Some(&(sent, start)) = self.order.front() {
-            if self.pending(sent, start).is_some() {
-                break;
-            }
+        let una = self.head().map_or(u64::MAX, |s| s.start);
+        while self.order.front().is_some_and(|&(sent, start)| start < una || self.pending(sent, start).is_none()) {
             self.order.pop_front();
         }
     }

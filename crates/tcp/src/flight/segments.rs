@@ -77,8 +77,10 @@ impl Segments {
     pub fn find(&self, start: u64) -> Option<usize> {
         // New data starts at or beyond the end of the last segment.
         self.segments.back().filter(|last| start < last.end())?;
-        let i = self.count_below(start);
-        self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+        self.at_full_segments(start).or_else(|| {
+            let i = self.segments.partition_point(|s| s.end() <= start);
+            self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+        })
     }
 
     /// Number of segments that end at or below `offset`.
@@ -131,7 +133,7 @@ impl Segments {
         first
     }
 
-    #[cold]
+    #[inline]
     fn acknowledge_with_rates(&mut self, ack: u64, now: Time) -> Option<Time> {
         let first = self.take_below(ack, now);
         while self.take_below(ack, now).is_some() {}
