@@ -38,7 +38,7 @@ impl Ranges {
         }
         self.changes = self.changes.wrapping_add(1);
         let changed = self.changes;
-        let first = self.ranges.partition_point(|r| r.end < start);
+        let first = self.first_ending_from(start);
         let Some(range) = self.ranges.get_mut(first).filter(|r| r.start <= end) else {
             self.ranges.insert(first, Range { start, end, changed });
             return end - start;
@@ -54,6 +54,15 @@ impl Ranges {
         }
         self.ranges[first].end = joined.end;
         joined.end - joined.start - held
+    }
+
+    /// Position of the first range that ends at or above `offset`. Most are among the last.
+    fn first_ending_from(&self, offset: u64) -> usize {
+        let some = self.ranges.len().saturating_sub(4);
+        match self.ranges[some..].iter().rposition(|r| r.end < offset) {
+            Some(below) => some + below + 1,
+            None => self.ranges[..some].partition_point(|r| r.end < offset),
+        }
     }
 
     /// Removes everything below `offset`.

@@ -169,10 +169,10 @@ impl RateSampler {
         });
     }
 
-    /// Returns the segments marked lost since the last call, in the order of marking.
+    /// Removes and returns the segments marked lost since the last call, in the order of marking.
     #[inline]
-    pub fn take_losses(&mut self) -> Vec<Lost> {
-        std::mem::take(&mut self.losses)
+    pub fn take_losses(&mut self) -> impl Iterator<Item = Lost> {
+        self.losses.drain(..)
     }
 
     /// Bytes delivered in total.

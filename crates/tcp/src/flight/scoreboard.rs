@@ -13,7 +13,7 @@ use super::segments::Segments;
 pub(crate) struct Scoreboard {
     pub segments: Segments,
     /// Times and first offsets of transmissions. Entries of segments that were since retransmitted, acknowledged or
-    /// marked lost are stale; they are removed when they reach the front or [`Scoreboard::judge`] passes them.
+    /// marked lost are stale; [`Scoreboard::judge`] removes those that it passes.
     order: VecDeque<(Time, u64)>,
     sacked: u32,
     lost: u32,
@@ -166,12 +166,8 @@ impl Scoreboard {
             self.retransmitted -= u32::from(segment.retransmitted);
             f(&segment);
         }
-        self.trim_order();
-    }
-
-    fn trim_order(&mut self) {
         let una = self.head().map_or(u64::MAX, |s| s.start);
-        while self.order.front().is_some_and(|&(sent, start)| start < una || self.pending(sent, start).is_none()) {
+        while self.order.front().is_some_and(|&(_, start)| start < una) {
             self.order.pop_front();
         }
     }
@@ -183,11 +179,11 @@ impl Scoreboard {
         (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
 
-    /// Calls `judge` for each segment in flight, in the order of last transmission. It returns whether the segment is
-    /// lost; `None` stops the iteration. Returns the number of segments marked lost.
-    pub fn judge(&mut self, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
+    /// Calls `judge` for each segment in flight that was sent at or before `until`, in the order of last transmission. It
+    /// returns whether the segment is lost; `None` stops the iteration. Returns the number of segments marked lost.
+    pub fn judge(&mut self, until: Time, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
         let (mut found, mut seen, mut kept) = (0, 0, 0);
-        while let Some(&(sent, start)) = self.order.get(seen) {
+        while let Some(&(sent, start)) = self.order.get(seen).filter(|(sent, _)| *sent <= until) {
             if let Some(i) = self.pending(sent, start) {
                 let Some(lost) = judge(&self.segments[i]) else { break };
                 if lost {
@@ -331,13 +327,13 @@ mod tests {
             2_001 => Some(false),
             _ => None,
         };
-        assert_eq!(scoreboard.judge(judge), 1);
+        assert_eq!(scoreboard.judge(Time::NEVER, judge), 1);
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
         scoreboard.sent(1, 1_000, false, false, at(9));
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting()), (4, None));
         // It is the last in the order of sending now. Lost again, it waits again.
         let mut order = Vec::new();
-        scoreboard.judge(|s| {
+        scoreboard.judge(Time::NEVER, |s| {
             order.push(s.start);
             Some(s.start == 1)
         });
@@ -440,7 +436,7 @@ mod tests {
     fn forgotten_losses_of_a_timeout_are_judged_again_and_those_of_rack_only_when_sent_again() {
         let judged = |scoreboard: &mut Scoreboard, lost: u64| {
             let mut order = Vec::new();
-            scoreboard.judge(|s| {
+            scoreboard.judge(Time::NEVER, |s| {
                 order.push(s.start);
                 Some(s.start == lost)
             });

@@ -136,7 +136,7 @@ impl Segments {
     #[inline]
     fn acknowledge_with_rates(&mut self, ack: u64, now: Time) -> Option<Time> {
         let first = self.take_below(ack, now);
-        while self.take_below(ack, now).is_some() {}
+        while first.is_some() && self.take_below(ack, now).is_some() {}
         if let Some(rates) = &mut self.rates {
             rates.acknowledge_probe(ack, now);
         }
