@@ -182,7 +182,7 @@ curves: $(CORE) $(DEV) ## packets per second and memory over the number of flows
 	cargo build --release --quiet --package ecnlab-bench
 	$(BIN)/python bench/curves.py
 
-perf: build $(DEV) ## instructions of eight workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
+perf: build $(DEV) ## instructions of ten workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
 	cargo build --profile quick --quiet --package ecnlab-bench
 	$(BIN)/python bench/perf.py $(ARGS)
 

@@ -1,6 +1,6 @@
-"""Instructions of eight fixed workloads, compared with stored figures: fails if one takes 3 % more than `bench/perf.json` has.
+"""Instructions of ten fixed workloads, compared with stored figures: fails if one takes 3 % more than `bench/perf.json` has.
 
-Seven are four seconds of bench c's network, with five queues and two other senders; the eighth is the analysis of a capture.
+Nine are four seconds of bench c's network, with five queues and four other senders; the tenth is the analysis of a capture.
 Counts are Valgrind's, so that the machine's speed and load do not matter. They do depend on the compiler: with another
 version of rustc than the stored figures have, nothing is compared. `--write` stores new figures: the commit that does so
 states why.
@@ -38,10 +38,12 @@ QUEUES = {
 """Keys of the bottleneck's queue in place of RED's."""
 
 SENDERS = {
-    "cubic-accecn": 'congestion = "cubic"\necn = "accecn"\nrecovery = "sack"\ndsack = true',
-    "prague": 'profile = "linux-7"\ncongestion = "prague"\necn = "accecn"\ndsack = true',
+    "cubic-accecn": ("red", 'congestion = "cubic"\necn = "accecn"\nrecovery = "sack"\ndsack = true'),
+    "prague": ("dualpi2", 'profile = "linux-7"\ncongestion = "prague"\necn = "accecn"\ndsack = true'),
+    "bbr": ("droptail", 'profile = "linux-7"\ncongestion = "bbr"'),
+    "bbr3": ("droptail", 'profile = "linux-7"\ncongestion = "bbr3"'),
 }
-"""Keys of the senders in place of Reno's with the ECN of RFC 2481."""
+"""Queues and keys of the senders in place of Reno's with the ECN of RFC 2481."""
 
 
 def main() -> int:
@@ -97,9 +99,7 @@ def _commands(folder: Path) -> dict[str, list[str]]:
     text = re.sub(r"^duration = .*", f'duration = "{DURATION}"', (HERE / "c.toml").read_text(), flags=re.M)
     texts = {"red": text}
     texts |= {name: with_table(text, "queue.red", keys) for name, keys in QUEUES.items()}
-    texts |= {
-        name: with_sender(texts["dualpi2" if name == "prague" else "red"], keys) for name, keys in SENDERS.items()
-    }
+    texts |= {name: with_sender(texts[queue], keys) for name, (queue, keys) in SENDERS.items()}
     commands = {}
     for name, scenario in texts.items():
         path = folder / f"{name}.toml"

@@ -1,5 +1,8 @@
 //! Sorted disjoint ranges of stream offsets: data that a receiver holds out of order, or SACKed data at a sender.
 
+/// SACK blocks that an ACK can carry (RFC 2018 §3).
+const MOST_BLOCKS: usize = 4;
+
 /// One range, from `start` to `end`, excluding `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
@@ -34,22 +37,32 @@ impl Ranges {
             return 0;
         }
         self.changes = self.changes.wrapping_add(1);
-        let first = self.ranges.partition_point(|r| r.end < start);
-        let last = first + self.ranges[first..].partition_point(|r| r.start <= end);
-        let joined = &self.ranges[first..last];
-        let held: u64 = joined.iter().map(|r| r.end - r.start).sum();
-        let range = Range {
-            start: joined.first().map_or(start, |r| r.start.min(start)),
-            end: joined.last().map_or(end, |r| r.end.max(end)),
-            changed: self.changes,
+        let changed = self.changes;
+        let first = self.first_ending_from(start);
+        let Some(range) = self.ranges.get_mut(first).filter(|r| r.start <= end) else {
+            self.ranges.insert(first, Range { start, end, changed });
+            return end - start;
         };
-        if first == last {
-            self.ranges.insert(first, range);
-        } else {
-            self.ranges[first] = range;
-            self.ranges.drain(first + 1..last);
+        let mut held = range.end - range.start;
+        *range = Range { start: range.start.min(start), end: range.end.max(end), changed };
+        let mut joined = *range;
+        let next = first + 1;
+        while let Some(after) = self.ranges.get(next).filter(|r| r.start <= end) {
+            held += after.end - after.start;
+            joined.end = joined.end.max(after.end);
+            self.ranges.remove(next);
         }
-        range.end - range.start - held
+        self.ranges[first].end = joined.end;
+        joined.end - joined.start - held
+    }
+
+    /// Position of the first range that ends at or above `offset`. Most are among the last.
+    fn first_ending_from(&self, offset: u64) -> usize {
+        let some = self.ranges.len().saturating_sub(4);
+        match self.ranges[some..].iter().rposition(|r| r.end < offset) {
+            Some(below) => some + below + 1,
+            None => self.ranges[..some].partition_point(|r| r.end < offset),
+        }
     }
 
     /// Removes everything below `offset`.
@@ -66,6 +79,11 @@ impl Ranges {
         let first = *self.ranges.first().filter(|r| r.start <= offset)?;
         self.ranges.remove(0);
         Some(first.end)
+    }
+
+    /// Number of bytes in the ranges from `offset` on.
+    pub fn bytes_from(&self, offset: u64) -> u64 {
+        self.ranges.iter().map(|r| r.end.saturating_sub(r.start.max(offset))).sum()
     }
 
     /// Number of bytes in the ranges below `offset`.
@@ -92,23 +110,22 @@ impl Ranges {
         self.ranges.last().map(|r| r.end)
     }
 
-    /// Calls `f` with up to `n` ranges, the most recently changed first.
+    /// Calls `f` with up to `n` ranges, at most [`MOST_BLOCKS`], the most recently changed first.
     pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
-        // With few ranges and n <= 4, selection is faster than sorting.
-        let mut least = 0;
-        for _ in 0..n {
-            let (mut youngest, mut found) = (u64::MAX, None);
-            for range in &self.ranges {
-                // Ages are relative to now, so that the counter may wrap.
-                let age = u64::from(self.changes.wrapping_sub(range.changed));
-                if age >= least && age < youngest {
-                    (youngest, found) = (age, Some(range));
-                }
+        let mut recent = [(u64::MAX, 0); MOST_BLOCKS];
+        let recent = &mut recent[..n];
+        // The last ranges are usually the most recent, so that few others are inserted.
+        for (i, range) in self.ranges.iter().enumerate().rev() {
+            // Ages are relative to now, so that the counter may wrap.
+            let age = u64::from(self.changes.wrapping_sub(range.changed));
+            let Some(mut place) = n.checked_sub(1).filter(|last| age < recent[*last].0) else { continue };
+            while place > 0 && age < recent[place - 1].0 {
+                recent[place] = recent[place - 1];
+                place -= 1;
             }
-            let Some(range) = found else { return };
-            least = youngest + 1;
-            f(*range);
+            recent[place] = (age, i);
         }
+        recent.iter().take_while(|(age, _)| *age < u64::MAX).for_each(|&(_, i)| f(self.ranges[i]));
     }
 }
 
@@ -161,6 +178,7 @@ mod tests {
                 }
                 prop_assert_eq!(ranges.bytes_below(u64::MAX), naive.len() as u64);
                 prop_assert_eq!(ranges.bytes_below(30), naive.range(..30).count() as u64);
+                prop_assert_eq!(ranges.bytes_from(30), naive.range(30..).count() as u64);
                 prop_assert_eq!(ranges.highest(), naive.last().map(|b| b + 1));
                 let gap = (start..).find(|b| !naive.contains(b));
                 prop_assert_eq!(Some(ranges.next_gap(start)), gap);

@@ -67,8 +67,7 @@ impl Flight {
     /// is `bare` ([`AckSeen::bare`]).
     #[inline(never)]
     pub fn newly_delivered(&mut self, ack: u64, bare: bool) -> u64 {
-        let sacked =
-            if self.sacked.is_empty() { 0 } else { self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack) };
+        let sacked = self.sacked.bytes_from(ack);
         let sampler = &mut self.sampler;
         if ack > self.una {
             sampler.forget_duplicates();

@@ -5,6 +5,8 @@ use ecnlab_base::{Dur, Time};
 use crate::cc::Pacing;
 use crate::config::PacedBy;
 
+const PS_PER_S: u64 = 1_000_000_000_000;
+
 /// Segments of data that Linux sends before the first paced one (tcp_update_skb_after_send).
 const UNPACED: u32 = 9;
 
@@ -64,7 +66,11 @@ impl Pacer {
 /// Time that `bytes` take at `rate` bytes per second.
 fn time_of(bytes: u64, rate: u64) -> Dur {
     // A rate of zero would stop the sender: the minimum is one byte per second.
-    let ps = u128::from(bytes) * 1_000_000_000_000 / u128::from(rate.max(1));
+    let rate = rate.max(1);
+    if let Some(ps) = bytes.checked_mul(PS_PER_S) {
+        return Dur::from_ps(ps / rate);
+    }
+    let ps = u128::from(bytes) * u128::from(PS_PER_S) / u128::from(rate);
     Dur::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }
 

@@ -59,24 +59,22 @@ impl RateSampler {
         if outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let again = Record {
+        let probed = self.leaving.as_ref().map(|(probe, _)| probe).filter(|probe| probe.start == range.start);
+        let again = place.map_or(probed.is_some(), |place| self.records[place].is_some());
+        let record = Record {
             sent: now,
             first_sent: self.first_sent,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             lost,
-            in_flight: outstanding,
+            in_flight: outstanding + if again { 0 } else { range.end - range.start },
             marked: self.marked,
             app_limited: self.app_limited.is_some(),
             arrived: false,
         };
-        let new = Record { in_flight: outstanding + (range.end - range.start), ..again };
-        if let Some(place) = place {
-            let before = &mut self.records[place];
-            *before = Some(if before.is_some() { again } else { new });
-        } else {
-            let probed = self.leaving.take().filter(|(probe, _)| probe.start == range.start);
-            self.leaving = Some(probed.map_or((range, new), |(probe, _)| (probe, again)));
+        match place {
+            Some(place) => self.records[place] = Some(record),
+            None => self.leaving = Some((probed.cloned().unwrap_or(range), record)),
         }
     }
 
@@ -110,8 +108,7 @@ impl RateSampler {
     }
 
     /// Processes an ACK up to `ack` for a window probe that has no stored segment.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub fn acknowledge_probe(&mut self, ack: u64, now: Time) {
         if let Some((range, record)) = self.leaving.take_if(|(range, _)| range.end <= ack) {
             self.deliver(range, record, now);
@@ -172,10 +169,10 @@ impl RateSampler {
         });
     }
 
-    /// Returns the segments marked lost since the last call, in the order of marking.
+    /// Removes and returns the segments marked lost since the last call, in the order of marking.
     #[inline]
-    pub fn take_losses(&mut self) -> Vec<Lost> {
-        std::mem::take(&mut self.losses)
+    pub fn take_losses(&mut self) -> impl Iterator<Item = Lost> {
+        self.losses.drain(..)
     }
 
     /// Bytes delivered in total.
@@ -248,7 +245,7 @@ mod tests {
         /// SACK reports the segments from `first` up to `end`.
         fn sack(&mut self, first: u64, end: u64, ms: u64) -> Option<(u64, u64, bool)> {
             let before = self.rates().delivered;
-            self.segments.report(first * MSS, end * MSS, at(ms));
+            self.segments.report(first * MSS..end * MSS, at(ms));
             self.outstanding -= self.rates().delivered - before;
             self.rates().sample(0, Dur::from_ms(10)).map(numbers)
         }

@@ -13,7 +13,7 @@ use super::segments::Segments;
 pub(crate) struct Scoreboard {
     pub segments: Segments,
     /// Times and first offsets of transmissions. Entries of segments that were since retransmitted, acknowledged or
-    /// marked lost are stale; they are removed when they reach the front.
+    /// marked lost are stale; [`Scoreboard::judge`] removes those that it passes.
     order: VecDeque<(Time, u64)>,
     sacked: u32,
     lost: u32,
@@ -105,21 +105,21 @@ impl Scoreboard {
         self.reports.push((start, end, new));
     }
 
-    /// Processes the stored reports. `f` is called for each newly SACKed segment with its state before, in ascending
-    /// order of the reports.
-    pub fn take_reports(&mut self, mut f: impl FnMut(&Outstanding)) {
+    /// Processes the stored reports of an ACK that arrives at `now`. `f` is called for each newly SACKed segment with its
+    /// state before, in ascending order of the reports.
+    pub fn take_reports(&mut self, now: Time, mut f: impl FnMut(&Outstanding)) {
         let mut reports = std::mem::take(&mut self.reports);
         reports.sort_unstable();
         for (start, end, new) in reports.drain(..) {
-            self.hold(start, end, new, &mut f);
+            self.hold(start..end, new, now, &mut f);
             self.highest = self.highest.max(end);
         }
         self.reports = reports;
     }
 
-    fn hold(&mut self, start: u64, end: u64, new: u64, mut f: impl FnMut(&Outstanding)) {
-        let first = self.segments.partition_point(|s| s.start < start);
-        let last = self.segments.partition_point(|s| s.end() <= end);
+    fn hold(&mut self, block: Range<u64>, new: u64, now: Time, mut f: impl FnMut(&Outstanding)) {
+        let first = self.segments.count_from_below(block.start);
+        let last = self.segments.count_below(block.end);
         // New bytes are usually at the end of a block.
         let (mut from, mut left) = (last, new);
         while from > first && left > 0 {
@@ -127,7 +127,11 @@ impl Scoreboard {
             let s = &self.segments[from];
             left = if s.sacked { left } else { left.saturating_sub(s.end() - s.start) };
         }
-        for segment in self.segments.range_mut(from..last.max(from)).filter(|s| !s.sacked) {
+        for i in from..last {
+            let segment = self.segments.at(i);
+            if segment.sacked {
+                continue;
+            }
             f(segment);
             self.sacked += 1;
             self.lost -= u32::from(segment.lost);
@@ -138,14 +142,15 @@ impl Scoreboard {
                 segment.retransmitted = false;
             }
             (segment.sacked, segment.lost) = (true, false);
+            self.segments.report_one(i, now);
         }
     }
 
     /// Processes a D-SACK of `block`: copies that have arrived are not in flight. `f` is called for each retransmitted
     /// segment in it, in ascending order.
     pub fn take_duplicate(&mut self, block: Range<u64>, mut f: impl FnMut(&Outstanding)) {
-        let first = self.segments.partition_point(|s| s.start < block.start);
-        let last = self.segments.partition_point(|s| s.end() <= block.end);
+        let first = self.segments.count_from_below(block.start);
+        let last = self.segments.count_below(block.end);
         for segment in self.segments.range_mut(first..last.max(first)).filter(|s| s.ever_retransmitted) {
             f(segment);
             self.retransmitted -= u32::from(segment.retransmitted);
@@ -161,14 +166,8 @@ impl Scoreboard {
             self.retransmitted -= u32::from(segment.retransmitted);
             f(&segment);
         }
-        self.trim_order();
-    }
-
-    fn trim_order(&mut self) {
-        while let Some(&(sent, start)) = self.order.front() {
-            if self.pending(sent, start).is_some() {
-                break;
-            }
+        let una = self.head().map_or(u64::MAX, |s| s.start);
+        while self.order.front().is_some_and(|&(_, start)| start < una) {
             self.order.pop_front();
         }
     }
@@ -180,20 +179,27 @@ impl Scoreboard {
         (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
 
-    /// Calls `judge` for each segment in flight, in the order of last transmission. It returns whether the segment is
-    /// lost; `None` stops the iteration. Returns the number of segments marked lost.
-    pub fn judge(&mut self, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
-        let mut found = 0;
-        for k in 0..self.order.len() {
-            let (sent, start) = self.order[k];
-            let Some(i) = self.pending(sent, start) else { continue };
-            let Some(lost) = judge(&self.segments[i]) else { break };
-            if lost {
-                found += u32::from(self.lose(i));
-                self.segments.at(i).judged = true;
+    /// Calls `judge` for each segment in flight that was sent at or before `until`, in the order of last transmission. It
+    /// returns whether the segment is lost; `None` stops the iteration. Returns the number of segments marked lost.
+    pub fn judge(&mut self, until: Time, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
+        let (mut found, mut seen, mut kept) = (0, 0, 0);
+        while let Some(&(sent, start)) = self.order.get(seen).filter(|(sent, _)| *sent <= until) {
+            if let Some(i) = self.pending(sent, start) {
+                let Some(lost) = judge(&self.segments[i]) else { break };
+                if lost {
+                    found += u32::from(self.lose(i));
+                    self.segments.at(i).judged = true;
+                }
+                if !lost || self.segments[i].retransmitted {
+                    self.order[kept] = (sent, start);
+                    kept += 1;
+                }
             }
+            seen += 1;
         }
-        self.trim_order();
+        if kept < seen {
+            self.order.drain(kept..seen);
+        }
         found
     }
 
@@ -287,7 +293,7 @@ impl Scoreboard {
         if self.retransmitted >= self.lost {
             return None;
         }
-        let from = self.segments.partition_point(|s| s.start < self.waits_from);
+        let from = self.segments.count_from_below(self.waits_from);
         let found = self.segments.range(from..).find(|s| s.waits()).copied();
         self.waits_from = found.map_or(u64::MAX, |s| s.start);
         found
@@ -313,7 +319,7 @@ mod tests {
     #[test]
     fn in_flight_is_what_is_neither_held_nor_lost_and_the_copies() {
         let mut scoreboard = scoreboard(5);
-        scoreboard.hold(1_001, 2_001, 1_000, |_| {});
+        scoreboard.hold(1_001..2_001, 1_000, at(9), |_| {});
         assert_eq!(scoreboard.in_flight(), 4);
         // The first is lost, the third waits, and the fourth was sent too late to be judged.
         let judge = |s: &Outstanding| match s.start {
@@ -321,13 +327,13 @@ mod tests {
             2_001 => Some(false),
             _ => None,
         };
-        assert_eq!(scoreboard.judge(judge), 1);
+        assert_eq!(scoreboard.judge(Time::NEVER, judge), 1);
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
         scoreboard.sent(1, 1_000, false, false, at(9));
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting()), (4, None));
         // It is the last in the order of sending now. Lost again, it waits again.
         let mut order = Vec::new();
-        scoreboard.judge(|s| {
+        scoreboard.judge(Time::NEVER, |s| {
             order.push(s.start);
             Some(s.start == 1)
         });
@@ -343,11 +349,11 @@ mod tests {
         scoreboard.report(3_001, 5_001, 2_000);
         scoreboard.report(1_001, 2_001, 1_000);
         let mut order = Vec::new();
-        scoreboard.take_reports(|s| order.push(s.start));
+        scoreboard.take_reports(at(9), |s| order.push(s.start));
         // The segments of a block from its end, where what is new mostly lies.
         assert_eq!((order.len(), order[0]), (3, 1_001));
         assert_eq!((scoreboard.sacked(), scoreboard.highest()), (3, 5_001));
-        scoreboard.take_reports(|_| panic!("taken in"));
+        scoreboard.take_reports(at(9), |_| panic!("taken in"));
         scoreboard.forget_sacked();
         assert_eq!((scoreboard.sacked(), scoreboard.highest()), (0, 0));
     }
@@ -418,7 +424,7 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_in_flight_again() {
         let mut scoreboard = scoreboard(3);
-        scoreboard.hold(1_001, 3_001, 2_000, |_| {});
+        scoreboard.hold(1_001..3_001, 2_000, at(9), |_| {});
         scoreboard.lose_after_timeout(|_| true);
         scoreboard.forget_lost();
         assert_eq!((scoreboard.lost(), scoreboard.in_flight()), (0, 1));
@@ -430,7 +436,7 @@ mod tests {
     fn forgotten_losses_of_a_timeout_are_judged_again_and_those_of_rack_only_when_sent_again() {
         let judged = |scoreboard: &mut Scoreboard, lost: u64| {
             let mut order = Vec::new();
-            scoreboard.judge(|s| {
+            scoreboard.judge(Time::NEVER, |s| {
                 order.push(s.start);
                 Some(s.start == lost)
             });
@@ -445,7 +451,7 @@ mod tests {
         scoreboard.forget_lost();
         assert_eq!(judged(&mut scoreboard, 0), [1_001, 2_001, 4_001]);
         scoreboard.sent(3_001, 1_000, false, false, at(11));
-        scoreboard.hold(1_001, 2_001, 1_000, |_| {});
+        scoreboard.hold(1_001..2_001, 1_000, at(9), |_| {});
         scoreboard.forget_lost();
         assert_eq!(judged(&mut scoreboard, 0), [2_001, 4_001, 3_001]);
     }
@@ -466,7 +472,7 @@ mod tests {
     fn a_report_of_part_of_a_segment_holds_only_the_whole_ones() {
         let mut scoreboard = scoreboard(3);
         scoreboard.report(1_001, 2_501, 1_500);
-        scoreboard.take_reports(|s| assert_eq!(s.start, 1_001));
+        scoreboard.take_reports(at(9), |s| assert_eq!(s.start, 1_001));
         assert_eq!(scoreboard.sacked(), 1);
     }
 }

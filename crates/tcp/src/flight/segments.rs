@@ -77,8 +77,29 @@ impl Segments {
     pub fn find(&self, start: u64) -> Option<usize> {
         // New data starts at or beyond the end of the last segment.
         self.segments.back().filter(|last| start < last.end())?;
-        let i = self.segments.partition_point(|s| s.end() <= start);
-        self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+        self.at_full_segments(start).or_else(|| {
+            let i = self.segments.partition_point(|s| s.end() <= start);
+            self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+        })
+    }
+
+    /// Number of segments that end at or below `offset`.
+    pub fn count_below(&self, offset: u64) -> usize {
+        self.at_full_segments(offset).unwrap_or_else(|| self.segments.partition_point(|s| s.end() <= offset))
+    }
+
+    /// Number of segments that start below `offset`.
+    pub fn count_from_below(&self, offset: u64) -> usize {
+        self.at_full_segments(offset).unwrap_or_else(|| self.segments.partition_point(|s| s.start < offset))
+    }
+
+    /// The position of the segment that starts at `offset`, if all before it have the length of the first. Most have, so
+    /// that a search is rarely needed.
+    #[inline]
+    fn at_full_segments(&self, offset: u64) -> Option<usize> {
+        let first = self.segments.front()?;
+        let i = offset.checked_sub(first.start)?.checked_div(first.len.into())? as usize;
+        self.segments.get(i).filter(|s| s.start == offset).map(|_| i)
     }
 
     /// Removes and returns the first segment if it ends at or below the acknowledged offset `ack`.
@@ -112,23 +133,31 @@ impl Segments {
         first
     }
 
-    #[cold]
+    #[inline]
     fn acknowledge_with_rates(&mut self, ack: u64, now: Time) -> Option<Time> {
         let first = self.take_below(ack, now);
-        while self.take_below(ack, now).is_some() {}
+        while first.is_some() && self.take_below(ack, now).is_some() {}
         if let Some(rates) = &mut self.rates {
             rates.acknowledge_probe(ack, now);
         }
         first.map(|segment| segment.sent)
     }
 
-    /// Processes a SACK report of `start..end` for rate sampling.
+    /// Processes a SACK report of `block` for rate sampling.
     #[cold]
-    pub fn report(&mut self, start: u64, end: u64, now: Time) {
-        let Some(rates) = &mut self.rates else { return };
-        let first = self.segments.partition_point(|s| s.start < start);
-        for (i, segment) in self.segments.iter().enumerate().skip(first).take_while(|(_, s)| s.end() <= end) {
-            rates.report(i, segment.range(), now);
+    pub fn report(&mut self, block: Range<u64>, now: Time) {
+        if self.rates.is_some() {
+            for i in self.count_from_below(block.start)..self.count_below(block.end) {
+                self.report_one(i, now);
+            }
+        }
+    }
+
+    /// The same for the segment at position `i`.
+    #[inline]
+    pub fn report_one(&mut self, i: usize, now: Time) {
+        if let Some(rates) = &mut self.rates {
+            rates.report(i, self.segments[i].range(), now);
         }
     }
 }
@@ -191,9 +220,9 @@ mod tests {
     #[test]
     fn sack_and_ack_deliver_each_segment_once() {
         let mut segments = three_with_rates();
-        segments.report(1_001, 2_500, at(9));
+        segments.report(1_001..2_500, at(9));
         assert_eq!(delivered(&segments), 1_000, "the third is not covered");
-        segments.report(1_001, 3_001, at(9));
+        segments.report(1_001..3_001, at(9));
         assert_eq!(delivered(&segments), 2_000);
         segments.acknowledge(3_001, at(9));
         assert_eq!((delivered(&segments), segments.len()), (3_000, 0));

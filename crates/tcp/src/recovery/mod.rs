@@ -34,9 +34,11 @@ macro_rules! recovery_hooks {
             }
             /// Called when the connection is established. `rtt` is the RTT of the handshake, if it was timed.
             fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {}
-            /// Called for each SACK report of `start..end`, of which `new` bytes were not reported before, before the
-            /// ACK itself is processed.
-            fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {}
+            /// Called at `now` for each SACK report of the offsets `block`, of which `new` bytes were not reported
+            /// before, before the ACK itself is processed.
+            fn on_sacked(&mut self, tx: &mut Flight, block: Range<u64>, new: u64, now: Time) {
+                tx.scoreboard.segments.report(block, now);
+            }
             /// Called for an ACK up to the offset `ack` whose first SACK block reports data received again (D-SACK,
             /// RFC 2883): `block`, of which a part may be acknowledged.
             fn on_dsack(&mut self, tx: &mut Flight, block: Range<u64>, ack: u64) {}

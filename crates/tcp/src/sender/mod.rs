@@ -61,8 +61,7 @@ impl Sender {
                 let bytes = flight.sacked.insert(start, end);
                 new += bytes;
                 if bytes > 0 {
-                    self.scheme.on_sacked(flight, start, end, bytes);
-                    flight.scoreboard.segments.report(start, end, now);
+                    self.scheme.on_sacked(flight, start..end, bytes, now);
                 }
             }
         }

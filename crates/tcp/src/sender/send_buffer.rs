@@ -62,6 +62,8 @@ pub(crate) struct SendBuffer {
     ends: VecDeque<u64>,
     /// SOCK_NOSPACE: the application waits for free space.
     full: bool,
+    /// First offset not acknowledged and congestion window at the last update. A full buffer stays full until one changes.
+    updated_at: (u64, u64),
 }
 
 impl SendBuffer {
@@ -74,8 +76,15 @@ impl SendBuffer {
     }
 
     fn new(o: &Outstanding) -> SendBuffer {
-        let mut buffer =
-            SendBuffer { size: 0, written: o.una, tail: o.una, pushed: o.una, ends: VecDeque::new(), full: false };
+        let mut buffer = SendBuffer {
+            size: 0,
+            written: o.una,
+            tail: o.una,
+            pushed: o.una,
+            ends: VecDeque::new(),
+            full: false,
+            updated_at: (0, 0),
+        };
         buffer.expand(o);
         buffer
     }
@@ -91,6 +100,10 @@ impl SendBuffer {
     }
 
     fn update(&mut self, o: &Outstanding) {
+        let before = std::mem::replace(&mut self.updated_at, (o.una, o.cwnd));
+        if self.full && before == self.updated_at {
+            return;
+        }
         while self.ends.front().is_some_and(|end| *end <= o.una) {
             self.ends.pop_front();
         }

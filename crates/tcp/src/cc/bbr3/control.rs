@@ -81,7 +81,7 @@ impl State {
     /// SetPacingRateWithGain: before the pipe is full the rate does not fall.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = gain * self.path.bw * PACED;
-        if self.full_bw.reached || rate > self.rate.bytes_per_sec {
+        if rate > self.rate.bytes_per_sec || (self.full_bw.reached && rate < self.rate.bytes_per_sec) {
             self.rate.set(rate);
         }
     }

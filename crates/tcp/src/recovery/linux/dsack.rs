@@ -82,6 +82,12 @@ impl ReorderingSteps {
         self.pending = true;
     }
 
+    /// Whether [`adapt`](Self::adapt) has an effect.
+    #[inline]
+    pub fn may_change(&self) -> bool {
+        self.pending || self.steps > 1
+    }
+
     /// Widens the window for a D-SACK, at most once per round trip. `newest` is the send time of the segment sent last among
     /// those that an ACK delivers.
     pub fn adapt(&mut self, newest: Option<Time>, now: Time) {

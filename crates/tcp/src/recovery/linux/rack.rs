@@ -76,7 +76,7 @@ impl LossDetection for RackState {
 
     fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx) {
         let detect = &mut self.detect;
-        tx.scoreboard.take_reports(|s| {
+        tx.scoreboard.take_reports(cx.now, |s| {
             detect.advance(s, cx.now);
             delivery.report(s);
         });
@@ -116,7 +116,9 @@ impl LossDetection for RackState {
             self.congestion.steps.note_duplicate();
         }
         self.note_reordering(tx, delivery.late);
-        self.congestion.steps.adapt(delivery.newest, cx.now);
+        if self.congestion.steps.may_change() {
+            self.congestion.steps.adapt(delivery.newest, cx.now);
+        }
         let repaired = self.congestion.probe.on_ack(tx.una, delivery.is_bare(), duplicates.of_probe);
         if repaired && !delivery.idle {
             self.congestion.reduce_at_once(tx, cx);
@@ -283,7 +285,7 @@ impl RackState {
         let steps = self.congestion.steps.get();
         let late = detect.path.window(self.congestion.in_recovery(), tx.scoreboard.sacked(), steps, srtt);
         let mut wait = Dur::ZERO;
-        delivery.lost += tx.scoreboard.judge(|s| {
+        delivery.lost += tx.scoreboard.judge(detect.sent, |s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
                 return None;
             }

@@ -125,9 +125,11 @@ impl<D: LossDetection> Scheme for Linux<D> {
         tx.recovery.active = true;
     }
 
-    fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
+    fn on_sacked(&mut self, tx: &mut Flight, block: Range<u64>, new: u64, now: Time) {
         if D::HEEDS_SACK {
-            tx.scoreboard.report(start, end, new);
+            tx.scoreboard.report(block.start, block.end, new);
+        } else {
+            tx.scoreboard.segments.report(block, now);
         }
     }
 

@@ -261,7 +261,7 @@ fn with_sack_a_late_original_ends_what_the_timeout_began() {
 fn what_is_sacked_or_lost_is_disorder() {
     with_ten(EcnResponse::Linux, |congestion, tx, _| {
         tx.scoreboard.report(1_001, 2_001, 1_000);
-        tx.scoreboard.take_reports(|_| {});
+        tx.scoreboard.take_reports(Time::ZERO, |_| {});
         tx.scoreboard.lose_after_timeout(|_| true);
         assert_eq!((tx.scoreboard.sacked(), tx.scoreboard.lost()), (1, 9));
         congestion.keep_open(tx);

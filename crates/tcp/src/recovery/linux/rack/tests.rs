@@ -25,7 +25,7 @@ impl Host {
     /// A duplicate ACK with SACK of the segments from `first` to `last`, counted from 1.
     fn sacked(&mut self, time: u64, first: u64, last: u64) {
         let (start, end) = (1 + (first - 1) * 1_000, 1 + last * 1_000);
-        self.tx.scheme.on_sacked(&mut self.tx.flight, start, end, end - start);
+        self.tx.scheme.on_sacked(&mut self.tx.flight, start..end, end - start, Time::ZERO);
         self.ack(time, self.tx.flight.una, true);
     }
 
