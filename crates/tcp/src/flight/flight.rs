@@ -61,7 +61,7 @@ pub(crate) struct Flight {
     /// Pacing of segments.
     pub pacer: Pacer,
     /// Largest flight, if it limits growth.
-    pub max_flight: Option<MaxFlight>,
+    pub max_flight: Option<Box<MaxFlight>>,
 }
 
 /// What the handshake has settled, when the SYN of the sender is acknowledged.

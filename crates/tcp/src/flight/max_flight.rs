@@ -17,9 +17,9 @@ pub(crate) struct MaxFlight {
 
 impl MaxFlight {
     /// The initial value, if `config` uses it: the initial window.
-    pub fn new(config: &Config, initial_window: u64) -> Option<MaxFlight> {
+    pub fn new(config: &Config, initial_window: u64) -> Option<Box<MaxFlight>> {
         let used = config.rate_limited_growth == RateLimitedGrowth::RatelimitedIncrease;
-        used.then_some(MaxFlight { bytes: initial_window, cwnd: initial_window })
+        used.then(|| Box::new(MaxFlight { bytes: initial_window, cwnd: initial_window }))
     }
 
     /// Takes note of the window: after a reduction the flight before it does not count.
