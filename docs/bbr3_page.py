@@ -71,12 +71,11 @@ def draw(table: pl.DataFrame) -> None:
 
 
 def cards() -> Iterator[str]:
-    """Yield a row for each criterion of the cards, with the values of BBRv3 and of those it is compared with."""
-    yield from ("| card | met | failed | inconclusive |", "| --- | --- | --- | --- |")
+    """Yield the summaries of the cards."""
     for name in CARDS:
         card: dict[str, Any] = json.loads((RESULTS / name / "card.json").read_text(encoding="utf-8"))
-        print(name, list(card))  # noqa: T201
-        yield f"| {name} | | | |"
+        yield from (f"- {sentence}." for sentence in card["summary"])
+        yield ""
 
 
 def main() -> None:

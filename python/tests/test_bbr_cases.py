@@ -22,7 +22,7 @@ from ecnlab.cli import cli
 PAGE = Path(__file__).parents[2] / "docs" / "bbr3-cases.md"
 WRITE = "ECNLAB_WRITE_CASES"
 """The environment variable with which the generated part of the page is written."""
-GENERATED = re.compile(r"(?<=<!-- generated: cases -->\n).*(?=<!-- end -->)", re.DOTALL)
+GENERATED = re.compile(r"(?<=<!-- written by make schema -->\n).*(?=<!-- end -->)", re.DOTALL)
 
 DEPARTURES = ("04-drain-time", "19-spurious-rto")
 PLAIN = FOLDER / "10-probe-rtt.toml"
