@@ -4,7 +4,7 @@ BBRv3 and marks
 
 A BBRv3 flow and five CUBIC flows share a link behind CoDel. All use ECN, and a fair share of the BBRv3 flow is a sixth. The published code
 of BBRv3 ignores marks unless its route is set up for them: then CUBIC answers all of them and BBRv3 none, and the faster the link, the
-less is left to CUBIC. If a mark counts as a loss, as the draft asks, BBRv3's share is near that without ECN.
+less is left to CUBIC. If a mark counts as a loss, as the draft requires, BBRv3's share is near that without ECN.
 """
 
 # %%

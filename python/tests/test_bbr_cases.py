@@ -90,7 +90,7 @@ def test_exported_states_are_those_of_the_run() -> None:
         (lambda text: text.replace('title = "', 'heading = "', 1), r"unknown key `heading`: there are check"),
         (lambda text: re.sub(r'^tests = """.*?"""\n', "", text, flags=re.S | re.M), r"`tests` is missing: add it"),
         (lambda text: text.replace('title = "', 'title = 3 # "', 1), r"`title` is a int: write a str"),
-        (lambda text: text.replace('says = "2: after 5 s"\n', ""), r"check 1: `says` is missing"),
+        (lambda text: text.replace('claim = "2: after 5 s"\n', ""), r"check 1: `claim` is missing"),
         (lambda text: text + "[[", r"mine\.toml: not TOML"),
     ],
 )
@@ -160,7 +160,7 @@ def _row(outcome: Outcome) -> str:
 def _section(outcome: Outcome) -> str:
     one = outcome.case
     file = f"../python/ecnlab/cases/files/{one.name}.toml"
-    checks = "".join(f"- {result.says}: {result.found}\n" for result in outcome.results)
+    checks = "".join(f"- {result.claim}: {result.found}\n" for result in outcome.results)
     more = [f"\n*Departure.* {one.departure.strip()}\n"] if one.departure else []
     more += [f"\n*Note.* {one.note.strip()}\n"] if one.note else []
     return f"### {one.name}\n\n[{one.title}]({file}). {one.tests}\n\n{checks}{''.join(more)}"

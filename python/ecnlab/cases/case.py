@@ -31,10 +31,10 @@ KEYS: Final = {
 }
 REQUIRED: Final = ("title", "tests", "scenario", "check", "wrong")
 SHAPES: Final = (
-    {"says", "states", "from"},
-    {"says", "never", "from", "to"},
-    {"says", "column", "at", "times", "plus", "min", "max", "equals", "near", "set"},
-    {"says", "column", "from", "to", "over", "times", "plus", "min", "max", "equals", "near", "set"},
+    {"claim", "states", "from"},
+    {"claim", "never", "from", "to"},
+    {"claim", "column", "at", "times", "plus", "min", "max", "equals", "near", "set"},
+    {"claim", "column", "from", "to", "over", "times", "plus", "min", "max", "equals", "near", "set"},
 )
 """Keys of each form of a check."""
 BOUNDS: Final = {"min", "max", "equals", "near", "set"}
@@ -144,8 +144,8 @@ def _known(path: Path, place: str, table: Mapping[str, Any], keys: set[str]) -> 
 
 def _checked(path: Path, place: str, check: Mapping[str, Any], own: Suite) -> None:
     """Raise EcnlabError if ``check`` has none of the forms of a check, or one that cannot fail."""
-    if "says" not in check:
-        raise EcnlabError(f"{path}: {place}`says` is missing: write what is checked, in a sentence")
+    if "claim" not in check:
+        raise EcnlabError(f"{path}: {place}`claim` is missing: write what is checked, in a sentence")
     marks = ("states", "never", "at")
     shape = next((shape for key, shape in zip(marks, SHAPES, strict=False) if key in check), SHAPES[-1])
     _known(path, place, check, shape)

@@ -29,7 +29,7 @@ class NeverError(Exception):
 class Result:
     """Outcome of a check."""
 
-    says: str
+    claim: str
     holds: bool
     found: str
     """The values compared."""
@@ -150,7 +150,7 @@ def _result(series: Series, check: Mapping[str, Any]) -> Result:
         holds, found = _evaluated(series, check)
     except NeverError as never:
         holds, found = False, f"never: {never}"
-    return Result(check["says"], holds, found)
+    return Result(check["claim"], holds, found)
 
 
 def _evaluated(series: Series, check: Mapping[str, Any]) -> tuple[bool, str]:

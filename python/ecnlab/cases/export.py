@@ -39,7 +39,7 @@ def events(outcome: Outcome) -> list[Event]:
 def lines(outcome: Outcome) -> str:
     """Return the JSON lines of ``outcome``: the case with its checks, then an object for each state."""
     case = outcome.case
-    results = [{"says": one.says, "holds": one.holds, "found": one.found} for one in outcome.results]
+    results = [{"claim": one.claim, "holds": one.holds, "found": one.found} for one in outcome.results]
     head = {
         "case": case.name,
         "title": case.title,

@@ -49,14 +49,14 @@ def _show(outcome: Outcome) -> None:
     one = outcome.case
     console.say(f"{one.name}: {one.title}")
     for result in outcome.results:
-        console.say(f"  {'holds' if result.holds else 'FAILS'}  {result.says}: {result.found}")
+        console.say(f"  {'holds' if result.holds else 'FAILS'}  {result.claim}: {result.found}")
     if one.departure:
         console.say(f"  departure: {' '.join(one.departure.split())}")
 
 
 def _as_json(outcome: Outcome) -> dict[str, object]:
     one = outcome.case
-    checks = [{"says": result.says, "holds": result.holds, "found": result.found} for result in outcome.results]
+    checks = [{"claim": result.claim, "holds": result.holds, "found": result.found} for result in outcome.results]
     return {
         "case": one.name,
         "title": one.title,

@@ -113,7 +113,7 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
-    /// A mark counts as a loss: the draft names no response of its own, but asks that CE be treated as congestion.
+    /// A mark counts as a loss: the draft names no response of its own, but requires that CE be treated as congestion.
     #[default]
     Loss,
     /// As the published code: by the marked share of data, on paths whose least RTT is `marks_max_rtt` at most.

@@ -1,4 +1,4 @@
-//! Marks. The draft has no response of its own to them, but asks that CE be treated as congestion ("ECN"): here a mark counts as a
+//! Marks. The draft has no response of its own to them, but requires that CE be treated as congestion ("ECN"): here a mark counts as a
 //! loss. The published code has one for queues that mark early (google/bbr, v3, net/ipv4/tcp_bbr.c, whose names the comments use).
 
 use ecnlab_base::Dur;
