@@ -149,6 +149,7 @@ where-laws-fail: build ## docs/where-laws-fail.md and its maps from searches for
 
 bbr3: build ## docs/bbr3.md from sweeps and cards of BBRv3, in results: about half an hour
 	$(BIN)/ecnlab sweep examples/bbr3-ecn.toml
+	$(BIN)/ecnlab sweep examples/bbr3-fast.toml
 	$(BIN)/ecnlab sweep examples/atlas.toml
 	$(BIN)/ecnlab score cc bbr3
 	$(BIN)/ecnlab score l4s examples/pair.toml:bbr3-l4s

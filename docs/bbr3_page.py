@@ -1,4 +1,4 @@
-"""Writes the tables and the picture of docs/bbr3.md from sweeps of examples/bbr3-ecn.toml and examples/atlas.toml and from cards: ``make bbr3``."""
+"""Writes the tables and the picture of docs/bbr3.md from sweeps and cards in results: ``make bbr3``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,19 @@ def shares(name: str) -> pl.DataFrame:
     return sweep.summary().filter(metric="share").drop("metric", "n")
 
 
-def with_ecn() -> Iterator[str]:
-    """Yield the share of a BBRv3 flow next to five CUBIC flows."""
-    yield "| queue | rate | marks ignored | a mark is a loss | no ECN |"
-    yield "| --- | --- | --- | --- | --- |"
-    for (queue, rate), rows in shares("bbr3-ecn").group_by("queue", "rate", maintain_order=True):
-        cells = (rows.row(by_predicate=pl.col("arm") == arm, named=True) for arm in ("ignored", "loss", "no-ecn"))
+ARMS: Final = {"ignored": "marks ignored", "loss": "a mark is a loss", "no-ecn": "no ECN"}
+
+
+def with_ecn(name: str) -> Iterator[str]:
+    """Yield the share of a BBRv3 flow next to five CUBIC flows, of the sweep ``name``."""
+    table = shares(name)
+    arms = table["arm"].unique(maintain_order=True).to_list()
+    yield f"| queue | rate | {' | '.join(ARMS[arm] for arm in arms)} |"
+    yield "| --- |" + " --- |" * (1 + len(arms))
+    for (queue, rate), rows in table.group_by("queue", "rate", maintain_order=True):
+        cells = (rows.row(by_predicate=pl.col("arm") == arm, named=True) for arm in arms)
         intervals = (f"{cell['mean']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})" for cell in cells)
-        yield f"| {queue} | {str(rate).replace('Mbps', 'Mb/s')} | {' | '.join(intervals)} |"
+        yield f"| {queue} | {str(rate).replace('bps', 'b/s')} | {' | '.join(intervals)} |"
 
 
 def atlas() -> pl.DataFrame:
@@ -83,7 +88,7 @@ def main() -> None:
     table = atlas()
     draw(table)
     text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {"ecn": with_ecn(), "atlas": pairs(table), "cards": cards()}.items():
+    for name, lines in {"ecn": with_ecn("bbr3-ecn"), "fast": with_ecn("bbr3-fast"), "atlas": pairs(table), "cards": cards()}.items():
         begin, end = f"<!-- written by make bbr3: {name} -->\n", f"<!-- end of {name} -->"
         before, rest = text.split(begin)
         text = before + begin + "\n" + "\n".join([*lines, "", ""]) + rest[rest.index(end) :]
