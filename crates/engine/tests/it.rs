@@ -9,6 +9,7 @@ mod closed_forms;
 mod common;
 mod flow_signals;
 mod ipv6;
+mod ledbat;
 mod link;
 mod policer;
 mod prague;

@@ -62,6 +62,10 @@ pub struct AckSample {
     /// The delivery rate: in [`on_ack`](crate::cc::CongestionControl::on_ack) of laws with
     /// [`Facts::rates`](crate::Facts::rates), if the ACK yields one.
     pub rate: Option<RateSample>,
+    /// The delay of the data's direction from the timestamps of the ACK (RFC 7323), in ticks of the timestamp clock and modulo
+    /// 2^32, if timestamps are in use: only for laws with [`Facts::one_way`](crate::Facts::one_way). Both clocks' offsets are in
+    /// it, so that only the difference of two has a meaning. An ACK of no new data may echo a timestamp of long ago.
+    pub one_way: Option<u32>,
 }
 
 /// A delivery rate sample, from the last ACK before a segment was sent to the ACK that delivers it

@@ -39,6 +39,7 @@ impl Config {
         checks.extend(self.check_wire());
         checks.extend(self.check_timers());
         checks.push(self.congestion.check());
+        checks.push(self.check_delay());
         checks.extend(self.check_feedback());
         checks.extend(self.check_control());
         checks.extend(self.check_recovery());
@@ -71,6 +72,13 @@ impl Config {
                 format!("\"{rule}\" needs initial_ssthresh = \"unlimited\": it applies only until ssthresh is set")
             }),
         ]
+    }
+
+    fn check_delay(&self) -> Result<(), Invalid> {
+        let fits = self.timestamps || !self.congestion.needs_timestamps();
+        ensure_fit(fits, "congestion.delay", Remedy::set("timestamps", true), || {
+            "\"one-way\" needs timestamps = true: they carry the delays (RFC 7323)".into()
+        })
     }
 
     fn check_wire(&self) -> [Result<(), Invalid>; 4] {
@@ -200,6 +208,7 @@ mod tests {
     use super::*;
     use crate::cc::Codepoint;
     use crate::cc::dctcp::Params;
+    use crate::cc::ledbat;
     use crate::profile;
     use crate::registry::WindowLaw;
 
@@ -252,6 +261,20 @@ mod tests {
         let problem = "`slow_start` must be \"standard\" with congestion = \"ledbat\", which has no slow start";
         assert_eq!(refused(SlowStartKind::Hystart), Some(problem.to_owned()));
         assert_eq!(refused(SlowStartKind::Standard), None);
+    }
+
+    #[test]
+    fn one_way_delays_need_timestamps() {
+        let refused = |delay, timestamps| {
+            let congestion = WindowLaw::Ledbat(ledbat::Params { delay, ..Default::default() });
+            let config = Config { timestamps, congestion, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.key)
+        };
+        assert_eq!(
+            [true, false].map(|stamps| refused(ledbat::Delay::OneWay, stamps)),
+            [None, Some("congestion.delay")]
+        );
+        assert_eq!(refused(ledbat::Delay::Rtt, false), None);
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub struct Facts {
     /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`](crate::cc::AckSample::rate)), for which the sender
     /// keeps a record of each segment in flight. Only with `samples`.
     pub rates: bool,
+    /// Whether samples of ACKs have the one-way delay ([`AckSample::one_way`](crate::cc::AckSample::one_way)). Only with
+    /// `samples`.
+    pub one_way: bool,
     /// Whether a window law sets its window by itself in [`on_ack`](crate::cc::CongestionControl::on_ack), whatever the
     /// congestion state (Linux: `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes
     /// it to what is in flight and one segment. Only with `samples` and a recovery scheme that leaves the window alone.
@@ -94,6 +97,7 @@ impl Facts {
         named_by: None,
         samples: false,
         rates: false,
+        one_way: false,
         owns_window: false,
         leaves_window: false,
         without_sack: None,

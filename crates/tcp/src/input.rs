@@ -161,7 +161,7 @@ impl Endpoint {
             no_growth: feedback.no_growth,
             bare,
             new_sack,
-            echoed: segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo),
+            stamps: segment.timestamps.filter(|_| self.timestamps),
         }
     }
 

@@ -54,6 +54,12 @@ macro_rules! in_use {
                 match self { $(InUse::$law(_) => cc::$module::$facts.rates),+ }
             }
 
+            /// [`Facts::one_way`](crate::Facts::one_way).
+            #[inline]
+            pub fn wants_one_way(&self) -> bool {
+                match self { $(InUse::$law(_) => cc::$module::$facts.one_way),+ }
+            }
+
             /// [`Facts::owns_window`](crate::Facts::owns_window).
             #[inline]
             pub fn owns_window(&self) -> bool {

@@ -121,6 +121,10 @@ macro_rules! window_family {
             pub(crate) fn needs_count(&self) -> Option<&'static str> {
                 match self { $(WindowLaw::$law(params) => params.needs_count(),)+ }
             }
+            /// Whether the parameters require timestamps.
+            pub(crate) fn needs_timestamps(&self) -> bool {
+                match self { $(WindowLaw::$law(params) => params.needs_timestamps(),)+ }
+            }
             /// Sets the parameters that were left out and depend on the TCP profile.
             pub(crate) fn settle(&mut self, profile: &str) {
                 match self { $(WindowLaw::$law(params) => params.settle(profile),)+ }

@@ -1,11 +1,12 @@
 //! LEDBAT (RFC 6817): a window for background traffic, which grows as long as the flow's own queueing delay is below a target
-//! and shrinks above it. There is no slow start. Delays are those of round trips, not of one way.
+//! and shrinks above it. There is no slow start.
 
 use ecnlab_base::{Dur, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
+use crate::config::Config;
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
@@ -17,6 +18,7 @@ pub const FACTS: Facts = Facts {
     summary: "A window for background traffic, which grows while its queueing delay is below a target and shrinks above it (LEDBAT).",
     reference: "RFC 6817",
     samples: true,
+    one_way: true,
     slow_start: false,
     ..Facts::PLAIN
 };
@@ -32,6 +34,16 @@ const CURRENT_FILTER: usize = 4;
 const ALLOWED_INCREASE: f64 = 1.0;
 const MIN_CWND: f64 = 2.0;
 
+/// The delays that are compared with the base delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delay {
+    /// RTTs: queues on the path of the ACKs count, too.
+    Rtt,
+    /// Delays of the data's direction, from the timestamps of the ACKs (RFC 7323). Both ends must have the same `timestamp_clock`.
+    OneWay,
+}
+
 /// LEDBAT with its parameters; the defaults are those of RFC 6817.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -40,17 +52,19 @@ pub struct Params {
     pub target: Dur,
     /// Growth per RTT without queueing, in segments: at most 1. Default 1 (§2.5).
     pub gain: f64,
+    /// The delays that are compared with the base delay. Default `rtt`.
+    pub delay: Delay,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { target: Dur::from_ms(100), gain: 1.0 }
+        Params { target: Dur::from_ms(100), gain: 1.0, delay: Delay::Rtt }
     }
 }
 
 impl super::Params for Params {
     type Law = Ledbat;
-    type Start = Window;
+    type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
         ensure(!self.target.is_zero() && self.target <= MAX_TARGET, "congestion.target", || {
@@ -61,9 +75,26 @@ impl super::Params for Params {
         })
     }
 
-    fn law(&self, window: Window) -> Ledbat {
+    fn needs_timestamps(&self) -> bool {
+        self.delay == Delay::OneWay
+    }
+
+    fn law(&self, Start { window, tick }: Start) -> Ledbat {
         let (base, current) = ([None; BASE_HISTORY], [None; CURRENT_FILTER]);
-        Ledbat { window, params: *self, base, minute: None, current }
+        Ledbat { window, params: *self, tick, first: None, base, minute: None, current }
+    }
+}
+
+/// The initial window, and the tick of the timestamp clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    window: Window,
+    tick: Dur,
+}
+
+impl From<(&Config, u32)> for Start {
+    fn from((config, mss): (&Config, u32)) -> Start {
+        Start { window: (config, mss).into(), tick: config.timestamp_clock }
     }
 }
 
@@ -73,6 +104,9 @@ impl super::Params for Params {
 pub struct Ledbat {
     window: Window,
     params: Params,
+    tick: Dur,
+    /// The first one-way delay, in ticks; half of their range before it counts as no delay.
+    first: Option<u32>,
     /// Least delay of each of the last minutes in which there was one, the youngest last, and which minute that is.
     base: [Option<Dur>; BASE_HISTORY],
     minute: Option<u64>,
@@ -81,6 +115,19 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
+    /// The delay that the ACK brings: of one way only if it acknowledges new data, whose timestamp it echoes then. One-way delays
+    /// begin at half of the range of the timestamps, since later ones may be less. RTTs if the peer has no timestamps.
+    fn delay(&mut self, sample: &AckSample) -> Option<Dur> {
+        match sample.one_way {
+            Some(ticks) if self.params.delay == Delay::OneWay => {
+                let first = *self.first.get_or_insert(ticks);
+                let delay = || self.tick.saturating_mul(ticks.wrapping_sub(first).wrapping_add(1 << 31).into());
+                (sample.acked.bytes > 0).then(delay)
+            }
+            _ => sample.rtt,
+        }
+    }
+
     /// update_base_delay and update_current_delay, §2.4.2.
     fn take_delay(&mut self, delay: Dur, now: Time) {
         let minute = now.since(Time::ZERO).whole(MINUTE);
@@ -132,8 +179,8 @@ impl CongestionControl for Ledbat {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if let Some(rtt) = sample.rtt {
-            self.take_delay(rtt, sample.now);
+        if let Some(delay) = self.delay(sample) {
+            self.take_delay(delay, sample.now);
         }
         let Some(queueing) = self.queueing_delay().filter(|_| sample.acked.bytes > 0 && !sample.in_recovery) else {
             return;
@@ -155,9 +202,14 @@ mod tests {
     use crate::slow_start::sample;
     use ecnlab_base::coverage::must_reach;
 
+    /// The same with parameters, and a timestamp clock of 1 ms.
+    fn with(params: Params, segments: u32) -> Ledbat {
+        params.law(Start { window: Window::new(segments, 1_000), tick: Dur::from_ms(1) })
+    }
+
     /// LEDBAT with a window in segments of 1000 bytes.
     fn ledbat(segments: u32) -> Ledbat {
-        Params::default().law(Window::new(segments, 1_000))
+        with(Params::default(), segments)
     }
 
     /// The ACK of a segment at `s` seconds, with an RTT in milliseconds and much in flight.
@@ -183,6 +235,30 @@ mod tests {
         };
         // 50 ms wait, half of the target; 100 ms, all of it; 250 ms: 1.5 of it too much.
         assert_eq!([100, 150, 300].map(after), [10_050, 10_000, 9_850]);
+    }
+
+    /// Delays in ticks, on a clock whose offsets wrap past 2^32; the RTT of 1 s is none of the law's.
+    #[test]
+    fn one_way_delays_differ_by_ticks_whatever_the_offsets_of_the_clocks() {
+        let after = |ticks: u32, timestamps| {
+            let mut law = with(Params { delay: Delay::OneWay, ..Params::default() }, 10);
+            let one_way = |ticks: u32| Some(ticks.wrapping_sub(20)).filter(|_| timestamps);
+            let sample = sample(1_000.0, 1_000_000, 0);
+            law.on_ack(&AckSample { in_flight: 1_000_000, one_way: one_way(30), ..sample });
+            let acked = Amount { bytes: 1, packets: 1 };
+            (0..3).for_each(|_| law.on_ack(&AckSample { acked, one_way: one_way(ticks), ..sample }));
+            // An ACK of no new data may echo any time.
+            law.on_ack(&AckSample { acked: Amount::default(), one_way: one_way(0), ..sample });
+            law.set_cwnd(10_000);
+            law.on_ack(&AckSample { in_flight: 1_000_000, one_way: one_way(ticks), ..sample });
+            (law.cwnd(), law.queueing_delay().map(|delay| delay.as_secs()))
+        };
+        // 50 ticks more than at first, half of the target; 100, all of it. Less than at first is the new base.
+        assert_eq!(after(80, true), (10_050, Some(0.05)));
+        assert_eq!(after(130, true), (10_000, Some(0.1)));
+        assert_eq!(after(5, true), (10_100, Some(0.0)));
+        // Without timestamps of the peer: RTTs, which do not change.
+        assert_eq!(after(130, false), (10_100, Some(0.0)));
     }
 
     #[test]
@@ -249,7 +325,9 @@ mod tests {
 
     #[test]
     fn parameters_past_their_bounds_are_refused() {
-        let wrong = |ms, gain| Params { target: Dur::from_ms(ms), gain }.check().err().map(|error| error.key);
+        let wrong = |ms, gain| {
+            Params { target: Dur::from_ms(ms), gain, ..Params::default() }.check().err().map(|error| error.key)
+        };
         assert_eq!([wrong(0, 1.0), wrong(101, 1.0)], [Some("congestion.target"); 2]);
         assert_eq!([wrong(100, 0.0), wrong(100, 1.1), wrong(100, f64::NAN)], [Some("congestion.gain"); 3]);
         assert_eq!(wrong(100, 1.0), None);

@@ -245,6 +245,10 @@ pub(crate) trait Params {
     fn needs_count(&self) -> Option<&'static str> {
         None
     }
+    /// Whether the parameters require timestamps.
+    fn needs_timestamps(&self) -> bool {
+        false
+    }
     /// Sets omitted parameters that depend on the TCP profile.
     fn settle(&mut self, _profile: &str) {}
     /// The name and object of a user-defined law, if it is one.

@@ -1,5 +1,7 @@
 //! Contents of an ACK, as seen by the sender.
 
+use ecnlab_wire::Timestamps;
+
 use crate::ecn::Marks;
 
 /// Contents of an acceptable ACK.
@@ -19,6 +21,20 @@ pub(crate) struct AckSeen {
     pub bare: bool,
     /// The SACK blocks report bytes not reported before.
     pub new_sack: bool,
-    /// Echoed timestamp, if timestamps are in use.
-    pub echoed: Option<u32>,
+    /// Its timestamps, if both ends use them.
+    pub stamps: Option<Timestamps>,
+}
+
+impl AckSeen {
+    /// The echoed timestamp.
+    #[inline]
+    pub fn echoed(&self) -> Option<u32> {
+        self.stamps.map(|stamps| stamps.echo)
+    }
+
+    /// Ticks of the peer's clock when it sent the ACK, less those of the own clock when the echoed segment was sent.
+    #[inline]
+    pub fn one_way(&self) -> Option<u32> {
+        self.stamps.map(|stamps| stamps.value.wrapping_sub(stamps.echo))
+    }
 }

@@ -57,6 +57,7 @@ impl Flight {
             in_recovery: known.in_recovery,
             departure: self.pacer.next(),
             rate: None,
+            one_way: if self.law.wants_one_way() { seen.one_way() } else { None },
         };
         self.law.on_feedback(&sample);
         sample
@@ -209,7 +210,7 @@ mod tests {
                 no_growth: false,
                 bare: true,
                 new_sack: false,
-                echoed: None,
+                stamps: None,
             };
             let sample = with_cx(|cx| tx.feedback(known, &seen, 1, rtt, cx));
             assert_eq!(sample.min_rtt, Dur::from_ms(100));

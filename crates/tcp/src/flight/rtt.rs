@@ -24,7 +24,7 @@ impl Flight {
         // Karn: an ACK of a retransmitted segment is ambiguous (RFC 6298 §3).
         let sent_once = una >= self.resent.below;
         let own = first.filter(|_| sent_once).map(|sent| self.timer.rto.measure(cx.config, sent, cx.now));
-        let stamped = || self.stamp_rtt(seen.echoed?, cx);
+        let stamped = || self.stamp_rtt(seen.echoed()?, cx);
         if cx.config.rtt_sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
     }
 

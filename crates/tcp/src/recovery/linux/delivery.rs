@@ -60,7 +60,7 @@ impl Delivery {
             duplicate: seen.bare && seen.ack == una,
             echo: seen.echo,
             no_growth: seen.no_growth,
-            echoed: seen.echoed,
+            echoed: seen.echoed(),
             highest: highest.max(una),
             recover,
             ..Delivery::default()

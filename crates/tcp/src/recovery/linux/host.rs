@@ -31,7 +31,7 @@ pub(super) fn bare_ack(ack: u64) -> AckSeen {
         no_growth: false,
         bare: true,
         new_sack: false,
-        echoed: None,
+        stamps: None,
     }
 }
 
