@@ -108,6 +108,9 @@ impl Scoreboard {
     /// Processes the stored reports of an ACK that arrives at `now`. `f` is called for each newly SACKed segment with its
     /// state before, in ascending order of the reports.
     pub fn take_reports(&mut self, now: Time, mut f: impl FnMut(&Outstanding)) {
+        if self.reports.is_empty() {
+            return;
+        }
         let mut reports = std::mem::take(&mut self.reports);
         reports.sort_unstable();
         for (start, end, new) in reports.drain(..) {

@@ -52,6 +52,8 @@ struct Outstanding {
 pub(crate) struct SendBuffer {
     /// sk_sndbuf, in bytes as the kernel counts them.
     size: u64,
+    /// Largest congestion window that `size` follows.
+    expanded_for: u64,
     /// write_seq: one past the last byte in the buffer.
     written: u64,
     /// First offset of the last segment in the buffer.
@@ -78,6 +80,7 @@ impl SendBuffer {
     fn new(o: &Outstanding) -> SendBuffer {
         let mut buffer = SendBuffer {
             size: 0,
+            expanded_for: 0,
             written: o.una,
             tail: o.una,
             pushed: o.una,
@@ -119,8 +122,12 @@ impl SendBuffer {
         }
     }
 
-    /// tcp_sndbuf_expand.
+    /// tcp_sndbuf_expand: only a window larger than all before enlarges the buffer.
     fn expand(&mut self, o: &Outstanding) {
+        if o.cwnd <= self.expanded_for {
+            return;
+        }
+        self.expanded_for = o.cwnd;
         let segment = (o.mss + HEADERS).next_power_of_two() + SK_BUFF;
         let segments = (o.cwnd / o.mss).max(LEAST_SEGMENTS);
         self.size = self.size.max((2 * segments * segment).min(GREATEST));

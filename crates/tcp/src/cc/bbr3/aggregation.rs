@@ -3,6 +3,7 @@
 use ecnlab_base::Time;
 
 use super::AckSample;
+use super::path::whole;
 use crate::max_filter::MaxFilter;
 
 /// BBR.ExtraAckedFilterLen, in rounds; one in Startup.
@@ -29,7 +30,7 @@ impl Aggregation {
         if newly_acked == 0 {
             return;
         }
-        let mut expected = (bw * sample.now.since(self.interval_start).as_secs()) as u64;
+        let mut expected = whole(bw * sample.now.since(self.interval_start).as_secs());
         if self.delivered <= expected {
             self.restart(sample.now);
             expected = 0;

@@ -2,7 +2,7 @@
 
 use ecnlab_base::Dur;
 
-use super::path::UNBOUNDED;
+use super::path::{UNBOUNDED, whole};
 use super::{Pacing, Phase, State};
 
 /// 1 - BBR.PacingMarginPercent.
@@ -31,8 +31,8 @@ pub(super) struct Rate {
     mss: u64,
     /// C.pacing_rate.
     bytes_per_sec: f64,
-    /// C.send_quantum.
-    quantum: u64,
+    /// The same in whole bytes, and C.send_quantum.
+    pacing: Pacing,
     /// C.InitialCwnd in bytes.
     initial_cwnd: u64,
     /// The first rate was derived from an RTT.
@@ -42,7 +42,7 @@ pub(super) struct Rate {
 impl Rate {
     /// No rate, with segments of `mss` bytes.
     pub fn new(mss: u64) -> Rate {
-        Rate { mss, bytes_per_sec: 0.0, quantum: 0, initial_cwnd: 0, has_seen_rtt: false }
+        Rate { mss, bytes_per_sec: 0.0, pacing: Pacing { rate: 0, quantum: 0 }, initial_cwnd: 0, has_seen_rtt: false }
     }
 
     /// InitPacingRate: `cwnd` bytes in a round trip, times the gain of Startup.
@@ -60,13 +60,14 @@ impl Rate {
     /// Sets the rate, and with it the quantum (SetSendQuantum).
     fn set(&mut self, bytes_per_sec: f64) {
         self.bytes_per_sec = bytes_per_sec;
-        let quantum = (bytes_per_sec * QUANTUM_TIME.as_secs()) as u64;
-        self.quantum = quantum.min(LARGEST_QUANTUM).max(LEAST_QUANTUM * self.mss);
+        let quantum = whole(bytes_per_sec * QUANTUM_TIME.as_secs());
+        let quantum = quantum.min(LARGEST_QUANTUM).max(LEAST_QUANTUM * self.mss);
+        self.pacing = Pacing { rate: whole(bytes_per_sec), quantum };
     }
 
     /// Rate and quantum for the pacer.
     pub fn pacing(&self) -> Pacing {
-        Pacing { rate: self.bytes_per_sec as u64, quantum: self.quantum }
+        self.pacing
     }
 }
 
@@ -99,7 +100,7 @@ impl State {
 
     /// QuantizationBudget, with UpdateOffloadBudget.
     fn quantization_budget(&self, inflight_cap: u64) -> u64 {
-        let cap = inflight_cap.max(BUDGET_QUANTA * self.rate.quantum).max(self.min_pipe_cwnd());
+        let cap = inflight_cap.max(BUDGET_QUANTA * self.rate.pacing.quantum).max(self.min_pipe_cwnd());
         if self.state == Phase::Up { cap + UP_SEGMENTS * self.mss } else { cap }
     }
 

@@ -99,7 +99,8 @@ impl Path {
 
     /// `gain` times what `bw` delivers in the least RTT; `None` before there is one (BDPMultiple).
     pub fn bdp(&self, bw: f64, gain: f64) -> Option<u64> {
-        self.min_rtt.map(|rtt| (gain * bw * rtt.as_secs()).ceil() as u64)
+        let product = |rtt: Dur| gain * bw * rtt.as_secs();
+        self.min_rtt.map(product).map(|bytes| whole(bytes) + u64::from(whole(bytes) as i64 as f64 != bytes))
     }
 
     /// InflightWithHeadroom, for segments of `mss` bytes and at least `floor`.
@@ -107,7 +108,7 @@ impl Path {
         if self.inflight_longterm == UNBOUNDED {
             return UNBOUNDED;
         }
-        let headroom = mss.max((HEADROOM * self.inflight_longterm as f64) as u64);
+        let headroom = mss.max(whole(HEADROOM * self.inflight_longterm as f64));
         self.inflight_longterm.saturating_sub(headroom).max(floor)
     }
 
@@ -115,6 +116,11 @@ impl Path {
     pub fn reset_short_term(&mut self) {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, UNBOUNDED);
     }
+}
+
+/// The whole part of `value`, which is below 2^63, where the conversion to a signed number takes half of the instructions.
+pub(super) fn whole(value: f64) -> u64 {
+    value as i64 as u64
 }
 
 /// RS.delivery_rate.
