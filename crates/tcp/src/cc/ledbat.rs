@@ -63,7 +63,8 @@ impl Default for Params {
 }
 
 impl super::Params for Params {
-    type Law = Ledbat;
+    /// Boxed, for its histories are larger than the other laws.
+    type Law = Box<Ledbat>;
     type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
@@ -79,9 +80,9 @@ impl super::Params for Params {
         self.delay == Delay::OneWay
     }
 
-    fn law(&self, Start { window, tick }: Start) -> Ledbat {
+    fn law(&self, Start { window, tick }: Start) -> Box<Ledbat> {
         let (base, current) = ([None; BASE_HISTORY], [None; CURRENT_FILTER]);
-        Ledbat { window, params: *self, tick, first: None, base, minute: None, current }
+        Box::new(Ledbat { window, params: *self, tick, first: None, base, minute: None, current })
     }
 }
 
@@ -203,12 +204,12 @@ mod tests {
     use ecnlab_base::coverage::must_reach;
 
     /// The same with parameters, and a timestamp clock of 1 ms.
-    fn with(params: Params, segments: u32) -> Ledbat {
+    fn with(params: Params, segments: u32) -> Box<Ledbat> {
         params.law(Start { window: Window::new(segments, 1_000), tick: Dur::from_ms(1) })
     }
 
     /// LEDBAT with a window in segments of 1000 bytes.
-    fn ledbat(segments: u32) -> Ledbat {
+    fn ledbat(segments: u32) -> Box<Ledbat> {
         with(Params::default(), segments)
     }
 
