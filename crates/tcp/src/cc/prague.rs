@@ -4,8 +4,10 @@
 //! of the marked fraction once per virtual RTT, which is at least 25 ms. Segments are paced, so that a window below one
 //! segment works, too.
 //!
-//! The rules are those of the authors' code; docs/laws/prague.md lists the differences. `virtual_rtt` defines the virtual RTT.
+//! The rules are those of the authors' code; docs/laws/prague.md lists the differences. `virtual_rtt` defines the virtual RTT,
+//! `classic` detects queues of RFC 3168.
 
+mod classic;
 #[cfg(test)]
 mod tests;
 mod virtual_rtt;
@@ -21,6 +23,7 @@ use super::{
 use crate::facts::{Facts, Marks};
 use crate::invalid::{Invalid, ensure};
 use crate::window::MAX_CWND;
+use classic::Detector;
 pub use virtual_rtt::RttControl;
 
 /// Static properties of the law.
@@ -63,6 +66,9 @@ pub struct Params {
     pub rtt_target: Dur,
     /// Round trips behind slow start that count as they are. Default 500 (`DEFAULT_RTT_TRANSITION` of 0.6; 4 in 0.7).
     pub rtt_transition: u64,
+    /// Detection of classic ECN queues, behind which marks reduce the window by 31 % at least. Default false
+    /// (`prague_ecn_fallback` of 0.6).
+    pub classic_detection: bool,
 }
 
 impl Default for Params {
@@ -73,6 +79,7 @@ impl Default for Params {
             rtt_control: RttControl::Rate,
             rtt_target: Dur::from_ms(25),
             rtt_transition: 500,
+            classic_detection: false,
         }
     }
 }
@@ -141,6 +148,8 @@ pub struct Prague {
     /// When a mark was last answered, and the next new byte then.
     answered: Option<Time>,
     answered_up_to: u64,
+    /// With `classic_detection`, once established with a peer that counts marks.
+    detector: Option<Detector>,
 }
 
 impl Prague {
@@ -163,6 +172,7 @@ impl Prague {
             updated: Time::ZERO,
             answered: None,
             answered_up_to: 0,
+            detector: None,
         }
     }
 
@@ -221,7 +231,8 @@ impl Prague {
         }
         self.answered = Some(now);
         self.answered_up_to = self.nxt;
-        self.reduce(self.alpha / 2.0);
+        let alpha = self.detector.map_or(self.alpha, |detector| detector.alpha(self.alpha));
+        self.reduce(alpha / 2.0);
     }
 
     /// prague_enter_loss.
@@ -286,6 +297,9 @@ impl Prague {
             return;
         }
         if self.has_seen_mark && !self.classic {
+            if let Some(detector) = &mut self.detector {
+                detector.update(sample.min_rtt);
+            }
             let share = (self.round.marked as f64 / self.round.delivered as f64).min(1.0);
             self.alpha += self.params.g * (share - self.alpha);
             self.updated = sample.now;
@@ -320,11 +334,16 @@ impl CongestionControl for Prague {
         self.classic = !established.counts_marks;
         if self.classic {
             self.alpha = 1.0;
+        } else if self.params.classic_detection {
+            self.detector = Some(Detector::new(self.srtt));
         }
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.follow_slow_start();
+        if let Some(detector) = &mut self.detector {
+            detector.scale(self.window.state().ssthresh / u64::from(self.window.mss()));
+        }
         match event.why {
             Congestion::Ecn => {
                 coverage_mark!("prague.mark");
@@ -348,6 +367,9 @@ impl CongestionControl for Prague {
     fn on_ack(&mut self, sample: &AckSample) {
         self.una += sample.acked.bytes;
         self.srtt = sample.srtt;
+        if let (Some(detector), Some(rtt)) = (&mut self.detector, sample.last_rtt) {
+            detector.on_rtt(rtt);
+        }
         // A loss while a mark is answered: the same.
         if sample.in_recovery && !self.in_loss {
             coverage_mark!("prague.loss_after_mark");

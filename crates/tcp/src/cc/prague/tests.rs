@@ -84,9 +84,9 @@ fn at_once() -> Params {
 
 #[test]
 fn what_a_scenario_leaves_out_is_the_drafts() {
-    let Params { g, alpha, rtt_control, rtt_target, rtt_transition } = Params::default();
+    let Params { g, alpha, rtt_control, rtt_target, rtt_transition, classic_detection } = Params::default();
     assert_eq!((g, alpha, rtt_control), (0.0625, 1.0, RttControl::Rate));
-    assert_eq!((rtt_target, rtt_transition), (Dur::from_ms(25), 500));
+    assert_eq!((rtt_target, rtt_transition, classic_detection), (Dur::from_ms(25), 500, false));
 }
 
 #[test]
@@ -450,4 +450,27 @@ fn parameters_past_their_bounds_are_refused() {
     assert_eq!(wrong(Params { rtt_target: Dur::ZERO, ..of }), Some("congestion.rtt_target"));
     assert_eq!(wrong(Params { g: 1.0, alpha: 0.0, ..of }), None);
     assert_eq!(of.needs_count(), Some("congestion"));
+}
+
+/// The window after so many rounds behind a queue of 100 ms, in which all is marked, and a reduction; alpha stays 0.
+fn behind_a_classic_queue(rounds: u64, classic_detection: bool) -> f64 {
+    let mut flow = Flow::avoiding(20_000, 10, Params { g: 0.0, alpha: 0.0, classic_detection, ..Params::default() });
+    flow.congestion(0, Congestion::Ecn);
+    for round in 1..=rounds {
+        let rtt = Some(Dur::from_ms(120));
+        let sample = AckSample { last_rtt: rtt, min_rtt: Dur::from_ms(20), ..flow.sample(120_000 * round, 1, 1) };
+        flow.law.on_ack(&sample);
+    }
+    flow.congestion(120_000 * (rounds + 1), Congestion::Ecn);
+    flow.law.segments
+}
+
+#[test]
+fn detection_makes_reductions_behind_a_deep_queue_as_large_as_cubics() {
+    let _reached = must_reach(["prague.classic_queue"]);
+    // The first rounds add lg(100/32 / 2) / 2 = 0.3 and lg(100/64 / 0.75) / 2 = 0.5, the 20th
+    // about 2.3 + 2.4.
+    near(behind_a_classic_queue(1, true), 10.0);
+    near(behind_a_classic_queue(20, true), 10.0 * (1.0 - 0.625 / 2.0));
+    near(behind_a_classic_queue(20, false), 10.0);
 }
