@@ -11,7 +11,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::ecn_control::EcnControl;
+use crate::control_packets::EcnControl;
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
 

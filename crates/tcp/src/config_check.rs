@@ -3,7 +3,7 @@
 use ecnlab_base::Dur;
 
 use crate::config::{Config, Estimator, InitialSsthresh, ReceiveWindow};
-use crate::ecn_control::{ControlPacket, EcnControl, WITH_ECHO};
+use crate::control_packets::{ControlPacket, EcnControl, WITH_ECHO};
 use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
 use crate::remedies::Refusal;

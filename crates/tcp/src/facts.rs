@@ -2,7 +2,7 @@
 
 use ecnlab_base::facts::Column;
 
-use crate::ecn_control::ControlPacket;
+use crate::control_packets::ControlPacket;
 
 /// What a window law does when ECN-Echo reports marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment, Timestamps};
 
+use crate::control_packets::EcnControl;
 use crate::ecn::{Feedback, PacketKind, Scheme};
-use crate::ecn_control::EcnControl;
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{Cx, Opened};
 

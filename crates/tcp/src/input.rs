@@ -3,8 +3,8 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
+use crate::control_packets::EcnControl;
 use crate::ecn::{Acked, EcnFlags, Feedback, Marks};
-use crate::ecn_control::EcnControl;
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
 use crate::receiver::{AckDue, Echo};

@@ -11,6 +11,7 @@ mod ack_sample;
 pub mod cc;
 pub mod config;
 mod config_check;
+mod control_packets;
 mod counters;
 pub mod ecn;
 mod ecn_control;

@@ -12,7 +12,7 @@ use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, Marks, PacketKind, Stamp};
 use crate::ack_sample::Amount;
 use crate::config::{Config, EcnOption};
-use crate::ecn_control;
+use crate::control_packets;
 use crate::facts::Facts;
 use crate::registry::EcnKind;
 use counters::{Received, Reported};
@@ -27,7 +27,7 @@ pub const FACTS: Facts = Facts {
     label: "AccECN",
     summary: "More accurate ECN: counts of marked packets in three flags of every segment, and of bytes in an option.",
     reference: "RFC 9768",
-    control_packets: ecn_control::ALL,
+    control_packets: control_packets::ALL,
     ..SHARED
 };
 /// Static properties of AccECN as in Linux.

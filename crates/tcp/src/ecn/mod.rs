@@ -11,7 +11,7 @@ use ecnlab_wire::{AccEcn, Ecn, Flags, QuenchCause, Segment};
 
 use crate::ack_sample::Amount;
 use crate::config::Config;
-use crate::ecn_control::ControlPacket;
+use crate::control_packets::ControlPacket;
 pub use crate::ecn_flags::EcnFlags;
 use crate::hooks::{dispatch, law_trait};
 use crate::registry::{EcnKind, ecn_schemes};

@@ -2,7 +2,7 @@
 
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
-use crate::ecn_control;
+use crate::control_packets;
 use crate::ecn_echo::Echo;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
@@ -13,7 +13,7 @@ pub const FACTS: Facts = Facts {
     label: "ECN",
     summary: "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.",
     reference: "RFC 3168",
-    control_packets: ecn_control::WITH_ECHO,
+    control_packets: control_packets::WITH_ECHO,
     ..Facts::PLAIN
 };
 

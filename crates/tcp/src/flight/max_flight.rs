@@ -1,10 +1,7 @@
 //! The largest flight since the last reduction of the window, which limits the growth of a rate-limited sender
 //! (draft-ietf-ccwg-ratelimited-increase-10, "Rate-Limited Increase").
 
-use crate::cc::CongestionControl;
 use crate::config::{Config, RateLimitedGrowth};
-
-use super::flight::Flight;
 
 /// maxFS of the draft.
 #[derive(Clone, Copy, Debug)]
@@ -23,62 +20,27 @@ impl MaxFlight {
     }
 
     /// Takes note of the window: after a reduction the flight before it does not count.
-    fn see_window(&mut self, cwnd: u64) {
+    pub fn see_window(&mut self, cwnd: u64) {
         if cwnd < self.cwnd {
             self.bytes = 0;
         }
         self.cwnd = cwnd;
     }
 
-    fn measure(&mut self, flight: u64, cwnd: u64) {
+    pub fn measure(&mut self, flight: u64, cwnd: u64) {
         self.see_window(cwnd);
         self.bytes = self.bytes.max(flight);
     }
 
     /// The window that `cwnd` may become when an ACK opens it to `opened`. Growth is limited; a larger window is kept,
     /// because the draft "defines the current method used to increase the cwnd" and no reduction.
-    fn limited(&self, cwnd: u64, opened: u64, slow_start: bool, mss: u64) -> u64 {
+    pub fn limited(&self, cwnd: u64, opened: u64, slow_start: bool, mss: u64) -> u64 {
         let limit = match self.bytes {
             0 => return opened,
             most if slow_start => 2 * most,
             most => mss + most,
         };
         opened.min(limit).max(cwnd)
-    }
-}
-
-impl Flight {
-    /// Updates maxFS after FlightSize has changed.
-    #[cold]
-    pub fn measure_flight(&mut self) {
-        let (flight, cwnd) = (self.in_flight(), self.law.cwnd());
-        if let Some(max) = &mut self.max_flight {
-            max.measure(flight, cwnd);
-        }
-    }
-
-    /// Opens the window by `open`, up to the limit if FlightSize is below the window.
-    #[cold]
-    pub fn open_within_limit(&mut self, config: &Config, open: impl FnOnce(&mut Flight)) {
-        let before = self.law.state();
-        let slow_start = before.cwnd < before.ssthresh
-            || (config.rules.slow_start_through_ssthresh && before.cwnd == before.ssthresh);
-        open(self);
-        let (opened, mss) = (self.law.cwnd(), u64::from(self.mss));
-        let Some(max) = &self.max_flight else { return };
-        let limited = max.limited(before.cwnd, opened, slow_start, mss);
-        if self.in_flight() < opened && limited < opened {
-            self.law.set_cwnd(limited);
-        }
-    }
-
-    /// Takes note of the window at the end of an ACK: its next change may be a reduction.
-    #[cold]
-    pub fn note_window(&mut self) {
-        let cwnd = self.law.cwnd();
-        if let Some(max) = &mut self.max_flight {
-            max.see_window(cwnd);
-        }
     }
 }
 

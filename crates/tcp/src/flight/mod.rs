@@ -12,6 +12,7 @@ mod ns2;
 mod pacer;
 mod peer_window;
 mod rate;
+mod rate_limited;
 mod recovery;
 mod reduction;
 mod resent;
