@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{droptail, flow, ftp, number, path, tcp};
 use ecnlab_base::{Dur, Time};
-use ecnlab_engine::{Column, FlowPlan, Plan, run};
+use ecnlab_engine::{FlowPlan, Plan, run};
 use ecnlab_tcp::cc::ledbat::{Delay, Params};
 use ecnlab_tcp::registry::WindowLaw;
 
