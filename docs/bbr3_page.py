@@ -88,7 +88,12 @@ def main() -> None:
     table = atlas()
     draw(table)
     text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {"ecn": with_ecn("bbr3-ecn"), "fast": with_ecn("bbr3-fast"), "atlas": pairs(table), "cards": cards()}.items():
+    for name, lines in {
+        "ecn": with_ecn("bbr3-ecn"),
+        "fast": with_ecn("bbr3-fast"),
+        "atlas": pairs(table),
+        "cards": cards(),
+    }.items():
         begin, end = f"<!-- written by make bbr3: {name} -->\n", f"<!-- end of {name} -->"
         before, rest = text.split(begin)
         text = before + begin + "\n" + "\n".join([*lines, "", ""]) + rest[rest.index(end) :]
