@@ -7,7 +7,7 @@ use super::path::{UNBOUNDED, delivery_rate};
 use super::{AckSample, Congestion, Lost, Phase, RateSample, State};
 
 /// BBR.LossThresh: the share of lost data that a probe bears.
-pub(super) const LOSS_THRESH: f64 = 0.02;
+const LOSS_THRESH: f64 = 0.02;
 
 /// BBR.Beta.
 const BETA: f64 = 0.7;
@@ -25,6 +25,8 @@ pub(super) struct Congested {
     pub inflight_latest: u64,
     /// Discontiguous ranges lost in this round, and the end of the last.
     pub ranges: u32,
+    /// Marks that count as losses are among them.
+    pub marked: bool,
     last_end: u64,
 }
 
@@ -85,6 +87,7 @@ impl State {
         if self.ecn.is_loss() {
             self.note_loss(self.delivered);
             self.congested.ranges += 1;
+            self.congested.marked = true;
         }
         if self.congested.round_start {
             self.adapt_lower_bounds_from_congestion();
@@ -143,12 +146,12 @@ impl State {
         self.congested.in_round = true;
     }
 
-    /// IsInflightTooHigh, for losses.
+    /// IsInflightTooHigh, for losses and the marks that count as such.
     pub(super) fn is_loss_too_high(&self, rs: &RateSample) -> bool {
         self.is_too_much(rs.lost + self.ecn.as_lost(rs), rs.tx_in_flight)
     }
 
-    /// IsInflightTooHigh, for losses and marks.
+    /// IsInflightTooHigh, for losses and all marks.
     pub(super) fn is_inflight_too_high(&self, rs: &RateSample) -> bool {
         self.is_loss_too_high(rs) || self.ecn.is_too_high(rs)
     }

@@ -21,9 +21,6 @@ const FULL_ECN_COUNT: u32 = 2;
 /// bbr_ecn_reprobe_gain.
 const REPROBE_GAIN: f64 = 0.5;
 
-/// Discontiguous places with marks in a round that end Startup where marks count as losses.
-const STARTUP_FULL_MARK_COUNT: u32 = 6;
-
 /// The state of the response to marks.
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
@@ -35,8 +32,8 @@ pub(super) struct Ecn {
     echo: bool,
     /// The ACK at hand reports marks.
     marked_now: bool,
-    /// ACKs with marks in this round (ecn_in_round).
-    in_round: u32,
+    /// ecn_in_round.
+    in_round: bool,
     /// ecn_eligible, ecn_alpha, startup_ecn_rounds.
     eligible: bool,
     alpha: f64,
@@ -60,7 +57,7 @@ impl Ecn {
             counts: false,
             echo: false,
             marked_now: false,
-            in_round: 0,
+            in_round: false,
             eligible: false,
             alpha: 1.0,
             startup_rounds: 0,
@@ -105,8 +102,7 @@ impl Ecn {
             self.marked_now &= self.eligible;
         }
         if self.marked_now {
-            self.in_round += 1;
-            self.in_cycle = true;
+            (self.in_round, self.in_cycle) = (true, true);
             self.last_mark = sample.delivered_total;
         }
     }
@@ -126,12 +122,12 @@ impl Ecn {
 
     /// Ends a round of signals.
     pub fn end_round(&mut self) {
-        self.in_round = 0;
+        self.in_round = false;
     }
 
     /// Begins a cycle of ProbeBW.
     pub fn begin_cycle(&mut self) {
-        (self.in_round, self.in_cycle, self.lost_in_cycle) = (0, false, false);
+        (self.in_round, self.in_cycle, self.lost_in_cycle) = (false, false, false);
     }
 
     // ---- what they mean ----
@@ -146,22 +142,20 @@ impl Ecn {
         if self.response == Response::Loss && self.counts { rs.marked } else { 0 }
     }
 
-    /// Whether the marks of a sample show that too much was in flight. Feedback that reports one mark in a window of data is treated as
+    /// Whether the marks of a sample show that too much was in flight, other than as losses do. Feedback that reports one mark in a window of data is treated as
     /// the draft treats a connection that can detect one loss in it: any is too much.
     pub fn is_too_high(&self, rs: &RateSample) -> bool {
         match self.response {
-            Response::Loss if self.counts => rs.marked as f64 > super::congestion::LOSS_THRESH * rs.tx_in_flight as f64,
-            Response::Loss => self.marked_now,
+            Response::Loss => self.marked_now && !self.counts,
             Response::Alpha => self.eligible && rs.marked as f64 > THRESH * rs.delivered as f64,
             Response::Ignored => false,
         }
     }
 
-    /// Whether marks end Startup, at the end of a round of signals if `round_start`.
-    pub fn ends_startup(&self, round_start: bool) -> bool {
+    /// Whether marks end Startup, other than as losses in six places do.
+    pub fn ends_startup(&self) -> bool {
         match self.response {
-            Response::Loss if self.counts => round_start && self.in_round >= STARTUP_FULL_MARK_COUNT,
-            Response::Loss => self.marked_now,
+            Response::Loss => self.marked_now && !self.counts,
             Response::Alpha => self.startup_rounds >= FULL_ECN_COUNT,
             Response::Ignored => false,
         }
@@ -169,7 +163,7 @@ impl Ecn {
 
     /// bbr_ecn_cut: the factor of the short-term bound in a round with marks.
     pub fn cut(&self) -> Option<f64> {
-        (self.response == Response::Alpha && self.in_round > 0).then_some(1.0 - FACTOR * self.alpha)
+        (self.response == Response::Alpha && self.in_round).then_some(1.0 - FACTOR * self.alpha)
     }
 
     /// The first part of bbr_check_time_to_probe_bw: marks without losses have ceased for a round. Returns the doublings with which

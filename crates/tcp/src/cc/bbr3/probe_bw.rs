@@ -195,7 +195,7 @@ impl State {
         }
         if self.is_inflight_too_high(rs) {
             // Losses were handled one by one; marks have no packet.
-            if self.cycle.is_bw_probe_sample && self.ecn.is_too_high(rs) {
+            if self.cycle.is_bw_probe_sample && (self.ecn.as_lost(rs) > 0 || self.ecn.is_too_high(rs)) {
                 self.handle_inflight_too_high(rs.tx_in_flight, rs.app_limited, sample.now);
             }
             return false;

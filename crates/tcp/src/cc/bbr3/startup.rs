@@ -23,9 +23,9 @@ impl State {
             return;
         }
         let many = self.congested.ranges >= STARTUP_FULL_LOSS_COUNT || !self.has_selective_acks;
-        let by_loss = in_recovery && !self.saved.after_timeout && self.congested.round_start && many;
-        let by_marks = self.ecn.ends_startup(self.congested.round_start);
-        if (by_loss && self.is_loss_too_high(rs)) || by_marks {
+        let signalled = (in_recovery && !self.saved.after_timeout) || self.congested.marked;
+        let by_loss = self.congested.round_start && signalled && many && self.is_loss_too_high(rs);
+        if by_loss || self.ecn.ends_startup() {
             coverage_mark!("bbr3.startup_loss");
             self.saved.state = Some(Phase::Startup);
             self.full_bw.reached = true;
@@ -34,7 +34,7 @@ impl State {
             self.path.inflight_longterm = bdp.max(self.congested.inflight_latest);
         }
         if self.congested.round_start {
-            self.congested.ranges = 0;
+            (self.congested.ranges, self.congested.marked) = (0, false);
         }
     }
 

@@ -512,6 +512,34 @@ fn a_mark_counts_as_a_loss() {
         bench.ack(20, mark(bytes));
         assert_eq!(bench.phase(), phase, "{bytes}");
     }
+    // So does one with 1 % marked and 1.5 % lost.
+    let mut bench = Bench::in_phase(Phase::Up);
+    bench.ack(20, |sample| {
+        rate(sample).lost = 300;
+        mark(200)(sample);
+    });
+    assert_eq!(bench.phase(), Phase::Down);
+}
+
+#[test]
+fn marks_in_six_places_and_more_than_two_per_cent_end_startup() {
+    // Of 120 segments that an ACK reports 2 % are 2400 bytes; six ACKs with marks and one without are the round.
+    let ends = |places: u64, bytes: u64| {
+        let mut bench = Bench::new();
+        bench.round(10);
+        // The first mark begins a round, which ends with the data sent after its ACK.
+        let began = bench.delivered + 20 * MSS;
+        for place in 0..7 {
+            bench.ack(20, |sample| {
+                rate(sample).prior_delivered = if place < 6 { 0 } else { began };
+                (rate(sample).delivered, rate(sample).tx_in_flight) = ((place + 1) * 20 * MSS, 120 * MSS);
+                sample.marked = Amount::of(if place < places { MSS } else { 0 }, MSS as u32);
+                rate(sample).marked = bytes;
+            });
+        }
+        bench.phase() != Phase::Startup
+    };
+    assert_eq!([(6, 2_401), (5, 2_401), (6, 2_400)].map(|(places, bytes)| ends(places, bytes)), [true, false, false]);
 }
 
 #[test]
