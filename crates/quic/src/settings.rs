@@ -1,0 +1,133 @@
+//! `[quic.NAME]`: a stack and its settings.
+
+use ecnlab_base::{Bytes, Dur};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// An end of QUIC connections. Flows name it in `quic`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The stack: "quinn" is quinn-proto. Both ends of a flow have the same.
+    pub stack: Stack,
+    /// The stack's congestion controller. Default `cubic`.
+    #[serde(default)]
+    pub congestion: Congestion,
+    /// Packets are sent as ECT(0) while the stack's validation of ECN (RFC 9000 §13.4) permits. False: the host neither sets nor
+    /// reads the codepoint. Default true.
+    #[serde(default = "yes")]
+    pub ecn: bool,
+    /// Frequency of ACKs that this end requests of its peer (draft-ietf-quic-ack-frequency). Default: none requested, an ACK
+    /// for every second ACK-eliciting packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_frequency: Option<AckFrequency>,
+    /// UDP payload of the first packets, from 1200 B. Default 1200 B.
+    #[serde(default = "least_mtu")]
+    pub initial_mtu: Bytes,
+    /// Probes for a larger MTU (RFC 8899), up to `max_mtu`. Default true.
+    #[serde(default = "yes")]
+    pub mtu_discovery: bool,
+    /// Largest UDP payload that is probed. Default 1452 B, which fits an Ethernet frame over IPv6.
+    #[serde(default = "ethernet_mtu")]
+    pub max_mtu: Bytes,
+    /// Time without packets after which a connection ends; the smaller of both ends counts. Default 30 s.
+    #[serde(default = "idle")]
+    pub idle_timeout: Dur,
+    /// Bytes of a connection that the receiver buffers, and of each stream. Default: the stack's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_window: Option<Bytes>,
+    /// All exchanges of a flow between two nodes are streams of one connection. False: each exchange has a connection of its
+    /// own. Default false.
+    #[serde(default)]
+    pub one_connection: bool,
+    /// "tls" is the stack's TLS 1.3, with a key log in captures; "null" leaves packets unencrypted, with sizes as with TLS.
+    /// Default `tls`.
+    #[serde(default)]
+    pub crypto: Crypto,
+}
+
+/// A QUIC stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stack {
+    /// quinn-proto.
+    Quinn,
+}
+
+impl Stack {
+    /// Its name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stack::Quinn => "quinn",
+        }
+    }
+}
+
+/// A congestion controller of a stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// RFC 9438.
+    #[default]
+    Cubic,
+    /// RFC 9002 §7.
+    NewReno,
+    /// BBR, of the version that the stack has.
+    Bbr,
+}
+
+/// Request for ACKs (draft-ietf-quic-ack-frequency).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AckFrequency {
+    /// Number of ACK-eliciting packets that the peer may receive without sending an ACK.
+    pub threshold: u64,
+    /// Longest delay of an ACK.
+    pub max_delay: Dur,
+}
+
+/// Protection of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Crypto {
+    /// The stack's TLS 1.3.
+    #[default]
+    Tls,
+    /// None.
+    Null,
+}
+
+fn yes() -> bool {
+    true
+}
+
+const fn least_mtu() -> Bytes {
+    Bytes(1200)
+}
+
+const fn ethernet_mtu() -> Bytes {
+    Bytes(1452)
+}
+
+const fn idle() -> Dur {
+    Dur::from_ms(30_000)
+}
+
+impl Settings {
+    /// The stack `stack` with the defaults of all other keys.
+    pub const fn of(stack: Stack) -> Settings {
+        Settings {
+            stack,
+            congestion: Congestion::Cubic,
+            ecn: true,
+            ack_frequency: None,
+            initial_mtu: least_mtu(),
+            mtu_discovery: true,
+            max_mtu: ethernet_mtu(),
+            idle_timeout: idle(),
+            receive_window: None,
+            one_connection: false,
+            crypto: Crypto::Tls,
+        }
+    }
+}
