@@ -71,6 +71,7 @@ pub enum Congestion {
     #[default]
     Cubic,
     /// RFC 9002 §7.
+    #[serde(rename = "newreno")]
     NewReno,
     /// BBR, of the version that the stack has.
     Bbr,
