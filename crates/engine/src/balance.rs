@@ -25,6 +25,12 @@ pub fn check<P: Probe>(plan: &Plan, sim: &Sim<'_, P>) -> Result<(), Error> {
             datagrams_balance(&flow.totals(&sim.hosts))
                 .map_err(|why| Error::Conservation(format!("flow `{}`: {why}", plan.name)))?;
         }
+        for &connection in &flow.live_quic {
+            sim.hosts
+                .quics
+                .balances(connection)
+                .map_err(|why| Error::Conservation(format!("flow `{}`: {why}", plan.name)))?;
+        }
         for &connection in &flow.live {
             let c = sim.hosts.connection(connection);
             for sender in [Side::From, Side::To] {

@@ -16,6 +16,14 @@ pub enum Error {
     /// A user-defined law has not been supplied.
     #[error("`{0}` is a user-defined law, which only the simulator of the Python package runs")]
     Unsupplied(String),
+    /// A QUIC stack cannot be used.
+    #[error("flow `{flow}`: {error}")]
+    Quic {
+        /// The flow.
+        flow: String,
+        /// The reason.
+        error: ecnlab_quic::Error,
+    },
     /// The run was cancelled.
     #[error("the run was cancelled")]
     Cancelled,

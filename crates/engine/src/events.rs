@@ -25,7 +25,7 @@ pub enum Class {
     Stop,
     /// A traffic source is polled.
     Wake,
-    /// An application reads.
+    /// An application reads, or a deadline of an endpoint of QUIC.
     Read,
     /// A router sends a source quench that it has delayed.
     Quench,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Rng, Time};
+use ecnlab_quic::Settings;
 use ecnlab_tcp::{Config, Counters};
 use ecnlab_traffic::{Side, Source, Traffic};
 use ecnlab_wire::{Datagram, Dscp, Ecn, IpVersion, Seq};
@@ -10,6 +11,7 @@ use ecnlab_wire::{Datagram, Dscp, Ecn, IpVersion, Seq};
 use crate::hosts::{Hosts, Opening, host_of};
 use crate::packet::{Label, Way};
 use crate::plan::{FlowPlan, Reads};
+use crate::quics::{self, Quics};
 
 /// One flow of the run.
 pub struct Flow {
@@ -19,6 +21,8 @@ pub struct Flow {
     pub rng: Rng,
     /// Connections in use, oldest first.
     pub live: Vec<u32>,
+    /// Connections over QUIC in use, oldest first.
+    pub live_quic: Vec<u32>,
     /// Time of the next poll of the source, [`Time::NEVER`] if unknown.
     pub armed: Time,
     /// Sums over ended connections and datagrams; `None` while they are all zero.
@@ -32,6 +36,7 @@ pub struct Flow {
     dscp: Dscp,
     ip: IpVersion,
     tcp: [Arc<Config>; 2],
+    quic: Option<[Arc<Settings>; 2]>,
     reads: Option<Reads>,
     /// Serial number for the datagrams' pair of ports.
     serial: u32,
@@ -85,6 +90,7 @@ impl Flow {
             source,
             rng: source_stream(&plan.name, seed),
             live: Vec::new(),
+            live_quic: Vec::new(),
             armed: plan.start,
             ended: None,
             finished: None,
@@ -94,6 +100,7 @@ impl Flow {
             dscp: plan.dscp,
             ip: plan.ip,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
+            quic: plan.quic.clone(),
             reads: plan.reads,
             serial,
             ways,
@@ -111,6 +118,32 @@ impl Flow {
         let (group, dscp, ip) = (self.group, self.dscp, self.ip);
         let reads = self.reads;
         Opening { flow: index, number, group, dscp, ip, tcp: [from, to], nodes, first_links, iss, reads }
+    }
+
+    /// The QUIC settings at `from` and `to`, if it has QUIC in place of TCP.
+    pub fn quic(&self) -> Option<&[Arc<Settings>; 2]> {
+        self.quic.as_ref()
+    }
+
+    /// Draws the seed of the next connection over QUIC, counts it, and returns its ways from `from` and from `to` with
+    /// these `serial` port numbers.
+    pub fn opening_quic(&mut self, index: u32, ends: [u32; 2], serial: u32) -> quics::Opening {
+        self.opened += 1;
+        let (nodes, first_links) = self.ways.between(ends);
+        let label = |to| Label { to, flow: index, group: self.group, dscp: self.dscp, ip: self.ip, ..Label::default() };
+        let ways = [0, 1].map(|i| Way::new(first_links[i], nodes[i], serial, label(nodes[1 - i])));
+        quics::Opening { flow: index, number: self.opened - 1, seed: self.iss.u64(), ip: self.ip, ways }
+    }
+
+    /// Number of connections opened.
+    pub fn opened(&self) -> u32 {
+        self.opened
+    }
+
+    /// Adds an ended connection over QUIC to the flow's sums.
+    pub fn retire_quic(&mut self, connection: u32, quics: &Quics) {
+        self.live_quic.retain(|&c| c != connection);
+        quics.add(connection, self.ended.get_or_insert_default());
     }
 
     /// Iterates over all paths of its packets: the first link, and the nodes of sender and receiver.
@@ -180,13 +213,17 @@ impl Flow {
         for &connection in &self.live {
             totals.add(connection, hosts);
         }
+        for &connection in &self.live_quic {
+            hosts.quics.add(connection, &mut totals);
+        }
         totals
     }
 
     /// Returns the payload delivered so far, and that which ACKs to the `from` end reported as marked.
     pub fn progress(&self, hosts: &Hosts) -> (u64, u64) {
         let from = Side::From.index();
-        let ended = self.ended.as_deref().map_or((0, 0), |ended| (ended.delivered, ended.tcp[from].bytes_marked));
+        let mut ended = self.ended.as_deref().map_or((0, 0), |ended| (ended.delivered, ended.tcp[from].bytes_marked));
+        ended.0 += self.live_quic.iter().map(|&connection| hosts.quics.delivered(connection)).sum::<u64>();
         self.live.iter().fold(ended, |sum, &connection| {
             let delivered = hosts.host(host_of(connection, Side::To)).endpoint.consumed();
             (sum.0 + delivered, sum.1 + hosts.counters(connection)[from].bytes_marked)

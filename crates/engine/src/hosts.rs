@@ -10,6 +10,7 @@ use ecnlab_wire::{Dscp, IpVersion, Seq};
 
 use crate::packet::{Label, Way};
 use crate::plan::Reads;
+use crate::quics::Quics;
 
 /// One end of a connection, with the engine's per-packet state.
 pub struct Host {
@@ -87,6 +88,8 @@ pub struct Hosts {
     numbers: Vec<u32>,
     /// Applications that read at fixed times, by index of their host.
     readers: BTreeMap<u32, AppReader>,
+    /// Connections over QUIC.
+    pub quics: Quics,
 }
 
 impl Hosts {

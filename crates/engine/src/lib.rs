@@ -23,6 +23,7 @@ mod packets;
 mod paths;
 mod period;
 mod plan;
+mod quics;
 mod routes;
 mod series;
 mod signals;
@@ -122,6 +123,7 @@ pub fn run_into(plan: &Plan, seed: u64, cancel: &AtomicBool, outlets: Outlets<'_
     let Outlets { captures, blocks, wanted, halt } = outlets;
     let wanted = wanted.unwrap_or(&|_| true);
     plan.unsupplied().map_or(Ok(()), |law| Err(Error::Unsupplied(law.to_owned())))?;
+    plan.check_stacks()?;
     let stops = [Some(cancel), halt];
     let block = if blocks.is_some() { BLOCK_ROWS } else { usize::MAX };
     let log = plan.packet_events.then(|| PacketLog::new(block));
@@ -152,8 +154,11 @@ fn run_with<P: Probe>(
     let end = sim.period(sim.end);
     sim.flush(sim.end, true)?;
     balance::check(plan, &sim)?;
+    let quic = wanted("quic").then(|| quics::table(&sim.hosts.quics, &sim.labels)).flatten();
     sim.free_network();
-    Ok(Output { tables: tables(plan, sim, end, wanted) })
+    let mut tables = tables(plan, sim, end, wanted);
+    tables.extend(quic);
+    Ok(Output { tables })
 }
 
 fn tables<P: Probe>(plan: &Plan, mut sim: Sim<'_, P>, mut period: Period, wanted: Wanted<'_>) -> Vec<Table> {

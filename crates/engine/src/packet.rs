@@ -1,5 +1,7 @@
 //! Packets carried by links and queues.
 
+use std::sync::Arc;
+
 use ecnlab_aqm::Item;
 use ecnlab_wire::{Datagram, Dscp, Ecn, IpVersion, Quench, Segment};
 
@@ -169,6 +171,8 @@ pub enum Body {
     Tcp(Segment),
     /// UDP.
     Datagram(Datagram),
+    /// UDP with the payload that [`Hold::payload`] has.
+    Quic(Datagram),
     /// ICMP source quench about a TCP segment or a datagram, with the connection of that packet.
     Quench(Quench, Returned),
 }
@@ -192,7 +196,7 @@ impl Body {
     fn header(&self) -> (u32, Ecn) {
         match self {
             Body::Tcp(segment) => (segment.wire_len, segment.ecn),
-            Body::Datagram(datagram) => (datagram.wire_len, datagram.ecn),
+            Body::Datagram(datagram) | Body::Quic(datagram) => (datagram.wire_len, datagram.ecn),
             Body::Quench(quench, _) => (quench.wire_len, quench.ecn),
         }
     }
@@ -202,7 +206,7 @@ impl Body {
     pub fn payload(&self) -> u32 {
         match self {
             Body::Tcp(segment) => segment.len,
-            Body::Datagram(datagram) => datagram.len,
+            Body::Datagram(datagram) | Body::Quic(datagram) => datagram.len,
             Body::Quench(..) => 0,
         }
     }
@@ -244,12 +248,17 @@ impl Way {
     }
 }
 
+/// The bytes of a datagram; shared with captures.
+pub type Payload = Arc<[u8]>;
+
 /// The cargoes of all packets in flight. The slot freed last is reused first, while it is still in the processor's
 /// cache.
 #[derive(Debug, Default)]
 pub struct Hold {
     places: Vec<Cargo>,
     free: Vec<u32>,
+    /// Payloads of QUIC, by slot; one of a packet that has left its slot stays until the next.
+    payloads: Vec<Option<Payload>>,
 }
 
 impl Hold {
@@ -268,6 +277,22 @@ impl Hold {
         let (cargo, place) = self.place(endpoint, way);
         place.body = Body::Tcp(*segment);
         way.packet(cargo, segment.wire_len, segment.ecn, segment.len > 0)
+    }
+
+    /// [`Hold::load`] of a datagram of QUIC with its payload.
+    pub fn load_quic(&mut self, datagram: Datagram, payload: Payload, endpoint: u32, way: &Way) -> Packet {
+        let packet = self.load(Body::Quic(datagram), endpoint, way);
+        let place = packet.cargo() as usize;
+        if self.payloads.len() <= place {
+            self.payloads.resize(place + 1, None);
+        }
+        self.payloads[place] = Some(payload);
+        packet
+    }
+
+    /// The payload of the datagram of QUIC in slot `place`, which remains after [`Hold::unload`] as its cargo does.
+    pub fn payload(&self, place: u32) -> Option<&Payload> {
+        self.payloads.get(place as usize)?.as_ref()
     }
 
     /// Allocates a slot and fills in the addressee; returns its index and the slot.
@@ -300,7 +325,7 @@ impl Hold {
     pub fn set_inner(&mut self, place: u32, ecn: Ecn) {
         match &mut self.places[place as usize].body {
             Body::Tcp(segment) => segment.ecn = ecn,
-            Body::Datagram(datagram) => datagram.ecn = ecn,
+            Body::Datagram(datagram) | Body::Quic(datagram) => datagram.ecn = ecn,
             Body::Quench(quench, _) => quench.ecn = ecn,
         }
     }
@@ -314,7 +339,7 @@ impl Hold {
     pub fn segment_mut(&mut self, place: u32) -> Option<&mut Segment> {
         match &mut self.places[place as usize].body {
             Body::Tcp(segment) => Some(segment),
-            Body::Datagram(_) | Body::Quench(..) => None,
+            Body::Datagram(_) | Body::Quic(_) | Body::Quench(..) => None,
         }
     }
 

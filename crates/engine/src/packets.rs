@@ -15,6 +15,8 @@ use crate::table::{Labels, Table};
 pub trait Probe {
     /// Records `event` of `packet` on the link `link` at `at`; its cargo is still in `hold`.
     fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold);
+    /// Takes a line of a key log of QUIC.
+    fn secret(&mut self, _line: &str) {}
     /// Returns whether all links should be advanced and [`Probe::flush`] be called.
     fn is_full(&self) -> bool {
         false
@@ -229,6 +231,9 @@ impl Probe for Recorder<'_> {
         }
         self.taps.note(at, link, event, packet, hold);
     }
+    fn secret(&mut self, line: &str) {
+        self.taps.secret(line);
+    }
     fn is_full(&self) -> bool {
         self.taps.is_full() || self.log.as_ref().is_some_and(PacketLog::is_full)
     }
@@ -249,7 +254,7 @@ const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];
 fn protocol(body: &Body) -> u8 {
     match body {
         Body::Tcp(_) => 0,
-        Body::Datagram(_) => 1,
+        Body::Datagram(_) | Body::Quic(_) => 1,
         Body::Quench(..) => 2,
     }
 }
@@ -259,7 +264,7 @@ fn protocol(body: &Body) -> u8 {
 fn numbers(body: &Body) -> (Seq, Seq, Flags) {
     match body {
         Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),
-        Body::Datagram(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
+        Body::Datagram(datagram) | Body::Quic(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
         Body::Quench(quench, _) => (quench.seq, Seq(0), Flags::empty()),
     }
 }

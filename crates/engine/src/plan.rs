@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Steps, Time};
 use ecnlab_wire::{Dscp, Ecn, Flags, IpVersion};
-use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
+use {ecnlab_aqm as aqm, ecnlab_quic as quic, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
+
+use crate::error::Error;
 
 /// A complete description of a run. Nodes, groups and flows are referred to by their index in these lists.
 #[derive(Clone, Debug)]
@@ -45,6 +47,16 @@ impl Plan {
     /// Columns that the laws of its queues add to the tables.
     pub(crate) fn recorded(&self) -> aqm::Recorded {
         aqm::Recorded::of(self.links.iter().map(|link| &*link.queue))
+    }
+
+    /// Creates a connection of each flow over QUIC, in order to find out whether its stack accepts the settings.
+    pub(crate) fn check_stacks(&self) -> Result<(), Error> {
+        for flow in &self.flows {
+            let Some([from, to]) = &flow.quic else { continue };
+            let made = quic::connection([from, to], 0, Time::ZERO);
+            made.map_err(|error| Error::Quic { flow: flow.name.clone(), error })?;
+        }
+        Ok(())
     }
 
     /// Returns a user-defined law that has not been supplied, by its name in the scenario.
@@ -305,6 +317,8 @@ pub struct FlowPlan {
     pub tcp_from: Arc<tcp::Config>,
     /// TCP settings of the endpoint at `to`.
     pub tcp_to: Arc<tcp::Config>,
+    /// QUIC settings of the endpoints at `from` and `to`, if the flow has QUIC in place of TCP.
+    pub quic: Option<[Arc<quic::Settings>; 2]>,
     /// Time of the first poll of the source.
     pub start: Time,
     /// Time at which it stops, if any.

@@ -110,11 +110,18 @@ impl Series {
         }
         for (i, flow) in flows.iter().enumerate() {
             // The series of a flow follows its newest connection.
-            let Some(&connection) = flow.live.last() else { continue };
-            let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
-            let columns = self.window.iter();
-            self.flows.laws.extend(columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)));
-            self.flows.push(now, i as u32, &endpoint.sample(), flow.progress(hosts), signals.of(i));
+            let sample = if let Some(&connection) = flow.live.last() {
+                let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
+                let columns = self.window.iter();
+                self.flows.laws.extend(columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)));
+                endpoint.sample()
+            } else if let Some(sample) = flow.live_quic.last().and_then(|&connection| hosts.quics.sample(connection)) {
+                self.flows.laws.extend(self.window.iter().map(|_| f64::NAN));
+                sample
+            } else {
+                continue;
+            };
+            self.flows.push(now, i as u32, &sample, flow.progress(hosts), signals.of(i));
         }
     }
 
@@ -207,7 +214,7 @@ impl FlowRows {
         self.thresholds.push(threshold(sample.ssthresh));
         self.flights.push(sample.flight);
         self.srtts.push(if sample.srtt.is_zero() { f64::NAN } else { sample.srtt.as_secs() });
-        self.rtos.push(sample.rto.as_secs());
+        self.rtos.push(if sample.rto.is_zero() { f64::NAN } else { sample.rto.as_secs() });
         self.delivered.push(delivered);
         self.marked.push(if sample.counts_marks { marked as f64 } else { f64::NAN });
         let signals = [signals.marks, signals.early, signals.forced, signals.tail];

@@ -2,6 +2,7 @@
 
 mod exchanges;
 mod quench;
+mod quic;
 mod ways;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -333,6 +334,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         let segment = match &mut cargo.body {
             Body::Tcp(segment) => segment,
             Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram, packet.ecn()),
+            Body::Quic(_) => return self.receive_quic(packet, now),
             Body::Quench(..) => return self.receive_quench(packet, now),
         };
         let (endpoint, flags) = (cargo.endpoint, segment.flags);
@@ -449,7 +451,7 @@ impl Inspect for Contents<'_> {
     fn inside(&self, packet: &Packet) -> Inside {
         match &self.hold.cargo(packet.cargo()).body {
             Body::Tcp(segment) => Inside::Tcp(segment.flags),
-            Body::Datagram(_) => Inside::Udp,
+            Body::Datagram(_) | Body::Quic(_) => Inside::Udp,
             Body::Quench(..) => Inside::Icmp,
         }
     }

@@ -16,6 +16,7 @@ impl<P: Probe> Sim<'_, P> {
             for connection in flow.live.clone() {
                 self.cut(connection, now);
             }
+            self.cut_quic(index, now);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use ecnlab_base::Time;
 use ecnlab_tcp::Counters;
+use ecnlab_traffic::Exchange;
 
 use crate::hosts::Connection;
 use crate::table::{Labels, Table};
@@ -22,6 +23,22 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// Creates the record of an exchange over QUIC, requested at `started` on a connection established at `established`.
+    pub fn over_quic(flow: u32, exchange: &Exchange, started: Time, established: Time, now: Time) -> Transaction {
+        let Exchange { key, request, response, .. } = *exchange;
+        Transaction {
+            flow,
+            index: key,
+            started,
+            established,
+            ended: now,
+            request,
+            response,
+            retransmits: 0,
+            timeouts: 0,
+        }
+    }
+
     /// Creates the record of `connection`, completed at `now`, with the counters of its two ends.
     pub fn new(connection: &Connection, from: &Counters, to: &Counters, now: Time) -> Transaction {
         Transaction {

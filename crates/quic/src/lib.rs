@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
 
-pub use settings::{AckFrequency, Congestion, Crypto, Settings, Stack};
+pub use settings::{AckFrequency, Congestion, Crypto, Impossible, Settings, Stack};
 
 /// Bytes of a stream that never ends.
 pub const ENDLESS: u64 = u64::MAX;
@@ -119,11 +119,11 @@ pub trait Endpoint: Debug + Send {
     }
 }
 
-/// Creates both ends of a connection, the client first. `seed` fixes all random choices of both.
+/// Creates both ends of a connection at `now`, the client first. `seed` fixes all random choices of both.
 ///
 /// # Errors
 /// [`Error::Absent`] if the stack is not built in, [`Error::Rejected`] with its message.
-pub fn connection(settings: [&Settings; 2], seed: u64) -> Result<[Box<dyn Endpoint>; 2], Error> {
-    let _ = seed;
+pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box<dyn Endpoint>; 2], Error> {
+    let _ = (seed, now);
     Err(Error::Absent(settings[0].stack.name()))
 }

@@ -87,6 +87,17 @@ pub struct AckFrequency {
     pub max_delay: Dur,
 }
 
+/// A value that no stack accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impossible {
+    /// Its key.
+    pub key: &'static str,
+    /// The problem.
+    pub problem: String,
+    /// What to write.
+    pub remedy: &'static str,
+}
+
 /// Protection of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -114,7 +125,38 @@ const fn idle() -> Dur {
     Dur::from_ms(30_000)
 }
 
+/// The longest idle timeout.
+const LONGEST_IDLE: Dur = Dur::from_s(86_400);
+/// Least UDP payload of a path (RFC 9000 §14).
+const LEAST_MTU: u64 = 1200;
+/// Largest UDP payload: 65,535 bytes without an IPv4 and a UDP header.
+const MOST_MTU: u64 = 65_507;
+
 impl Settings {
+    /// Rejects impossible values.
+    ///
+    /// # Errors
+    /// The first key with an impossible value.
+    pub fn check(&self) -> Result<(), Impossible> {
+        let impossible = |key, problem, remedy| Err(Impossible { key, problem, remedy });
+        for (key, Bytes(mtu)) in [("initial_mtu", self.initial_mtu), ("max_mtu", self.max_mtu)] {
+            if !(LEAST_MTU..=MOST_MTU).contains(&mtu) {
+                return impossible(key, format!("is {mtu} B"), "write 1200 B to 65507 B");
+            }
+        }
+        if self.mtu_discovery && self.max_mtu < self.initial_mtu {
+            let problem = format!("is {}, less than `initial_mtu`, {}", self.max_mtu, self.initial_mtu);
+            return impossible("max_mtu", problem, "write at least `initial_mtu`");
+        }
+        if self.idle_timeout.is_zero() || self.idle_timeout > LONGEST_IDLE {
+            return impossible("idle_timeout", format!("is {}", self.idle_timeout), "write a time up to 24 h");
+        }
+        if self.receive_window == Some(Bytes(0)) {
+            return impossible("receive_window", "is 0 B".to_owned(), "write at least a packet");
+        }
+        Ok(())
+    }
+
     /// The stack `stack` with the defaults of all other keys.
     pub const fn of(stack: Stack) -> Settings {
         Settings {

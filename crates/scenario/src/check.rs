@@ -4,6 +4,7 @@ mod boxes;
 mod captures;
 mod changes;
 mod ip;
+mod quic;
 mod reads;
 mod tunnels;
 mod wire;
@@ -116,6 +117,7 @@ fn check_laws(tables: &Tables, found: &mut Findings<'_>) {
             found.known(&path, "flow group", group, &groups);
         }
     }
+    quic::check_settings(tables, found);
     for (name, tcp) in &tables.tcps {
         if let Some(refusal) = tcp.config.refusal() {
             refuse_tcp(name, &refusal, found);
@@ -214,6 +216,7 @@ fn check_flow(name: &str, flow: &Flow, tables: &Tables, found: &mut Findings<'_>
         }
     }
     check_traffic(flow, &path, found);
+    quic::check(flow, &path, tables, found);
     reads::check(flow, &path, found);
     let start = path.key("start");
     let (latest, end) = (flow.start.max().unwrap_or_default(), tables.head.duration);

@@ -70,6 +70,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "tcp", skip_serializing)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     _tcp: BTreeMap<String, Table>,
+    /// QUIC settings that flows name: a stack and its settings.
+    #[serde(default, rename = "quic", skip_serializing)]
+    #[schemars(with = "BTreeMap<String, ecnlab_quic::Settings>")]
+    _quic: BTreeMap<String, Table>,
     /// Flows between nodes.
     #[serde(default, rename = "flow", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Flow>")]
@@ -221,6 +225,15 @@ pub(crate) struct Flow {
     /// Name of the `[tcp.NAME]` of the receiving end, if it differs from `tcp`. Default: `tcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_to: Option<String>,
+    /// Name of the `[quic.NAME]` of both ends, which have QUIC in place of TCP. Default: none, the flow has TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<String>,
+    /// Name of the `[quic.NAME]` of the sending end, if it differs from `quic`. Default: `quic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic_from: Option<String>,
+    /// Name of the `[quic.NAME]` of the receiving end, if it differs from `quic`. Default: `quic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic_to: Option<String>,
     /// The group under which queues and results count the flow. Default: the name of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -253,6 +266,22 @@ impl Flow {
     /// Name of the TCP of the sending end.
     pub fn tcp_from(&self) -> &str {
         self.tcp_from.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+
+    /// Names of the QUIC settings of both ends, sender first; `None`: the flow has TCP, or lacks those of an end.
+    pub fn quics(&self) -> Option<[&str; 2]> {
+        let both = self.quic.as_deref();
+        Some([self.quic_from.as_deref().or(both)?, self.quic_to.as_deref().or(both)?])
+    }
+
+    /// Returns whether any key gives it QUIC.
+    pub fn names_quic(&self) -> bool {
+        [&self.quic, &self.quic_from, &self.quic_to].into_iter().any(Option::is_some)
+    }
+
+    /// Returns whether its ends are TCP endpoints.
+    pub fn uses_tcp(&self) -> bool {
+        self.traffic.uses_tcp() && !self.names_quic()
     }
 
     /// Time between reads of the application.

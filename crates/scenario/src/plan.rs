@@ -226,6 +226,7 @@ impl Scenario {
             traffic: flow.traffic.clone(),
             tcp_from: tables.tcps[flow.tcp_from()].config.clone(),
             tcp_to: tables.tcps[flow.tcp_to()].config.clone(),
+            quic: flow.quics().map(|ends| ends.map(|name| tables.quics[name].clone())),
             start: Time::ZERO + start,
             // Without an upper bound a draw may exceed the range of the clock.
             reads: flow.reads(),

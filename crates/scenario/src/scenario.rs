@@ -137,6 +137,10 @@ impl Scenario {
             (name.clone(), Json::Object(keys))
         };
         all.insert("tcp".into(), tables.tcps.iter().map(tcp).collect());
+        if !tables.quics.is_empty() {
+            let quic = |(name, quic): (&String, &Arc<_>)| (name.clone(), json!(**quic));
+            all.insert("quic".into(), tables.quics.iter().map(quic).collect());
+        }
         let flow = |name: &String| (name.clone(), self.resolved_flow(name));
         all.insert("flow".into(), tables.flows.keys().map(flow).collect());
         if !tables.boxes.is_empty() {
@@ -164,11 +168,13 @@ impl Scenario {
 
     fn resolved_flow(&self, name: &str) -> Json {
         let mut flow = self.tables().flows[name].clone();
-        if flow.traffic.uses_tcp() {
+        if let Some([from, to]) = flow.quics().map(|ends| ends.map(str::to_owned)) {
+            (flow.quic_from, flow.quic_to) = (Some(from), Some(to));
+        } else if flow.traffic.uses_tcp() {
             flow.tcp_from = Some(flow.tcp_from().to_owned());
             flow.tcp_to = Some(flow.tcp_to().to_owned());
         }
-        flow.tcp = None;
+        (flow.tcp, flow.quic) = (None, None);
         flow.group.get_or_insert_with(|| name.to_owned());
         json!(flow)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ecnlab_base::Bytes;
 use ecnlab_wire::IpVersion;
 use serde::Deserialize;
-use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
+use {ecnlab_aqm as aqm, ecnlab_quic as quic, ecnlab_tcp as tcp};
 
 use crate::boxes::HostileBox;
 use crate::de::{Keys, read, read_with};
@@ -27,6 +27,7 @@ pub(crate) struct Tables {
     pub links: BTreeMap<String, Duplex>,
     pub queues: BTreeMap<String, Arc<aqm::Config>>,
     pub tcps: BTreeMap<String, Tcp>,
+    pub quics: BTreeMap<String, Arc<quic::Settings>>,
     pub flows: BTreeMap<String, Flow>,
     pub captures: BTreeMap<String, Capture>,
     pub boxes: BTreeMap<String, HostileBox>,
@@ -51,7 +52,7 @@ pub(crate) struct Tcp {
 }
 
 /// Sections whose tables have user-defined names.
-pub(crate) const SECTIONS: [&str; 8] = ["node", "link", "queue", "tcp", "flow", "capture", "box", "tunnel"];
+pub(crate) const SECTIONS: [&str; 9] = ["node", "link", "queue", "tcp", "quic", "flow", "capture", "box", "tunnel"];
 
 /// Defaults of every scenario: a queue and a TCP for links and flows that name none.
 const BUILT_IN: &str = r#"
@@ -128,6 +129,7 @@ impl Tables {
         let links = reader.section("link", |_, node, path| read_link(node, path));
         let queues = reader.section("queue", |_, node, path| read_queue(node, path).map(Arc::new));
         let mut tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
+        let quics = reader.section("quic", |_, node, path| read::<quic::Settings>(node, path).map(Arc::new));
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
         default_mss(&mut tcps, &flows, tree);
         let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
@@ -135,7 +137,7 @@ impl Tables {
         let tunnels = reader.section("tunnel", |_, node, path| read::<Tunnel>(node, path));
         match head {
             Some(head) if reader.found.is_empty() => {
-                Ok(Tables { head, nodes, links, queues, tcps, flows, captures, boxes, tunnels })
+                Ok(Tables { head, nodes, links, queues, tcps, quics, flows, captures, boxes, tunnels })
             }
             _ => Err(reader.found),
         }
@@ -148,7 +150,7 @@ pub(crate) fn flows_over<'a>(
     tcp: &'a str,
     flows: &'a BTreeMap<String, Flow>,
 ) -> impl Iterator<Item = &'a str> {
-    let uses = move |flow: &Flow| flow.traffic.uses_tcp() && [flow.tcp_from(), flow.tcp_to()].contains(&tcp);
+    let uses = move |flow: &Flow| flow.uses_tcp() && [flow.tcp_from(), flow.tcp_to()].contains(&tcp);
     let on = |flow: &Flow| flow.count != Some(0);
     flows.iter().filter(move |(_, flow)| flow.ip == ip && uses(flow) && on(flow)).map(|(name, _)| name.as_str())
 }

@@ -56,7 +56,11 @@ mod block {
     pub const SECTION: u32 = 0x0a0d_0d0a;
     pub const INTERFACE: u32 = 1;
     pub const ENHANCED_PACKET: u32 = 6;
+    pub const DECRYPTION_SECRETS: u32 = 10;
 }
+
+/// Type of secrets: a TLS key log.
+const TLS_KEY_LOG: u32 = 0x544c_534b;
 
 /// pcapng option codes.
 mod option {
@@ -96,6 +100,24 @@ impl<W: Write> Writer<W> {
             Format::Pcap => self.pcap_packet(packet),
             Format::Pcapng => self.enhanced_packet(packet),
         }
+    }
+
+    /// Writes a line of a TLS key log (NSS format), with which Wireshark decrypts the packets after it. Classic pcap has
+    /// no place for it.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn secret(&mut self, line: &str) -> io::Result<()> {
+        if self.format == Format::Pcap {
+            return Ok(());
+        }
+        self.begin(block::DECRYPTION_SECRETS);
+        self.record.extend(TLS_KEY_LOG.to_le_bytes());
+        self.record.extend((line.len() as u32 + 1).to_le_bytes());
+        self.record.extend(line.as_bytes());
+        self.record.push(b'\n');
+        self.pad();
+        self.end()
     }
 
     /// Flushes the file and returns the writer.

@@ -15,6 +15,7 @@ use ecnlab_wire::{
     protocol,
 };
 
+use super::Seen;
 use crate::hosts::side_of;
 use crate::packet::{Body, Cargo, Packet, Returned};
 
@@ -52,18 +53,25 @@ pub fn ports(serial: u32) -> [u16; 2] {
     [service, FIRST_DYNAMIC + (serial % DYNAMIC) as u16]
 }
 
-/// Appends at most `snap` bytes of `packet`, which carries `cargo`, to `out`; returns the length of the whole packet.
-/// The payload is zero except for the number at the start of a datagram.
-pub fn emit(packet: &Packet, cargo: &Cargo, snap: usize, out: &mut Vec<u8>) -> u32 {
+/// Appends at most `snap` bytes of the captured packet to `out`; returns the length of the whole packet. The payload is
+/// zero except for that of QUIC and the number at the start of other datagrams.
+pub fn emit(seen: &Seen, snap: usize, out: &mut Vec<u8>) -> u32 {
+    let Seen { packet, cargo, payload, .. } = seen;
     let start = out.len();
     let ends = Ends::of(packet, cargo);
     let total = match &cargo.body {
         Body::Tcp(segment) => ends.tcp(segment, packet.ecn(), out),
-        Body::Datagram(datagram) => ends.udp(datagram, packet.ecn(), out),
+        Body::Datagram(datagram) => ends.udp(datagram.len, &number(datagram), packet.ecn(), out),
+        Body::Quic(datagram) => ends.udp(datagram.len, payload.as_deref().unwrap_or_default(), packet.ecn(), out),
         Body::Quench(quench, returned) => ends.quench([cargo.from, packet.to()], quench, returned, out),
     };
     out.resize(start + snap.min(total as usize), 0);
     total
+}
+
+/// The bytes at the start of a datagram without payload of its own.
+fn number(datagram: &Datagram) -> [u8; 4] {
+    datagram.seq.to_be_bytes()
 }
 
 /// Source and destination of a packet.
@@ -87,22 +95,22 @@ impl Ends {
         packets::emit_segment(self.addresses, self.ports, self.dscp, &Segment { ecn, ..*segment }, &[], out)
     }
 
-    fn udp(&self, datagram: &Datagram, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
-        let total = self.addresses.emit(protocol::UDP, self.dscp, ecn, UDP_HEADER + datagram.len, out);
-        self.behind_ip(datagram.seq, datagram.len, out);
+    /// Writes a datagram with `len` bytes of payload, which starts with `first`.
+    fn udp(&self, len: u32, first: &[u8], ecn: Ecn, out: &mut Vec<u8>) -> u32 {
+        let total = self.addresses.emit(protocol::UDP, self.dscp, ecn, UDP_HEADER + len, out);
+        self.behind_ip(len, first, out);
         total
     }
 
-    /// Writes the UDP header and number of a datagram with `payload` bytes.
-    fn behind_ip(&self, seq: u32, payload: u32, out: &mut Vec<u8>) {
+    /// Writes the UDP header and the first bytes of a datagram with `payload` bytes.
+    fn behind_ip(&self, payload: u32, first: &[u8], out: &mut Vec<u8>) {
         let len = UDP_HEADER + payload;
-        let number = seq.to_be_bytes();
-        let number = &number[..number.len().min(payload as usize)];
+        let first = &first[..first.len().min(payload as usize)];
         let [source, destination] = self.ports;
         // As for the IPv4 length: above 65535 bytes the field is zero.
         let udp = UdpHeader { source, destination, len: u16::try_from(len).unwrap_or(0), checksum: 0 };
-        udp.emit(self.addresses.pseudo(protocol::UDP, len).bytes(number), out);
-        out.extend(number);
+        udp.emit(self.addresses.pseudo(protocol::UDP, len).bytes(first), out);
+        out.extend(first);
     }
 
     /// The message between these nodes has its real length, which may differ from the length charged in the simulator.
@@ -118,7 +126,8 @@ impl Ends {
         let over = if returned.udp { protocol::UDP } else { protocol::TCP };
         about.addresses.emit(over, self.dscp, returned.ecn, returned.len.saturating_sub(IPV4_HEADER), &mut datagram);
         if returned.udp {
-            about.behind_ip(quench.seq.0, returned.len.saturating_sub(IPV4_HEADER + UDP_HEADER), &mut datagram);
+            let first = quench.seq.0.to_be_bytes();
+            about.behind_ip(returned.len.saturating_sub(IPV4_HEADER + UDP_HEADER), &first, &mut datagram);
         } else {
             TcpStart { source, destination, seq: quench.seq }.emit(&mut datagram);
         }

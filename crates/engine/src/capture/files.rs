@@ -57,7 +57,7 @@ impl<W: Write> Files<W> {
             return Ok(()); // without a comment it would pass for a packet that went out
         }
         self.bytes.clear();
-        let original_len = bytes::emit(&seen.packet, &seen.cargo, settings.snap as usize, &mut self.bytes);
+        let original_len = bytes::emit(seen, settings.snap as usize, &mut self.bytes);
         file.packet(&Packet {
             interface: seen.interface,
             time_ns: EPOCH_NS + seen.time.ns(),
@@ -75,5 +75,13 @@ impl<W: Write> Sink for Files<W> {
             self.failed.get_or_insert(error);
         }
         self.failed.is_none()
+    }
+
+    fn secret(&mut self, line: &str) {
+        for (_, file) in &mut self.files {
+            if let Err(error) = file.secret(line) {
+                self.failed.get_or_insert(error);
+            }
+        }
     }
 }

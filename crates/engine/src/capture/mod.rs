@@ -11,7 +11,7 @@ mod taps;
 use ecnlab_aqm::DropReason;
 use ecnlab_base::Time;
 
-use crate::packet::{Cargo, Packet};
+use crate::packet::{Cargo, Packet, Payload};
 
 pub use files::{EPOCH_NS, Files, Settings};
 pub use guest::write_captures;
@@ -65,7 +65,7 @@ impl Fate {
 }
 
 /// A captured packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Seen {
     /// Index of the capture.
     pub capture: u32,
@@ -81,10 +81,15 @@ pub struct Seen {
     pub packet: Packet,
     /// Its contents; the current codepoint is in `packet`.
     pub cargo: Cargo,
+    /// The payload of a datagram of QUIC. Other payload is only counted.
+    pub payload: Option<Payload>,
 }
 
 /// Receiver of the packets captured in a run.
 pub trait Sink {
     /// Takes a packet; packets of one capture arrive in order of time. Returning false stops the run.
     fn take(&mut self, seen: &Seen) -> bool;
+
+    /// Takes a line of a key log (NSS format), which comes before the packets that it decrypts.
+    fn secret(&mut self, _line: &str) {}
 }

@@ -7,7 +7,7 @@ use ecnlab_base::Time;
 use ecnlab_wire::Ecn;
 
 use super::{Capture, Fate, Seen, Sink};
-use crate::packet::{Hold, Packet};
+use crate::packet::{Body, Hold, Packet};
 use crate::packet_event::PacketEvent;
 
 /// Number of packets collected before they are sorted and passed on: some megabytes.
@@ -76,7 +76,7 @@ impl<'s> Taps<'s> {
     /// Records `event` of `packet` on the link `link` at `at`; its cargo is still in `hold`.
     pub fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold) {
         let (taps, gathered) = (&mut self.links[link as usize], &mut self.gathered);
-        let (packet, cargo) = (*packet, *hold.cargo(packet.cargo()));
+        let (packet, cargo, payload) = (*packet, hold.cargo(packet.cargo()), hold.payload(packet.cargo()));
         let seen = |outbound, fate| {
             move |&(capture, interface): &(u32, u32)| Seen {
                 capture,
@@ -85,7 +85,8 @@ impl<'s> Taps<'s> {
                 time: at,
                 fate,
                 packet,
-                cargo,
+                cargo: *cargo,
+                payload: payload.filter(|_| matches!(cargo.body, Body::Quic(_))).cloned(),
             }
         };
         match event {
@@ -114,6 +115,11 @@ impl<'s> Taps<'s> {
                 gathered.packets.extend(seen.map(|seen| (None, seen)));
             }
         }
+    }
+
+    /// Passes a line of a key log on: packets captured so far may wait.
+    pub fn secret(&mut self, line: &str) {
+        self.sink.secret(line);
     }
 
     /// Returns whether all links should be advanced and the captured packets passed on.

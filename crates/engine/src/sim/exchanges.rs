@@ -5,6 +5,7 @@ use ecnlab_base::Time;
 use ecnlab_tcp::State;
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 
+use super::quic::QUIC;
 use super::{BLOCK_ROWS, Sim};
 use crate::events::Class;
 use crate::hosts::{AppReader, host_of, side_of};
@@ -63,7 +64,7 @@ impl<P: Probe> Sim<'_, P> {
     }
 
     /// Ends the run if `flow`, which is complete, is the last one that it waits for, and the warm-up is over.
-    fn end_after(&mut self, flow: u32, now: Time) {
+    pub(super) fn end_after(&mut self, flow: u32, now: Time) {
         let Some(place) = self.awaited.iter().position(|&awaited| awaited == flow) else { return };
         self.awaited.swap_remove(place);
         if self.awaited.is_empty() && now > Time::ZERO + self.warmup {
@@ -72,7 +73,7 @@ impl<P: Probe> Sim<'_, P> {
     }
 
     /// Schedules a poll of the source of `flow` at `next`.
-    fn arm_wake(&mut self, flow: u32, next: Option<Time>) {
+    pub(super) fn arm_wake(&mut self, flow: u32, next: Option<Time>) {
         let armed = &mut self.flows[flow as usize].armed;
         if let Some(at) = next.filter(|at| at < armed) {
             *armed = at;
@@ -162,6 +163,9 @@ impl<P: Probe> Sim<'_, P> {
     }
 
     fn open(&mut self, flow: u32, exchange: Exchange, now: Time) {
+        if self.flows[flow as usize].quic().is_some() {
+            return self.open_quic(flow, exchange, now);
+        }
         let opening = self.flows[flow as usize].opening(flow, exchange.ends);
         let connection = self.hosts.open(&opening, exchange, now, &mut self.out);
         self.flows[flow as usize].live.push(connection);
@@ -181,6 +185,9 @@ impl<P: Probe> Sim<'_, P> {
     /// The application at `index` reads.
     #[cold]
     pub(super) fn on_read(&mut self, index: u32, now: Time) {
+        if index & QUIC != 0 {
+            return self.on_quic_deadline(index & !QUIC, now);
+        }
         // A connection in the same place may have ended with a read to come.
         let Some(reader) = self.hosts.reader_mut(index).filter(|reader| reader.next == now) else { return };
         reader.next = now + reader.reads.every;

@@ -28,7 +28,8 @@ impl<P: Probe> Sim<'_, P> {
                     let way = self.flows[packet.flow() as usize].way_back(packet.flow(), router);
                     (Seq(datagram.seq), datagram.wire_len, true, way)
                 }
-                Body::Quench(..) => continue,
+                // QUIC has no response to source quenches (RFC 6633).
+                Body::Quic(_) | Body::Quench(..) => continue,
             };
             if way.connection != connection {
                 self.stray += 1;

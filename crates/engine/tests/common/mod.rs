@@ -16,7 +16,7 @@ pub struct Kept(pub Vec<(Seen, Vec<u8>)>);
 impl Sink for Kept {
     fn take(&mut self, seen: &Seen) -> bool {
         let mut packet = Vec::new();
-        let len = bytes::emit(&seen.packet, &seen.cargo, 65_535, &mut packet);
+        let len = bytes::emit(seen, 65_535, &mut packet);
         assert_eq!(packet.len(), len as usize);
         self.0.push((*seen, packet));
         true
@@ -77,6 +77,7 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
         traffic,
         tcp_from: Arc::clone(tcp),
         tcp_to: Arc::clone(tcp),
+        quic: None,
         start: Time::ZERO,
         stop: None,
         reads: None,

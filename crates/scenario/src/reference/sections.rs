@@ -16,7 +16,7 @@ const SCENARIO: &str = "docs/scenario.md";
 const TRAFFIC: &str = "docs/traffic.md";
 
 /// Sections with their pages and the definitions of their keys.
-const SECTIONS: [(&str, &str, &str); 16] = [
+const SECTIONS: [(&str, &str, &str); 17] = [
     (SCENARIO, "node", "Node"),
     (SCENARIO, "link", "Link"),
     (SCENARIO, "shaper", "Shaper"),
@@ -33,6 +33,7 @@ const SECTIONS: [(&str, &str, &str); 16] = [
     ("docs/changing-links.md", "outages", "Outages"),
     ("docs/changing-links.md", "aggregation", "Aggregation"),
     (TRAFFIC, "quench", "SquidParams"),
+    ("docs/quic.md", "quic", "Settings"),
 ];
 
 /// Returns the generated sections of these pages.
