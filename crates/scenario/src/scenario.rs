@@ -223,8 +223,8 @@ impl Scenario {
         Diagnostics::of(findings.iter().map(diagnostic).collect())
     }
 
-    /// Returns the names in the column `of` of a run's tables: "node", "link", "flow", "group", "class", "box" or
-    /// "tunnel"; empty for other columns.
+    /// Returns the names in the column `of` of a run's tables: "node", "link", "flow", "group", "class", "box",
+    /// "quic" or "tunnel"; empty for other columns.
     pub fn names(&self, of: &str) -> Vec<String> {
         let layout = self.layout();
         match of {
@@ -237,6 +237,7 @@ impl Scenario {
                 named.into_iter().collect()
             }
             "box" => self.tables().boxes.keys().cloned().collect(),
+            "quic" => self.tables().quics.keys().cloned().collect(),
             "tunnel" => self.tables().tunnels.keys().cloned().collect(),
             _ => Vec::new(),
         }

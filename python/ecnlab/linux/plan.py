@@ -52,6 +52,8 @@ def plan(scenario: Scenario, seed: int, network: Network | None = None) -> Plan:
     if spec.get("end_after"):
         message = "`end_after`: a run of the Linux engine lasts its `duration`"
         found.refuse("end_after", message, "leave it out, or run the scenario in the simulator")
+    _refuse_quic(spec, found)
+    found.raise_if_any(scenario)
     _check_traffic(flows, found)
     tcps = tcps_of(spec, {departure["key"] for departure in scenario.departures}, found)
     homes = _homes(flows, tcps)
@@ -74,6 +76,13 @@ def _flow(one: DrawnFlow, spec: Any, links: list[Link]) -> Flow:
         Ways(topology.path(links, here, there), topology.path(links, there, here)) for here, there in pairs
     )
     return flow
+
+
+def _refuse_quic(spec: Mapping[str, Any], found: Findings) -> None:
+    for name, flow in spec["flow"].items():
+        if "quic_from" in flow:
+            key = f"flow.{name}.quic"
+            found.refuse(key, f"`{key}`: the kernel has no QUIC", "leave it out, or run the scenario in the simulator")
 
 
 def _check_traffic(flows: list[Flow], found: Findings) -> None:

@@ -92,11 +92,13 @@ NAMED: Final = {
     "sojourns": "class",
     "sojourn_bins": "class",
     "tunnels": "tunnel",
+    "quic": "quic",
 }
 """Tables that a run has only if its scenario has something with a name in this column."""
 
 REMEDIES: Final = {
     "box": "name a box in `boxes` of a link, or another table",
+    "quic": "name a [quic.NAME] in `quic` of a flow, or another table",
     "tunnel": "name a tunnel in `tunnel` of a link, or another table",
     "class": "give a link a queue of classes or set `quantiles = true` in its queue, or name another table",
 }

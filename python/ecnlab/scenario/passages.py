@@ -17,6 +17,9 @@ Table = Mapping[str, Any]
 OFF: Final = "off"
 """The ECN feedback of a TCP without ECN."""
 
+SHORTER: Final = 12
+"""Bytes by which UDP's header is shorter than TCP's."""
+
 CAPABLE: Final = frozenset({"ect0", "ect1", "ce"})
 
 
@@ -108,6 +111,9 @@ def _rate(table: Table) -> float:
 
 def _packet(flow: Table, spec: Table) -> float:
     """Bytes of the flow's largest packet."""
+    if "quic_from" in flow:
+        payload = max(_datagram(spec["quic"][flow[end]]) for end in ("quic_from", "quic_to"))
+        return payload + headers_bytes(flow) - SHORTER
     if "tcp_from" not in flow:
         return quantity(flow["traffic"]["packet"])
     headers = spec["tcp"][flow["tcp_from"]]["data_headers"]
@@ -115,11 +121,18 @@ def _packet(flow: Table, spec: Table) -> float:
     return mss + (headers_bytes(flow) if headers == "real" else quantity(headers))
 
 
+def _datagram(quic: Table) -> float:
+    """Bytes of the largest UDP payload."""
+    return quantity(quic["max_mtu" if quic["mtu_discovery"] else "initial_mtu"])
+
+
 def _may_join(flow: Table, member: Table) -> bool:
     return not member.get("groups") or flow["group"] in member["groups"]
 
 
 def _is_capable(flow: Table, spec: Table) -> bool:
+    if "quic_from" in flow:
+        return all(spec["quic"][flow[end]]["ecn"] for end in ("quic_from", "quic_to"))
     if "tcp_from" not in flow:
         return flow["traffic"].get("ecn") in CAPABLE
     offered, accepted = zip(*(_feedback(spec["tcp"][flow[end]]) for end in ("tcp_from", "tcp_to")), strict=True)

@@ -18,7 +18,7 @@ impl Sink for Kept {
         let mut packet = Vec::new();
         let len = bytes::emit(seen, 65_535, &mut packet);
         assert_eq!(packet.len(), len as usize);
-        self.0.push((*seen, packet));
+        self.0.push((seen.clone(), packet));
         true
     }
 }

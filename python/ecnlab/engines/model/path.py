@@ -131,6 +131,7 @@ def _links(spec: Table) -> Iterator[Link]:
 def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
     traffic = flow["traffic"]
     covered(traffic["kind"] == "ftp", f"flow {name} sends {traffic['kind']}", 'models cover traffic = "ftp"')
+    covered("quic_from" not in flow, f"flow {name} has QUIC", "leave out its quic")
     covered("stop" not in flow, f"flow {name} stops at {flow.get('stop')}", "leave out its stop")
     covered("read_rate" not in flow, f"flow {name} reads at {flow.get('read_rate')}", "leave out its read_rate")
     covered("size" not in traffic, f"flow {name} ends after {traffic.get('size')}", "leave out its size")
