@@ -1,11 +1,11 @@
-//! Middleboxes at a link's far end that interfere with ECN: they rewrite codepoints, clear flags and reject ECN-setup
-//! SYNs.
+//! Middleboxes at a link's far end that interfere with ECN: they rewrite codepoints, clear flags and drop packets by
+//! codepoint, size, or as ECN-setup SYNs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use ecnlab_aqm::Item;
-use ecnlab_base::Rng;
+use ecnlab_base::{Rng, Time};
 use ecnlab_wire::{Ecn, Flags, IpVersion, Segment};
 
 use crate::packet::Packet;
@@ -66,7 +66,7 @@ pub struct BoxCounters {
     pub ece_cleared: u64,
     /// Segments other than SYNs from which the box cleared CWR.
     pub cwr_cleared: u64,
-    /// SYNs and SYN-ACKs that the box dropped.
+    /// Packets that the box dropped.
     pub dropped: u64,
     /// Dropped SYNs and SYN-ACKs to which the box replied with an RST.
     pub resets: u64,
@@ -125,8 +125,8 @@ impl Boxes {
         self.boxes.iter().map(|b| b.counters).collect()
     }
 
-    /// Passes `packet` through the boxes, up to the first that rejects it.
-    pub fn pass(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
+    /// Passes `packet` at `now` through the boxes, up to the first that rejects it.
+    pub fn pass(&mut self, packet: &mut Packet, now: Time, contents: &mut impl Inspect) -> Passage {
         if contents.inside(packet) == Inside::Icmp {
             self.boxes.iter_mut().for_each(|middlebox| middlebox.counters.packets += 1);
             return Passage::Through;
@@ -134,6 +134,9 @@ impl Boxes {
         let connection = contents.connection(packet);
         for middlebox in &mut self.boxes {
             middlebox.counters.packets += 1;
+            if now < middlebox.plan.start {
+                continue;
+            }
             if !middlebox.is_concerned(packet.flow(), connection, &self.flows, self.seed) {
                 continue;
             }
@@ -171,6 +174,10 @@ impl Middlebox {
     }
 
     fn handle(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
+        if self.plan.drops[usize::from(packet.ecn().bits())] || packet.wire_len() > self.plan.longest {
+            self.counters.dropped += 1;
+            return Passage::Dropped;
+        }
         let passage = match contents.inside(packet) {
             Inside::Tcp(flags) => self.handle_flags(flags, packet, contents),
             Inside::Udp | Inside::Icmp => Passage::Through,

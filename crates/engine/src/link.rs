@@ -220,9 +220,9 @@ impl Link {
         self.wire.pop()
     }
 
-    /// Passes `packet`, which the link has [delivered](Link::deliver), through the middleboxes.
-    pub fn inspect(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
-        self.slow.boxes.pass(packet, contents)
+    /// Passes `packet`, which the link has [delivered](Link::deliver) at `now`, through the middleboxes.
+    pub fn inspect(&mut self, packet: &mut Packet, now: Time, contents: &mut impl Inspect) -> Passage {
+        self.slow.boxes.pass(packet, now, contents)
     }
 
     /// Number of the tunnel that the link belongs to.

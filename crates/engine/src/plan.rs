@@ -216,6 +216,12 @@ pub struct BoxPlan {
     pub syn: Setup,
     /// Treatment of SYN-ACKs with ECE or CWR.
     pub syn_ack: Setup,
+    /// Whether packets are dropped, indexed by the bits of their codepoint.
+    pub drops: [bool; 4],
+    /// Bytes on the wire of the longest packet that passes.
+    pub longest: u32,
+    /// Time from which it acts.
+    pub start: Time,
 }
 
 impl BoxPlan {
@@ -229,6 +235,9 @@ impl BoxPlan {
             clear: Flags::empty(),
             syn: Setup::Pass,
             syn_ack: Setup::Pass,
+            drops: [false; 4],
+            longest: u32::MAX,
+            start: Time::ZERO,
         }
     }
 

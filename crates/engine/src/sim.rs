@@ -239,7 +239,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     #[cold]
     fn leave(&mut self, index: u32, row: u32, mut packet: Packet, now: Time) {
         let mut contents = Contents { hold: &mut self.hold, hosts: &self.hosts };
-        let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
+        let passage = self.links[index as usize].inspect(&mut packet, now, &mut contents);
         if passage == Passage::Through {
             self.probe.note(now, index, PacketEvent::Deliver, &packet, &self.hold);
             return match self.links[index as usize].tunnel() {

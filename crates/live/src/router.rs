@@ -340,7 +340,7 @@ impl Router {
         }
         if boxed {
             let mut contents = Contents { hold: &mut self.cargo, connections: self.connections.as_ref() };
-            let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
+            let passage = self.links[index as usize].inspect(&mut packet, at, &mut contents);
             packet::set_ecn(self.cargo.bytes_mut(packet.cargo()), packet.ecn());
             if passage != Passage::Through {
                 return self.turn_away(packet, passage, row, at, clock);

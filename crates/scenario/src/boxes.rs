@@ -1,5 +1,6 @@
 //! `[box.NAME]`: a middlebox that interferes with ECN, and its engine counterpart.
 
+use ecnlab_base::{Bytes, Dur, Time};
 use ecnlab_engine::{BoxPlan, Setup};
 use ecnlab_wire::{Ecn, Flags};
 use schemars::JsonSchema;
@@ -24,6 +25,16 @@ pub(crate) struct HostileBox {
     /// each packet. Default: nothing.
     #[serde(default)]
     pub rewrite: Rewrite,
+    /// The codepoints of packets that the box drops, before it rewrites any: `["ect0", "ce"]`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<Codepoint>,
+    /// Size of the longest packet that passes, with its IP header. The box drops longer ones without a message (RFC 2923).
+    /// Default: all sizes pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<Bytes>,
+    /// Time from which the box acts. Default 0 s.
+    #[serde(default, skip_serializing_if = "Dur::is_zero")]
+    pub start: Dur,
     /// The share of connections that the box acts on, drawn for each connection; packets of the others pass unchanged.
     /// Default 1.
     #[serde(default = "all")]
@@ -137,6 +148,11 @@ impl HostileBox {
         let mut plan = BoxPlan::idle(name, &format!("box.{link}.{name}"));
         plan.share = self.share;
         (plan.syn, plan.syn_ack) = (self.syn.into(), self.syn_ack.into());
+        for codepoint in &self.drop {
+            plan.drops[usize::from(Ecn::from(*codepoint).bits())] = true;
+        }
+        plan.longest = self.longest.map_or(u32::MAX, |longest| u32::try_from(longest.0).unwrap_or(u32::MAX));
+        plan.start = Time::ZERO + self.start;
         for flag in &self.clear {
             plan.clear |= match flag {
                 Cleared::Ece => Flags::ECE,

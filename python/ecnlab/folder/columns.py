@@ -203,7 +203,7 @@ BOXES: Final = {
     "stripped": Column("count", "SYNs and SYN-ACKs in which the box cleared ECE and CWR"),
     "ece_cleared": Column("count", "other segments in which the box cleared ECE"),
     "cwr_cleared": Column("count", "other segments in which the box cleared CWR"),
-    "dropped": Column("count", "SYNs and SYN-ACKs that the box dropped"),
+    "dropped": Column("count", "packets that the box dropped"),
     "resets": Column("count", "of dropped, those that the box answered with an RST"),
 }
 

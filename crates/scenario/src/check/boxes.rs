@@ -31,9 +31,18 @@ pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
                 "leave it out",
             );
         }
-        let idle = !hostile.reads_tcp() && hostile.rewrite.pairs().next().is_none();
+        for (i, codepoint) in hostile.drop.iter().enumerate() {
+            let at = path.key("drop").index(i);
+            let message = format!("`{at}` is in this list already");
+            found.unless(!hostile.drop[..i].contains(codepoint), &at, message, "leave it out");
+        }
+        let at = path.key("start");
+        let message = format!("`{at}`, {}, is not before the end of the run", hostile.start);
+        found.unless(hostile.start < tables.head.duration, &at, message, "write an earlier start");
+        let drops = !hostile.drop.is_empty() || hostile.longest.is_some();
+        let idle = !hostile.reads_tcp() && !drops && hostile.rewrite.pairs().next().is_none();
         if idle {
-            found.key(&path, format!("`{path}` has no action"), "give it syn, syn_ack, clear or rewrite");
+            found.key(&path, format!("`{path}` has no action"), "give it syn, syn_ack, clear, rewrite, drop or longest");
         }
     }
 }
