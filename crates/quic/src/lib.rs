@@ -2,6 +2,8 @@
 //!
 //! ecnlab has no QUIC of its own. A stack is a feature of this crate; without one, this crate is only the trait.
 
+#[cfg(feature = "quinn")]
+mod quinn;
 mod settings;
 
 use std::fmt::Debug;
@@ -124,6 +126,13 @@ pub trait Endpoint: Debug + Send {
 /// # Errors
 /// [`Error::Absent`] if the stack is not built in, [`Error::Rejected`] with its message.
 pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box<dyn Endpoint>; 2], Error> {
-    let _ = (seed, now);
-    Err(Error::Absent(settings[0].stack.name()))
+    match settings[0].stack {
+        #[cfg(feature = "quinn")]
+        Stack::Quinn => quinn::connection(settings, seed, now),
+        #[cfg(not(feature = "quinn"))]
+        Stack::Quinn => {
+            let _ = (seed, now);
+            Err(Error::Absent(settings[0].stack.name()))
+        }
+    }
 }

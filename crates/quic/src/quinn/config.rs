@@ -1,0 +1,137 @@
+//! The stack's configuration from the settings of an end.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use ecnlab_base::Dur;
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::{
+    AckFrequencyConfig, ClientConfig, ConnectionId, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
+    NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig, VarInt,
+};
+use ring::{hkdf, hmac};
+
+use super::recorder::{Factory, Record};
+use super::tls::{self, Secrets};
+use super::{clock, random};
+use crate::{Congestion, Crypto, Error, Settings};
+
+/// Least size that every path carries (RFC 9000 §14), and the largest of UDP over IPv6.
+const UDP_PAYLOAD: std::ops::RangeInclusive<u64> = 1200..=65_527;
+/// Largest UDP payload that quinn-proto accepts unless configured: that of an Ethernet frame over IPv4.
+const ACCEPTED: u64 = 1472;
+/// Ratio of the bytes that quinn-proto buffers for retransmission to the receive window of a stream, in its defaults.
+const SEND_WINDOWS: u64 = 8;
+
+fn rejected<T>(key: &str, remedy: impl std::fmt::Display) -> Result<T, Error> {
+    Err(Error::Rejected("quinn", format!("{key}: {remedy}")))
+}
+
+/// Rejects settings that the stack rejects, changes silently or does not have.
+pub fn check(settings: &Settings) -> Result<(), Error> {
+    let Settings { initial_mtu, max_mtu, .. } = settings;
+    if settings.crypto == Crypto::Null {
+        return rejected("crypto", "quinn is built with TLS only; set \"tls\"");
+    }
+    for (key, size) in [("initial_mtu", initial_mtu), ("max_mtu", max_mtu)] {
+        if !UDP_PAYLOAD.contains(&size.0) {
+            return rejected(key, format!("{} B is outside 1200 to 65527 B; set a size inside", size.0));
+        }
+    }
+    if settings.mtu_discovery && max_mtu < initial_mtu {
+        return rejected("max_mtu", format!("{} B is below `initial_mtu`; set {} B or more", max_mtu.0, initial_mtu.0));
+    }
+    if settings.idle_timeout < Dur::from_ms(1) {
+        return rejected("idle_timeout", "QUIC counts whole milliseconds and 0 is none; set 1 ms or more");
+    }
+    let window = settings.receive_window.map_or(1, |window| window.0);
+    if window == 0 || VarInt::from_u64(window).is_err() {
+        return rejected("receive_window", "set 1 B to 2^62 - 1 B");
+    }
+    match &settings.ack_frequency {
+        Some(wish) if VarInt::from_u64(wish.threshold).is_err() => {
+            rejected("ack_frequency.threshold", "set at most 2^62 - 1")
+        }
+        Some(wish) if wish.max_delay < Dur::from_ms(1) => {
+            rejected("ack_frequency.max_delay", "quinn's least delay of an ACK is 1 ms; set 1 ms or more")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn factory(congestion: Congestion) -> Arc<dyn ControllerFactory + Send + Sync> {
+    match congestion {
+        Congestion::Cubic => Arc::new(CubicConfig::default()),
+        Congestion::NewReno => Arc::new(NewRenoConfig::default()),
+        Congestion::Bbr => Arc::new(BbrConfig::default()),
+    }
+}
+
+fn var(value: u64) -> VarInt {
+    VarInt::from_u64(value).expect("`check` has rejected larger values")
+}
+
+/// The transport of an end with `own` settings whose peer has those of `peer`.
+pub fn transport(own: &Settings, peer: &Settings, record: Arc<Record>) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    let idle = IdleTimeout::try_from(clock::duration(own.idle_timeout)).expect("213 days are few milliseconds");
+    config
+        .congestion_controller_factory(Arc::new(Factory { inner: factory(own.congestion), record }))
+        .max_idle_timeout(Some(idle))
+        .initial_mtu(own.initial_mtu.0 as u16)
+        .enable_segmentation_offload(false)
+        .mtu_discovery_config(own.mtu_discovery.then(|| {
+            let mut search = MtuDiscoveryConfig::default();
+            search.upper_bound(own.max_mtu.0 as u16);
+            search
+        }));
+    if let Some(window) = own.receive_window {
+        config.receive_window(var(window.0)).stream_receive_window(var(window.0));
+    }
+    if let Some(window) = peer.receive_window {
+        config.send_window(window.0.saturating_mul(SEND_WINDOWS));
+    }
+    if let Some(wish) = &own.ack_frequency {
+        let mut request = AckFrequencyConfig::default();
+        request.ack_eliciting_threshold(var(wish.threshold)).max_ack_delay(Some(clock::duration(wish.max_delay)));
+        config.ack_frequency_config(Some(request));
+    }
+    config
+}
+
+/// The endpoint of either side. It draws its keys and its seed.
+pub fn endpoint(settings: [&Settings; 2]) -> EndpointConfig {
+    let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &random::bytes::<64>())));
+    let accepted = settings.iter().flat_map(|end| [end.initial_mtu.0, end.max_mtu.0]).fold(ACCEPTED, u64::max);
+    config.max_udp_payload_size(accepted as u16).expect("`check` has rejected larger sizes");
+    config.cid_generator(|| Box::new(random::Identifiers)).rng_seed(Some(random::bytes()));
+    config
+}
+
+/// The client's connection.
+pub fn client(transport: TransportConfig, secrets: Arc<Secrets>) -> ClientConfig {
+    let mut config = ClientConfig::new(Arc::new(tls::client(secrets)));
+    config
+        .transport_config(Arc::new(transport))
+        .token_store(Arc::new(NoneTokenStore))
+        .initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&random::bytes::<20>())));
+    config
+}
+
+/// The server: no tokens, so no wall time.
+pub fn server(transport: TransportConfig) -> ServerConfig {
+    let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&random::bytes::<64>());
+    let mut tokens = ValidationTokenConfig::default();
+    tokens.sent(0).log(Arc::new(NoneTokenLog));
+    let mut config = ServerConfig::new(tls::SERVER.clone(), Arc::new(key));
+    config.transport_config(Arc::new(transport)).validation_token_config(tokens).time_source(Arc::new(Epoch));
+    config
+}
+
+struct Epoch;
+
+impl TimeSource for Epoch {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}

@@ -1,0 +1,219 @@
+//! The stack of one end: datagrams, timers and events between its endpoint, its connection and the streams.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::Ecn;
+use quinn_proto::{
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Incoming, Side,
+    StreamEvent, StreamId, Transmit, TransportErrorCode, VarInt,
+};
+
+use super::recorder::Record;
+use super::streams::Streams;
+use super::{PEER, clock};
+use crate::{Closing, Event, Stats};
+
+/// The stack and the state that its calls change.
+pub struct Driver {
+    stack: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    /// Datagrams of the endpoint itself, outside of the connection.
+    responses: VecDeque<Vec<u8>>,
+    streams: Streams,
+    pub events: VecDeque<Event>,
+    closed: bool,
+    ecn: bool,
+}
+
+impl Driver {
+    /// A stack at rest; the client's has its connection.
+    pub fn new(stack: Endpoint, connection: Option<(ConnectionHandle, Connection)>, side: Side, ecn: bool) -> Driver {
+        let (responses, events) = (VecDeque::new(), VecDeque::new());
+        Driver { stack, connection, responses, streams: Streams::new(side), events, closed: false, ecn }
+    }
+
+    pub fn receive(&mut self, payload: &[u8], ecn: Ecn, now: Instant) {
+        let codepoint = if self.ecn { EcnCodepoint::from_bits(ecn.bits()) } else { None };
+        let mut response = Vec::new();
+        match self.stack.handle(now, PEER, None, codepoint, BytesMut::from(payload), &mut response) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => match &mut self.connection {
+                Some((own, connection)) if *own == handle => connection.handle_event(event),
+                _ => {}
+            },
+            Some(DatagramEvent::NewConnection(incoming)) => self.accept(incoming, now),
+            Some(DatagramEvent::Response(transmit)) => self.respond(response, &transmit),
+            None => {}
+        }
+    }
+
+    /// Accepts the first connection attempt and ignores all others, which are late copies of it.
+    fn accept(&mut self, incoming: Incoming, now: Instant) {
+        if self.connection.is_some() || self.closed {
+            return self.stack.ignore(incoming);
+        }
+        let mut response = Vec::new();
+        match self.stack.accept(incoming, now, &mut response, None) {
+            Ok(connection) => self.connection = Some(connection),
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.respond(response, &transmit);
+                }
+            }
+        }
+    }
+
+    fn respond(&mut self, mut response: Vec<u8>, transmit: &Transmit) {
+        response.truncate(transmit.size);
+        self.responses.push_back(response);
+    }
+
+    pub fn on_timeout(&mut self, now: Instant) {
+        if let Some((_, connection)) = &mut self.connection {
+            connection.handle_timeout(now);
+        }
+    }
+
+    /// Opens a stream with `bytes`, now or when the peer admits it.
+    pub fn open(&mut self, bytes: u64) -> u64 {
+        let stream = self.streams.open(bytes);
+        if let Some((_, connection)) = &mut self.connection {
+            self.streams.feed(connection);
+        }
+        stream
+    }
+
+    /// Writes `bytes`, then the end, to the peer's `stream`.
+    pub fn answer(&mut self, stream: u64, bytes: u64) {
+        if let Some((_, connection)) = &mut self.connection {
+            self.streams.respond(connection, stream, bytes);
+        }
+    }
+
+    /// Ends `stream` after the bytes that the stack has taken.
+    pub fn cut(&mut self, stream: u64) -> u64 {
+        self.streams.cut(self.connection.as_mut().map(|(_, connection)| connection), stream)
+    }
+
+    /// Closes the connection, if it is open.
+    pub fn close(&mut self, now: Instant) {
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(now, VarInt::from_u32(0), Bytes::new());
+        }
+        self.closed(Closing::Local);
+    }
+
+    /// Passes events between the connection, its endpoint and the streams until none remain.
+    pub fn settle(&mut self) {
+        let Some((handle, mut connection)) = self.connection.take() else { return };
+        loop {
+            if let Some(event) = connection.poll_endpoint_events() {
+                if let Some(event) = self.stack.handle_event(handle, event) {
+                    connection.handle_event(event);
+                }
+            } else if let Some(event) = connection.poll() {
+                self.on_event(&mut connection, event);
+            } else {
+                break;
+            }
+        }
+        self.connection = Some((handle, connection));
+    }
+
+    fn on_event(&mut self, connection: &mut Connection, event: quinn_proto::Event) {
+        use quinn_proto::Event::{Connected, ConnectionLost, Stream};
+        match event {
+            Connected => {
+                self.push(Event::Established);
+                self.streams.feed(connection);
+            }
+            ConnectionLost { reason } => self.closed(closing(reason)),
+            Stream(StreamEvent::Available { dir: Dir::Bi }) => self.streams.feed(connection),
+            Stream(StreamEvent::Writable { id }) => self.streams.write(connection, id),
+            Stream(StreamEvent::Readable { id }) => self.read(connection, id),
+            Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                while let Some(id) = connection.streams().accept(Dir::Bi) {
+                    self.read(connection, id);
+                }
+            }
+            Stream(StreamEvent::Finished { id }) => {
+                let event = self.streams.acknowledged(id);
+                self.push(event);
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, connection: &mut Connection, id: StreamId) {
+        if let Some(event) = self.streams.read(connection, id) {
+            self.push(event);
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        if !self.closed {
+            self.events.push_back(event);
+        }
+    }
+
+    pub fn closed(&mut self, closing: Closing) {
+        self.push(Event::Closed(closing));
+        self.closed = true;
+    }
+
+    pub fn transmit(&mut self, now: Instant, payload: &mut Vec<u8>) -> Option<Ecn> {
+        if let Some(response) = self.responses.pop_front() {
+            *payload = response;
+            return Some(Ecn::NotEct);
+        }
+        let (_, connection) = self.connection.as_mut()?;
+        let transmit = connection.poll_transmit(now, 1, payload)?;
+        let codepoint = transmit.ecn.filter(|_| self.ecn);
+        Some(codepoint.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8)))
+    }
+
+    pub fn deadline(&mut self) -> Time {
+        let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
+        timer.map_or(Time::NEVER, clock::time)
+    }
+
+    pub fn stats(&self, record: &Record) -> Stats {
+        let Some((_, connection)) = &self.connection else { return Stats::default() };
+        let path = connection.stats().path;
+        let metrics = connection.congestion_state().metrics();
+        // quinn-proto's estimate before the first sample is its initial RTT, and its minimum is then the same.
+        let sampled = record.acked.load(Relaxed);
+        Stats {
+            cwnd: path.cwnd,
+            ssthresh: metrics.ssthresh.filter(|&bytes| bytes != u64::MAX),
+            in_flight: sampled.then(|| record.in_flight.load(Relaxed)),
+            srtt: if sampled { clock::dur(path.rtt) } else { Dur::ZERO },
+            rtt_min: if sampled { clock::dur(path.min_rtt) } else { Dur::ZERO },
+            mtu: path.current_mtu,
+            packets_sent: path.sent_packets,
+            packets_lost: path.lost_packets,
+            bytes_lost: path.lost_bytes,
+            congestion_events: record.reductions.load(Relaxed),
+            ecn_events: Some(record.by_marks.load(Relaxed)),
+            timeouts: None,
+            black_holes: path.black_holes_detected,
+            received: self.streams.received,
+        }
+    }
+}
+
+fn closing(reason: ConnectionError) -> Closing {
+    match reason {
+        ConnectionError::ApplicationClosed(_) => Closing::Peer,
+        // Before the handshake is complete, the code of the application is not sent (RFC 9000 §10.2.3).
+        ConnectionError::ConnectionClosed(frame) if frame.error_code == TransportErrorCode::APPLICATION_ERROR => {
+            Closing::Peer
+        }
+        ConnectionError::TimedOut => Closing::Idle,
+        ConnectionError::LocallyClosed => Closing::Local,
+        other => Closing::Failed(other.to_string()),
+    }
+}
