@@ -27,6 +27,9 @@ pub struct Sent {
 /// Returns false for a datagram that is lost.
 pub type Rule = Box<dyn Fn(&mut Sent) -> bool>;
 
+/// Time, number, receiver, codepoint and payload.
+type Arrival = (Time, u64, usize, u8, Vec<u8>);
+
 /// The link, and what has happened on it.
 pub struct Link {
     /// Both ends, the client first.
@@ -46,7 +49,7 @@ pub struct Link {
     rule: Rule,
     counts: [u64; 2],
     free: [Time; 2],
-    arrivals: BinaryHeap<Reverse<(Time, u64, usize, u8, Vec<u8>)>>,
+    arrivals: BinaryHeap<Reverse<Arrival>>,
 }
 
 /// `ms` milliseconds after the start.

@@ -94,6 +94,17 @@ fn marks_reduce_the_window() {
 }
 
 #[test]
+fn bbr_does_not_respond_to_marks() {
+    let bbr = Settings { congestion: Congestion::Bbr, ..quinn() };
+    let mut link = Link::new([&bbr, &bbr], 11).marking(Dur::ZERO);
+    link.open(&[MB]);
+    link.run(ms(5_000));
+    let client = &link.stats()[0];
+    assert!(link.time_of(0, &Event::Acknowledged(0)).is_some_and(|done| done < ms(500)));
+    assert_eq!((client.ecn_events, client.ssthresh), (Some(0), None));
+}
+
+#[test]
 fn validation_fails_behind_a_path_that_bleaches() {
     let mut link = Link::new([&quinn(), &quinn()], 6).marking(Dur::from_ms(5)).rule(|sent| {
         sent.ecn = Ecn::NotEct;
