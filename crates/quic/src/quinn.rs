@@ -166,3 +166,22 @@ impl fmt::Debug for End {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stack;
+
+    #[test]
+    fn a_panic_of_the_stack_closes_its_end() {
+        let mut end = End::new(Rng::named(1, "end"), &Settings::of(Stack::Quinn), Side::Server, |_, _| {
+            let settings = Settings::of(Stack::Quinn);
+            let config = Arc::new(config::endpoint([&settings, &settings]));
+            (quinn_proto::Endpoint::new(config, None, true, None), None)
+        });
+        assert_eq!(end.call(1, |_| panic!("{} is wrong", "this")), 1);
+        assert_eq!(end.poll(), Some(Event::Closed(Closing::Panicked("this is wrong".into()))));
+        end.close(Time::ZERO);
+        assert_eq!((end.poll(), end.transmit(Time::ZERO, &mut Vec::new()), end.deadline()), (None, None, Time::NEVER));
+    }
+}

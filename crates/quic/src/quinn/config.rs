@@ -59,6 +59,8 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
     }
 }
 
+/// The stack's controller. The system seeds the generator of BBR, which only shifts the cycle of its pacing gains: quinn-proto
+/// 0.11.19 sends at a multiple of window / RTT with every controller, so no datagram depends on it.
 fn factory(congestion: Congestion) -> Arc<dyn ControllerFactory + Send + Sync> {
     match congestion {
         Congestion::Cubic => Arc::new(CubicConfig::default()),

@@ -25,7 +25,10 @@ pub struct Sent {
 }
 
 /// Returns false for a datagram that is lost.
-pub type Rule = fn(&mut Sent) -> bool;
+pub type Rule = Box<dyn Fn(&mut Sent) -> bool>;
+
+/// Time, number, receiver, codepoint and payload.
+type Arrival = (Time, u64, usize, u8, Vec<u8>);
 
 /// The link, and what has happened on it.
 pub struct Link {
@@ -44,8 +47,14 @@ pub struct Link {
     limit: Dur,
     mark: Dur,
     rule: Rule,
+    counts: [u64; 2],
     free: [Time; 2],
-    arrivals: BinaryHeap<Reverse<(Time, u64, usize, u8, Vec<u8>)>>,
+    arrivals: BinaryHeap<Reverse<Arrival>>,
+}
+
+/// `ms` milliseconds after the start.
+pub fn ms(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
 }
 
 /// quinn with the defaults.
@@ -66,7 +75,8 @@ impl Link {
             delay: Dur::from_ms(10),
             limit: Dur::from_ms(40),
             mark: Dur::MAX,
-            rule: |_| true,
+            rule: Box::new(|_| true),
+            counts: [0; 2],
             free: [Time::ZERO; 2],
             arrivals: BinaryHeap::new(),
         }
@@ -79,12 +89,18 @@ impl Link {
     }
 
     /// Applies `rule` to each datagram.
-    pub fn rule(mut self, rule: Rule) -> Link {
-        self.rule = rule;
+    pub fn rule(mut self, rule: impl Fn(&mut Sent) -> bool + 'static) -> Link {
+        self.rule = Box::new(rule);
         self
     }
 
-    /// Opens streams of the client with these bytes; returns their identifiers.
+    /// Closes `end`.
+    pub fn close(&mut self, end: usize) {
+        self.ends[end].close(self.now);
+        self.serve(end);
+    }
+
+    /// Starts the client and opens its streams with these bytes; returns their identifiers.
     pub fn open(&mut self, streams: &[u64]) -> Vec<u64> {
         let ids = streams.iter().map(|&bytes| self.ends[0].open(bytes)).collect();
         self.serve(0);
@@ -93,9 +109,6 @@ impl Link {
 
     /// Runs until `until`, or until nothing remains to happen.
     pub fn run(&mut self, until: Time) {
-        for end in 0..2 {
-            self.serve(end);
-        }
         loop {
             let arrival = self.arrivals.peek().map_or(Time::NEVER, |Reverse(first)| first.0);
             let deadlines = [self.ends[0].deadline(), self.ends[1].deadline()];
@@ -134,8 +147,8 @@ impl Link {
 
     fn send(&mut self, from: usize, ecn: Ecn, payload: Vec<u8>) {
         self.datagrams.push((self.now, from, ecn, hash(&payload)));
-        let number = self.datagrams.iter().filter(|datagram| datagram.1 == from).count() as u64;
-        let mut sent = Sent { from, number, at: self.now, ecn, size: payload.len() };
+        self.counts[from] += 1;
+        let mut sent = Sent { from, number: self.counts[from], at: self.now, ecn, size: payload.len() };
         let begin = self.free[from].max(self.now);
         let wait = begin.since(self.now);
         if !(self.rule)(&mut sent) || wait > self.limit {

@@ -1,24 +1,188 @@
-//! quinn-proto in virtual time.
+//! quinn-proto in virtual time, over a link of 40 Mb/s with a round trip of 20 ms.
 
+mod digests;
+mod endings;
 mod link;
 
-use ecnlab_base::Time;
-use ecnlab_quic::Event;
+use ecnlab_base::{Bytes, Dur, Time};
+use ecnlab_quic::{AckFrequency, Congestion, Crypto, ENDLESS, Error, Event, Settings, connection};
+use ecnlab_wire::Ecn;
 
-use link::{Link, quinn};
+use link::{Link, ms, quinn};
 
 const MB: u64 = 1_000_000;
 
-fn seconds(s: u64) -> Time {
-    Time::from_ps(s * 1_000_000_000_000)
+#[test]
+fn a_bulk_transfer_arrives_and_is_acknowledged() {
+    for congestion in [Congestion::Cubic, Congestion::NewReno] {
+        let settings = Settings { congestion, ..quinn() };
+        let mut link = Link::new([&settings, &settings], 1);
+        assert_eq!(link.open(&[2 * MB]), [0]);
+        link.run(ms(5_000));
+        let [client, server] = link.stats();
+        assert_eq!(server.received, 2 * MB);
+        // At most 1424 of the 1480 bytes of an IP packet are the stream's: 28 are IP's and UDP's, 1 + 8 + 1 the short
+        // header's, 16 the tag's, and 2 the frame's. 2 MB take 416 ms at least, after the 20 ms of the handshake.
+        let done = link.time_of(0, &Event::Acknowledged(0)).expect("acknowledged");
+        let least = Dur::from_secs(2e6 * 8.0 / 40e6 * 1480.0 / 1424.0);
+        assert!(done.since(ms(20)) > least && done.since(ms(20)) < least.saturating_mul(2), "{congestion:?}: {done:?}");
+        assert!(link.time_of(1, &Event::Arrived(0)).expect("arrived") < done);
+        // Two ways of 10 ms, and less than 1 ms in which two packets are sent.
+        assert!(client.rtt_min > Dur::from_ms(20) && client.rtt_min < Dur::from_ms(21), "{:?}", client.rtt_min);
+        assert_eq!(client.mtu, 1452);
+        // The queue of 40 ms overflows in slow start.
+        assert!(client.packets_lost > 0 && client.congestion_events > 0 && client.ssthresh.is_some());
+        assert_eq!(client.ecn_events, Some(0));
+    }
 }
 
 #[test]
-fn a_bulk_transfer_arrives_and_is_acknowledged() {
-    let mut link = Link::new([&quinn(), &quinn()], 1);
-    let streams = link.open(&[2 * MB]);
-    link.run(seconds(5));
-    assert_eq!(streams, [0]);
-    let done = link.time_of(0, &Event::Acknowledged(0)).expect("acknowledged");
-    eprintln!("{done:?} {:?}", link.stats());
+fn a_response_arrives_after_its_request() {
+    let mut link = Link::new([&quinn(), &quinn()], 2);
+    link.response = MB;
+    link.open(&[1_000]);
+    link.run(ms(5_000));
+    let [client, server] = link.stats();
+    assert_eq!((client.received, server.received), (MB, 1_000));
+    let [request, response] =
+        [(1, Event::Arrived(0)), (0, Event::Arrived(0))].map(|(end, event)| link.time_of(end, &event).unwrap());
+    assert!(response.since(request) > Dur::from_ms(200), "1 MB at 40 Mb/s");
+    assert!(link.time_of(1, &Event::Acknowledged(0)).is_some());
+}
+
+#[test]
+fn streams_beyond_the_limit_of_the_peer_wait() {
+    for count in [10, 250] {
+        let mut link = Link::new([&quinn(), &quinn()], 3);
+        let ids = link.open(&vec![10_000; count]);
+        assert_eq!(ids, (0..count as u64).map(|n| 4 * n).collect::<Vec<_>>());
+        link.run(ms(5_000));
+        assert_eq!(link.stats()[1].received, count as u64 * 10_000);
+        for id in ids {
+            assert!(
+                link.time_of(1, &Event::Arrived(id)).is_some() && link.time_of(0, &Event::Acknowledged(id)).is_some()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_ends_after_its_bytes() {
+    let mut link = Link::new([&quinn(), &quinn()], 4);
+    link.open(&[ENDLESS]);
+    link.run(ms(300));
+    let bytes = link.ends[0].cut(0);
+    link.serve(0);
+    assert!(bytes > MB && link.time_of(1, &Event::Arrived(0)).is_none());
+    link.run(ms(10_000));
+    assert_eq!(link.stats()[1].received, bytes);
+    assert!(link.time_of(1, &Event::Arrived(0)).is_some() && link.time_of(0, &Event::Acknowledged(0)).is_some());
+}
+
+#[test]
+fn marks_reduce_the_window() {
+    for congestion in [Congestion::Cubic, Congestion::NewReno] {
+        let settings = Settings { congestion, ..quinn() };
+        let mut link = Link::new([&settings, &settings], 5).marking(Dur::from_ms(5));
+        link.open(&[2 * MB]);
+        link.run(ms(5_000));
+        let client = &link.stats()[0];
+        assert!(client.ecn_events > Some(0), "{client:?}");
+        assert_eq!((client.packets_lost, client.ecn_events), (0, Some(client.congestion_events)));
+        assert!(link.codepoints(0, Time::ZERO..Time::NEVER).iter().all(|&ecn| ecn == Ecn::Ect0));
+    }
+}
+
+#[test]
+fn bbr_does_not_respond_to_marks() {
+    let bbr = Settings { congestion: Congestion::Bbr, ..quinn() };
+    let mut link = Link::new([&bbr, &bbr], 11).marking(Dur::ZERO);
+    link.open(&[MB]);
+    link.run(ms(5_000));
+    let client = &link.stats()[0];
+    assert!(link.time_of(0, &Event::Acknowledged(0)).is_some_and(|done| done < ms(500)));
+    assert_eq!((client.ecn_events, client.ssthresh), (Some(0), None));
+}
+
+#[test]
+fn validation_fails_behind_a_path_that_bleaches() {
+    let mut link = Link::new([&quinn(), &quinn()], 6).marking(Dur::from_ms(5)).rule(|sent| {
+        sent.ecn = Ecn::NotEct;
+        true
+    });
+    link.open(&[2 * MB]);
+    link.run(ms(5_000));
+    // The first ACK, after one round trip, has no counts.
+    assert!(link.codepoints(0, Time::ZERO..ms(20)).iter().all(|&ecn| ecn == Ecn::Ect0));
+    assert!(link.codepoints(0, ms(21)..Time::NEVER).iter().all(|&ecn| ecn == Ecn::NotEct));
+    assert_eq!((link.stats()[0].ecn_events, link.stats()[1].received), (Some(0), 2 * MB));
+}
+
+#[test]
+fn a_host_without_ecn_neither_sets_nor_reads_codepoints() {
+    let without = Settings { ecn: false, ..quinn() };
+    let mut link = Link::new([&quinn(), &without], 7).marking(Dur::from_ms(5));
+    link.open(&[2 * MB]);
+    link.run(ms(5_000));
+    assert!(link.codepoints(1, Time::ZERO..Time::NEVER).iter().all(|&ecn| ecn == Ecn::NotEct));
+    // It reports no counts, so its peer stops as behind a path that bleaches.
+    assert!(link.codepoints(0, ms(21)..Time::NEVER).iter().all(|&ecn| ecn == Ecn::NotEct));
+    assert_eq!(link.stats()[0].ecn_events, Some(0));
+}
+
+#[test]
+fn a_black_hole_for_large_datagrams_is_detected() {
+    let mut link = Link::new([&quinn(), &quinn()], 8).rule(|sent| sent.at < ms(300) || sent.size <= 1200);
+    link.open(&[3 * MB]);
+    link.run(ms(200));
+    assert_eq!(link.stats()[0].mtu, 1452);
+    link.run(ms(20_000));
+    let client = &link.stats()[0];
+    assert!(client.black_holes >= 1 && client.mtu == 1200, "{client:?}");
+    assert!(link.time_of(0, &Event::Acknowledged(0)).is_some());
+}
+
+#[test]
+fn the_receive_window_limits_a_transfer() {
+    let server = Settings { receive_window: Some(Bytes(50_000)), ..quinn() };
+    let mut link = Link::new([&quinn(), &server], 9);
+    link.open(&[MB]);
+    link.run(ms(5_000));
+    // 20 windows, of which the first needs no round trip of its own.
+    let done = link.time_of(1, &Event::Arrived(0)).expect("arrived");
+    assert!(done > ms(19 * 20) && done < ms(2 * 20 * 20), "{done:?}");
+}
+
+#[test]
+fn fewer_acks_are_sent_on_request() {
+    let rare = AckFrequency { threshold: 9, max_delay: Dur::from_ms(25) };
+    let [usual, rare] = [None, Some(rare)].map(|ack_frequency| {
+        let mut link = Link::new([&Settings { ack_frequency, ..quinn() }, &quinn()], 10);
+        link.open(&[MB / 4]);
+        link.run(ms(5_000));
+        link.codepoints(1, Time::ZERO..Time::NEVER).len()
+    });
+    // Without losses and marks, which quinn acknowledges at once: 1 ACK for 10 packets instead of 1 for 2, and a margin for
+    // the start and the end.
+    assert!(rare < usual * 3 / 10, "{rare} of {usual}");
+}
+
+#[test]
+fn settings_that_the_stack_would_change_are_rejected() {
+    let cases = [
+        ("crypto", Settings { crypto: Crypto::Null, ..quinn() }),
+        ("initial_mtu", Settings { initial_mtu: Bytes(1199), ..quinn() }),
+        ("max_mtu", Settings { max_mtu: Bytes(65_528), ..quinn() }),
+        ("max_mtu", Settings { initial_mtu: Bytes(1453), ..quinn() }),
+        ("idle_timeout", Settings { idle_timeout: Dur::from_us(999), ..quinn() }),
+        ("receive_window", Settings { receive_window: Some(Bytes(0)), ..quinn() }),
+        (
+            "ack_frequency.max_delay",
+            Settings { ack_frequency: Some(AckFrequency { threshold: 1, max_delay: Dur::ZERO }), ..quinn() },
+        ),
+    ];
+    for (key, wrong) in cases {
+        let error = connection([&quinn(), &wrong], 1, Time::ZERO).expect_err(key);
+        assert!(matches!(&error, Error::Rejected("quinn", text) if text.starts_with(&format!("{key}: "))), "{error}");
+    }
 }

@@ -1,0 +1,53 @@
+//! The same seed gives the same datagrams.
+
+use std::process::Command;
+
+use ecnlab_base::Dur;
+use ecnlab_quic::{Congestion, Settings};
+
+use crate::link::{Link, ms, quinn};
+
+/// Name of the test that prints digests for another process.
+const PRINTS: &str = "digests::prints_digests";
+
+fn link(congestion: Congestion, seed: u64) -> Link {
+    let settings = Settings { congestion, ..quinn() };
+    let mut link = Link::new([&settings, &settings], seed).marking(Dur::from_ms(5));
+    link.response = 100_000;
+    link.open(&[2_000_000, 1_000]);
+    link
+}
+
+/// Digests with CUBIC, and with BBR, whose generator has a seed of the system: no datagram may depend on it.
+fn digests(seed: u64) -> [u64; 2] {
+    [Congestion::Cubic, Congestion::Bbr].map(|congestion| {
+        let mut link = link(congestion, seed);
+        link.run(ms(1_000));
+        link.digest()
+    })
+}
+
+#[test]
+#[ignore = "the next test runs it in another process"]
+fn prints_digests() {
+    println!("digests {:?} {:?}", digests(1), digests(2));
+}
+
+#[test]
+fn the_datagrams_are_those_of_the_seed_in_any_process() {
+    let [one, two] = [digests(1), digests(2)];
+    assert!(one[0] != two[0] && one[1] != two[1]);
+    let program = std::env::current_exe().expect("the test has a path");
+    let other = Command::new(program).args(["--exact", PRINTS, "--ignored", "--nocapture"]).output().expect("it runs");
+    let text = String::from_utf8(other.stdout).expect("text");
+    assert!(text.contains(&format!("digests {one:?} {two:?}")), "{text}");
+}
+
+#[test]
+fn connections_that_interleave_do_not_affect_each_other() {
+    let mut links = [link(Congestion::Cubic, 1), link(Congestion::Bbr, 2)];
+    for step in 1..=1_000 {
+        links.iter_mut().for_each(|link| link.run(ms(step)));
+    }
+    assert_eq!(links.map(|link| link.digest()), [digests(1)[0], digests(2)[1]]);
+}
