@@ -226,7 +226,7 @@ impl<'a> Path<'a> {
         self.arm(index);
         let (mut packet, row) = arrived?;
         if boxed {
-            let passage = self.links[index as usize].inspect(&mut packet, &mut Contents(&mut self.cargo));
+            let passage = self.links[index as usize].inspect(&mut packet, now, &mut Contents(&mut self.cargo));
             if passage != Passage::Through {
                 return self.turn_away(packet, passage, row, now);
             }

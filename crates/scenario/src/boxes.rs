@@ -33,12 +33,17 @@ pub(crate) struct HostileBox {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<Bytes>,
     /// Time from which the box acts. Default 0 s.
-    #[serde(default, skip_serializing_if = "Dur::is_zero")]
+    #[serde(default, skip_serializing_if = "is_start")]
     pub start: Dur,
     /// The share of connections that the box acts on, drawn for each connection; packets of the others pass unchanged.
     /// Default 1.
     #[serde(default = "all")]
     pub share: f64,
+}
+
+/// Whether a box acts from the start of the run on.
+fn is_start(start: &Dur) -> bool {
+    start.is_zero()
 }
 
 fn all() -> f64 {

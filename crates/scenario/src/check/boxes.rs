@@ -42,7 +42,11 @@ pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
         let drops = !hostile.drop.is_empty() || hostile.longest.is_some();
         let idle = !hostile.reads_tcp() && !drops && hostile.rewrite.pairs().next().is_none();
         if idle {
-            found.key(&path, format!("`{path}` has no action"), "give it syn, syn_ack, clear, rewrite, drop or longest");
+            found.key(
+                &path,
+                format!("`{path}` has no action"),
+                "give it syn, syn_ack, clear, rewrite, drop or longest",
+            );
         }
     }
 }
