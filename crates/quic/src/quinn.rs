@@ -29,6 +29,11 @@ const PEER: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192, 0, 
 /// Creates both ends at `now`, the client first.
 pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box<dyn Endpoint>; 2], Error> {
     settings.into_iter().try_for_each(config::check)?;
+    catch_unwind(AssertUnwindSafe(|| ends(settings, seed, now)))
+        .map_err(|panic| Error::Rejected("quinn", message(panic.as_ref())))
+}
+
+fn ends(settings: [&Settings; 2], seed: u64, now: Time) -> [Box<dyn Endpoint>; 2] {
     let [client, server] = settings;
     let mut ends = [
         End::new(Rng::named(seed, "quic.client"), client, Side::Client, |record, secrets| {
@@ -46,7 +51,7 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
         }),
     ];
     ends.iter_mut().for_each(|end| end.call((), |_| ()));
-    Ok(ends.map(|end| Box::new(end) as Box<dyn Endpoint>))
+    ends.map(|end| Box::new(end) as Box<dyn Endpoint>)
 }
 
 /// One end.
@@ -98,7 +103,7 @@ impl End {
             Err(panic) => {
                 self.panicked = true;
                 self.deadline = Time::NEVER;
-                self.driver.closed(Closing::Panicked(message(panic.as_ref())));
+                self.driver.application.closed(Closing::Panicked(message(panic.as_ref())));
                 otherwise
             }
         }
@@ -144,7 +149,7 @@ impl Endpoint for End {
     }
 
     fn poll(&mut self) -> Option<Event> {
-        self.driver.events.pop_front()
+        self.driver.application.events.pop_front()
     }
 
     fn stats(&self) -> Stats {

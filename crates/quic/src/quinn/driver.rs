@@ -23,19 +23,28 @@ pub struct Driver {
     connection: Option<(ConnectionHandle, Connection)>,
     /// Datagrams of the endpoint itself, outside of the connection.
     responses: VecDeque<Vec<u8>>,
+    /// The application's side.
+    pub application: Application,
+    /// The host sets and reads the codepoint.
+    ecn: bool,
+}
+
+/// What the application has of the connection.
+pub struct Application {
     streams: Streams,
+    /// Events that are not taken yet.
     pub events: VecDeque<Event>,
     closed: bool,
-    ecn: bool,
 }
 
 impl Driver {
     /// A stack at rest; the client's has its connection.
     pub fn new(stack: Endpoint, connection: Option<(ConnectionHandle, Connection)>, side: Side, ecn: bool) -> Driver {
-        let (responses, events) = (VecDeque::new(), VecDeque::new());
-        Driver { stack, connection, responses, streams: Streams::new(side), events, closed: false, ecn }
+        let application = Application { streams: Streams::new(side), events: VecDeque::new(), closed: false };
+        Driver { stack, connection, responses: VecDeque::new(), application, ecn }
     }
 
+    /// Passes a datagram to the endpoint, and from there to the connection.
     pub fn receive(&mut self, payload: &[u8], ecn: Ecn, now: Instant) {
         let codepoint = if self.ecn { EcnCodepoint::from_bits(ecn.bits()) } else { None };
         let mut response = Vec::new();
@@ -52,7 +61,7 @@ impl Driver {
 
     /// Accepts the first connection attempt and ignores all others, which are late copies of it.
     fn accept(&mut self, incoming: Incoming, now: Instant) {
-        if self.connection.is_some() || self.closed {
+        if self.connection.is_some() || self.application.closed {
             return self.stack.ignore(incoming);
         }
         let mut response = Vec::new();
@@ -71,6 +80,7 @@ impl Driver {
         self.responses.push_back(response);
     }
 
+    /// Runs the timers of the connection.
     pub fn on_timeout(&mut self, now: Instant) {
         if let Some((_, connection)) = &mut self.connection {
             connection.handle_timeout(now);
@@ -79,9 +89,9 @@ impl Driver {
 
     /// Opens a stream with `bytes`, now or when the peer admits it.
     pub fn open(&mut self, bytes: u64) -> u64 {
-        let stream = self.streams.open(bytes);
+        let stream = self.application.streams.open(bytes);
         if let Some((_, connection)) = &mut self.connection {
-            self.streams.feed(connection);
+            self.application.streams.feed(connection);
         }
         stream
     }
@@ -89,13 +99,13 @@ impl Driver {
     /// Writes `bytes`, then the end, to the peer's `stream`.
     pub fn answer(&mut self, stream: u64, bytes: u64) {
         if let Some((_, connection)) = &mut self.connection {
-            self.streams.respond(connection, stream, bytes);
+            self.application.streams.respond(connection, stream, bytes);
         }
     }
 
     /// Ends `stream` after the bytes that the stack has taken.
     pub fn cut(&mut self, stream: u64) -> u64 {
-        self.streams.cut(self.connection.as_mut().map(|(_, connection)| connection), stream)
+        self.application.streams.cut(self.connection.as_mut().map(|(_, connection)| connection), stream)
     }
 
     /// Closes the connection, if it is open.
@@ -103,26 +113,70 @@ impl Driver {
         if let Some((_, connection)) = &mut self.connection {
             connection.close(now, VarInt::from_u32(0), Bytes::new());
         }
-        self.closed(Closing::Local);
+        self.application.closed(Closing::Local);
     }
 
-    /// Passes events between the connection, its endpoint and the streams until none remain.
+    /// Passes events between the connection, its endpoint and the application until none remain.
     pub fn settle(&mut self) {
-        let Some((handle, mut connection)) = self.connection.take() else { return };
+        let Some((handle, connection)) = &mut self.connection else { return };
         loop {
             if let Some(event) = connection.poll_endpoint_events() {
-                if let Some(event) = self.stack.handle_event(handle, event) {
+                if let Some(event) = self.stack.handle_event(*handle, event) {
                     connection.handle_event(event);
                 }
             } else if let Some(event) = connection.poll() {
-                self.on_event(&mut connection, event);
+                self.application.on_event(connection, event);
             } else {
-                break;
+                return;
             }
         }
-        self.connection = Some((handle, connection));
     }
 
+    /// The next datagram of the endpoint or the connection.
+    pub fn transmit(&mut self, now: Instant, payload: &mut Vec<u8>) -> Option<Ecn> {
+        if let Some(response) = self.responses.pop_front() {
+            *payload = response;
+            return Some(Ecn::NotEct);
+        }
+        let (_, connection) = self.connection.as_mut()?;
+        let transmit = connection.poll_transmit(now, 1, payload)?;
+        let codepoint = transmit.ecn.filter(|_| self.ecn);
+        Some(codepoint.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8)))
+    }
+
+    /// Time of the next timer.
+    pub fn deadline(&mut self) -> Time {
+        let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
+        timer.map_or(Time::NEVER, clock::time)
+    }
+
+    /// Statistics of the connection; zeros before there is one.
+    pub fn stats(&self, record: &Record) -> Stats {
+        let Some((_, connection)) = &self.connection else { return Stats::default() };
+        let path = connection.stats().path;
+        let metrics = connection.congestion_state().metrics();
+        // quinn-proto's estimate before the first sample is its initial RTT, and its minimum is then the same.
+        let sampled = record.acked.load(Relaxed);
+        Stats {
+            cwnd: path.cwnd,
+            ssthresh: metrics.ssthresh.filter(|&bytes| bytes != u64::MAX),
+            in_flight: sampled.then(|| record.in_flight.load(Relaxed)),
+            srtt: if sampled { clock::dur(path.rtt) } else { Dur::ZERO },
+            rtt_min: if sampled { clock::dur(path.min_rtt) } else { Dur::ZERO },
+            mtu: path.current_mtu,
+            packets_sent: path.sent_packets,
+            packets_lost: path.lost_packets,
+            bytes_lost: path.lost_bytes,
+            congestion_events: record.reductions.load(Relaxed),
+            ecn_events: Some(record.by_marks.load(Relaxed)),
+            timeouts: None,
+            black_holes: path.black_holes_detected,
+            received: self.application.streams.received,
+        }
+    }
+}
+
+impl Application {
     fn on_event(&mut self, connection: &mut Connection, event: quinn_proto::Event) {
         use quinn_proto::Event::{Connected, ConnectionLost, Stream};
         match event {
@@ -159,49 +213,10 @@ impl Driver {
         }
     }
 
+    /// Ends the connection for the application: no event follows.
     pub fn closed(&mut self, closing: Closing) {
         self.push(Event::Closed(closing));
         self.closed = true;
-    }
-
-    pub fn transmit(&mut self, now: Instant, payload: &mut Vec<u8>) -> Option<Ecn> {
-        if let Some(response) = self.responses.pop_front() {
-            *payload = response;
-            return Some(Ecn::NotEct);
-        }
-        let (_, connection) = self.connection.as_mut()?;
-        let transmit = connection.poll_transmit(now, 1, payload)?;
-        let codepoint = transmit.ecn.filter(|_| self.ecn);
-        Some(codepoint.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8)))
-    }
-
-    pub fn deadline(&mut self) -> Time {
-        let timer = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
-        timer.map_or(Time::NEVER, clock::time)
-    }
-
-    pub fn stats(&self, record: &Record) -> Stats {
-        let Some((_, connection)) = &self.connection else { return Stats::default() };
-        let path = connection.stats().path;
-        let metrics = connection.congestion_state().metrics();
-        // quinn-proto's estimate before the first sample is its initial RTT, and its minimum is then the same.
-        let sampled = record.acked.load(Relaxed);
-        Stats {
-            cwnd: path.cwnd,
-            ssthresh: metrics.ssthresh.filter(|&bytes| bytes != u64::MAX),
-            in_flight: sampled.then(|| record.in_flight.load(Relaxed)),
-            srtt: if sampled { clock::dur(path.rtt) } else { Dur::ZERO },
-            rtt_min: if sampled { clock::dur(path.min_rtt) } else { Dur::ZERO },
-            mtu: path.current_mtu,
-            packets_sent: path.sent_packets,
-            packets_lost: path.lost_packets,
-            bytes_lost: path.lost_bytes,
-            congestion_events: record.reductions.load(Relaxed),
-            ecn_events: Some(record.by_marks.load(Relaxed)),
-            timeouts: None,
-            black_holes: path.black_holes_detected,
-            received: self.streams.received,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use quinn_proto::{Connection, Dir, Side, StreamId, WriteError};
 
-use crate::{ENDLESS, Event};
+use crate::Event;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
@@ -24,7 +24,7 @@ pub struct Streams {
 
 #[derive(Debug)]
 struct Sending {
-    /// Bytes to write; [`ENDLESS`] until it is cut.
+    /// Bytes to write; [`crate::ENDLESS`] until it is cut.
     total: u64,
     /// Bytes that the stack has taken.
     written: u64,
@@ -70,7 +70,6 @@ impl Streams {
         while sending.written < sending.total {
             let length = (sending.total - sending.written).min(ZEROS.len() as u64) as usize;
             match stream.write_chunks(&mut [Bytes::from_static(&ZEROS[..length])]) {
-                Ok(written) if sending.total == ENDLESS => sending.written += written.bytes as u64,
                 Ok(written) => sending.written += written.bytes as u64,
                 Err(WriteError::Blocked) => return,
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {

@@ -96,7 +96,7 @@ fn marks_reduce_the_window() {
 #[test]
 fn bbr_does_not_respond_to_marks() {
     let bbr = Settings { congestion: Congestion::Bbr, ..quinn() };
-    let mut link = Link::new([&bbr, &bbr], 11).marking(Dur::ZERO);
+    let mut link = Link::new([&bbr, &bbr], 11).marking(Dur::from_ms(5));
     link.open(&[MB]);
     link.run(ms(5_000));
     let client = &link.stats()[0];
