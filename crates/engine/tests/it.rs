@@ -13,6 +13,7 @@ mod ledbat;
 mod link;
 mod policer;
 mod prague;
+mod quic;
 mod reads;
 mod series;
 mod small_worlds;

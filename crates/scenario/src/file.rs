@@ -321,7 +321,8 @@ pub(crate) struct Capture {
     /// they leave for the wire. Default `before`.
     #[serde(default)]
     pub queue: QueueSide,
-    /// Bytes stored of each packet. Default 128 B, in which all headers fit.
+    /// Bytes stored of each packet. Default 128 B, in which all headers fit; if a flow has QUIC 65535 B, for only whole packets
+    /// can be decrypted.
     #[serde(default = "default_snap")]
     pub snap: Bytes,
     /// The file format; "pcap" has no interface names and no comments. Default `pcapng`.

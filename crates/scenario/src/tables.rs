@@ -62,6 +62,9 @@ limit = "1000 packets" # Linux's txqueuelen of an Ethernet device
 [tcp.default]
 "#;
 
+/// The longest packet of IP.
+const LONGEST_PACKET: Bytes = Bytes(65_535);
+
 /// Keys that the reverse direction of a link takes from the forward one.
 pub(crate) const SHARED_BY_DIRECTIONS: [&str; 5] = ["from", "to", "count", "duplex", "reverse"];
 
@@ -132,7 +135,8 @@ impl Tables {
         let quics = reader.section("quic", |_, node, path| read::<quic::Settings>(node, path).map(Arc::new));
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
         default_mss(&mut tcps, &flows, tree);
-        let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
+        let mut captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
+        default_snap(&mut captures, &flows, tree);
         let boxes = reader.section("box", |_, node, path| read::<HostileBox>(node, path));
         let tunnels = reader.section("tunnel", |_, node, path| read::<Tunnel>(node, path));
         match head {
@@ -164,6 +168,14 @@ fn default_mss(tcps: &mut BTreeMap<String, Tcp>, flows: &BTreeMap<String, Flow>,
             let mss = &mut Arc::make_mut(&mut tcp.config).mss;
             *mss = Bytes(mss.0.saturating_sub(longer));
         }
+    }
+}
+
+/// Makes captures that do not set `snap` store whole packets if a flow has QUIC.
+fn default_snap(captures: &mut BTreeMap<String, Capture>, flows: &BTreeMap<String, Flow>, tree: &Node) {
+    if flows.values().any(Flow::names_quic) {
+        let short = |name: &str| tree.at(&["capture", name, "snap"]).is_none();
+        captures.iter_mut().filter(|(name, _)| short(name)).for_each(|(_, capture)| capture.snap = LONGEST_PACKET);
     }
 }
 
