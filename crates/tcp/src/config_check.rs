@@ -137,7 +137,11 @@ impl Config {
         let counts = self.congestion.needs_count().map(|key| {
             ensure_fit(accepted.counts(), key, Remedy::set("ecn", best.name()), || {
                 let with: Vec<_> = counting().map(|ecn| ecn.name()).collect();
-                format!("needs feedback that counts marks: ecn = \"{}\", not \"{ecn}\"", with.join("\" or \""))
+                format!(
+                    "needs feedback that counts marks: ecn = \"{}\", not \"{}\"",
+                    with.join("\" or \""),
+                    self.ecn.name()
+                )
             })
         });
         let dsack = !accepted.wants_dsack() || !self.sack || self.dsack;
