@@ -43,8 +43,9 @@ link.x = { from = "a", to = "b", rate = "10 Mbps", delay = "10 ms", queue = "x" 
 link.side = { from = "a", to = "c", rate = "20 Mbps", delay = "1 ms" }
 queue.x = { discipline = "droptail", limit = "50 packets" }
 queue.y = { discipline = "droptail", limit = "70 packets" }
-tcp.x = {}
-tcp.y = { initial_window = 3 }
+tcp.default = { congestion = "reno" }
+tcp.x = { congestion = "reno" }
+tcp.y = { congestion = "reno", initial_window = 3 }
 box.x = { syn = "drop" }
 tunnel.x = {}
 flow.x = { from = "a", to = "b", traffic = "ftp", tcp = "x" }
@@ -470,7 +471,7 @@ key:
 | refused | the run does not start; the message names file, line and key |
 | not used | the engine has no use for the key; for the model: the forms describe the steady state without it |
 
-Where it depends on the value, each word is followed by values that were tried. Keys of `[tcp.NAME]` are those of the profile `linux-7`
+Where it depends on the value, each word is followed by values that were tried. Keys of `[tcp.NAME]` are those of Reno and the profile `linux-7`
 with one key changed; a value that comes from another profile is substituted and not refused
 ([linux.md](../linux.md#limits)). Laws in files of the user's are refused by `linux` and `model`.
 """

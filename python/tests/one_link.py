@@ -9,6 +9,9 @@ TAIL: Final = 'discipline = "droptail"\nlimit = "100 packets"'
 
 FTP: Final = 'traffic = "ftp"'
 
+RENO: Final = '[tcp.default]\ncongestion = "reno"\n'
+"""A table for the end of a scenario's text."""
+
 
 def one_link(link: str, queue: str = TAIL, flow: str = FTP, **head: str) -> str:
     """The scenario's text with these lines of its link, its queue and its flow, and the keys ``head`` outside tables."""

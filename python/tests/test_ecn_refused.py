@@ -28,9 +28,10 @@ ENDS = "the ends have ecn = {asks} (tcp.asks) and {answers} (tcp.answers)"
         ("accecn", "accecn", None),
         ("accecn", "accecn-linux", None),
         ("off", "off", None),
-        ("rfc3168", "off", "ECN was refused on 1 of 1 connections in data: "),
+        ("rfc3168", "off", None),
         ("off", "rfc3168", "ECN was refused on 1 of 1 connections in data: "),
-        ("accecn", "off", "ECN was refused on 1 of 1 connections in data: "),
+        ("dctcp", "off", "ECN feedback differs between the ends of data: "),
+        ("accecn", "off", "ECN feedback differs between the ends of data: "),
         ("accecn", "rfc3168", "ECN feedback differs between the ends of data: "),
         ("dctcp", "rfc3168", "ECN feedback differs between the ends of data: "),
     ],
@@ -46,7 +47,7 @@ def test_the_summary_states_what_the_peer_refused(cli, tmp_path, asks, answers, 
         assert found == [] and "the ends have ecn" not in done.stdout
         return
     ends = ENDS.format(asks=f'"{asks}"', answers=f'"{answers}"')
-    falls = "; AccECN falls back to RFC 3168 (RFC 9768 3.1.2)" if (asks, answers) == ("accecn", "rfc3168") else ""
+    falls = "; AccECN falls back to RFC 3168 (RFC 9768 3.1.2)" if asks == "accecn" else ""
     assert found == [f"{expected}{ends}{falls}"]
     assert found[0] in " ".join(done.stdout.split())
     (finding,) = _refused(result)

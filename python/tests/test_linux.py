@@ -100,7 +100,7 @@ def test_flows_of_two_tcps_have_hosts_of_their_own_behind_one_node():
     files = the_plan().files
     assert "set h0x1 net/ipv4/tcp_ecn" in files["plan"]
     settings = dict(re.findall(r"set (h\d+x\d+) net/ipv4/tcp_ecn (\d)", files["plan"]))
-    assert sorted(settings.values()) == ["0", "0", "1", "1"]
+    assert sorted(settings.values()) == ["1", "1", "2", "2"]
     assert "route add default via 10.0.0.1 dev u0 onlink src 10.0.0.2 initcwnd 10 rto_min 200ms" in files["h0x1.ip"]
 
 
@@ -169,7 +169,7 @@ def test_the_roles_of_a_host_are_values_of_tcp_ecn(role):
     made = the_plan(LINUX.replace('ecn = "rfc3168"', settings))
     found = re.findall(r"net/ipv4/tcp_ecn (\d)$", made.files["plan"], re.MULTILINE)
     # The hosts of the other flow have no ECN.
-    assert sorted(found) == sorted([ROLES[role]] * 2 + ["0"] * 2)
+    assert sorted(found) == sorted([ROLES[role]] * 2 + ["2"] * 2)
 
 
 def test_the_kernel_has_settings_for_the_accecn_option():
@@ -206,6 +206,12 @@ def instead_of(settings: str, text: str = LINUX) -> dict[str, tuple[object, obje
     found = the_plan(text.replace('ecn = "rfc3168"', settings, 1)).instead
     tcp = [entry for entry in found if entry["key"].startswith("tcp.")]
     return {entry["key"]: (entry["asked"], entry["kernel"]) for entry in tcp}
+
+
+def test_the_profile_alone_is_the_kernel_s_default_tcp():
+    plan = the_plan(LINUX.replace('ecn = "rfc3168"\n', "", 1))
+    assert [entry for entry in plan.instead if entry["key"].startswith("tcp.")] == []
+    assert {(home.tcp.congestion, home.tcp.sysctl["tcp_ecn"]) for home in plan.homes} == {("cubic", "2")}
 
 
 def test_the_cubic_of_rfc_9438_is_substituted_by_that_of_linux():
@@ -279,7 +285,11 @@ def test_without_sack_the_kernel_has_its_own_newreno(recovery):
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nack_delay = "10 ms"', 'its TCP has "40 ms", and no setting for it'),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nrecovery = "newreno"', "`linux-newreno` with `sack = false`"),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = "abe"', "it has reno, cubic, dctcp"),
-        ('ecn = "rfc3168"', 'ecn = "rfc3168"\nslow_start = "hystart"', 'its TCP has "standard", and no setting for it'),
+        (
+            'ecn = "rfc3168"',
+            'congestion = "reno"\nslow_start = "hystart"',
+            'its TCP has "standard", and no setting for it',
+        ),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = { kind = "cubic", c = 1.0 }', "the kernel's cubic has 0.4"),
         (
             'ecn = "rfc3168"',
@@ -670,7 +680,10 @@ def test_the_margin_is_stated_once(tmp_path):
 def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
     question = means.read_question(scenario)
     assert {"goodput_marked", "timeouts_dropped", "marks_pipe", "queue_pipe"} <= question.metrics.keys()
-    assert question.runs[0].scenario.resolved["profile"] == "linux-7"
+    resolved = question.runs[0].scenario.resolved
+    assert resolved["profile"] == "linux-7"
+    # Flows run the laws of the scenario's own profile, and none uses ECN that it does not use there.
+    assert {(tcp["congestion"], tcp["ecn_accepts"]) for tcp in resolved["tcp"].values()} == {("reno", "off")}
 
 
 def test_an_agreement_takes_groups_and_files_with_quotes_and_spaces(scenario):

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from conftest import kernel_or_skip, mostly_slow
-from one_link import FTP, TAIL, one_link
+from one_link import FTP, RENO, TAIL, one_link
 
 import ecnlab
 from ecnlab._core import Scenario
@@ -25,7 +25,7 @@ Run = Callable[..., ecnlab.Run]
 
 
 def text(link: str, queue: str = TAIL, flow: str = FTP, duration: str = "10 s") -> str:
-    return one_link(link, queue, flow, profile="linux-7", duration=duration, sample="20 ms")
+    return one_link(link, queue, flow, profile="linux-7", duration=duration, sample="20 ms") + RENO
 
 
 @pytest.fixture

@@ -57,17 +57,25 @@ def test_ecn_is_negotiated_marked_and_counted(pipe):
 
 
 @pytest.mark.parametrize(
-    ("ends", "ecn"),
-    first_fast(1, [(("rfc3168", "off"), False), (("off", "rfc3168"), False), (("rfc3168",) * 2, True)]),
+    ("client", "server", "accepts", "ecn"),
+    first_fast(
+        2,
+        [
+            ("rfc3168", "off", "off", False),
+            ("rfc3168", "off", "rfc3168", True),
+            ("off", "rfc3168", "off", False),
+            ("rfc3168", "rfc3168", "off", True),
+        ],
+    ),
 )
-def test_ecn_needs_both_ends(pipe, ends, ecn):
+def test_ecn_needs_a_client_that_offers_it_and_a_server_that_accepts_it(pipe, client, server, accepts, ecn):
     overrides = {
         "flow.marked.tcp_from": "ecn",
         "flow.marked.tcp_to": "plain",
         "duration": "2 s",
         "flow.dropped.count": 0,
     }
-    overrides |= {"tcp.ecn.ecn": ends[0], "tcp.plain.ecn": ends[1]}
+    overrides |= {"tcp.ecn.ecn": client, "tcp.plain.ecn": server, "tcp.plain.ecn_accepts": accepts}
     assert on_linux(pipe, **overrides).flows["ecn"].to_list() == [ecn]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from conftest import kernel_or_skip, mostly_slow
-from one_link import FTP, one_link
+from one_link import FTP, RENO, one_link
 
 import ecnlab
 from ecnlab._core import Scenario
@@ -24,7 +24,7 @@ ZERO_NS = 5 * MS
 
 
 def text(queue: str, duration: str = "10 s") -> str:
-    return one_link(LINK, queue, FTP, profile="linux-7", duration=duration, sample="20 ms")
+    return one_link(LINK, queue, FTP, profile="linux-7", duration=duration, sample="20 ms") + RENO
 
 
 def links(queue: str) -> list:

@@ -17,7 +17,7 @@ profile = "linux-7"
 
 link.pipe = { from = "a", to = "b", rate = "20 Mbps", delay = "100 ms", queue = "big", reverse = { rate = "20 Mbps", queue = "big" } }
 queue.big = { discipline = "droptail", limit = "2000 packets" }
-tcp.t = { dsack = true }
+tcp.t = { congestion = "reno", dsack = true }
 flow.f = { from = "a", to = "b", traffic = "ftp", tcp = "t", start = "0.2 ms" }
 capture.receiver = { node = "b", format = "pcap" }
 """
@@ -25,7 +25,7 @@ capture.receiver = { node = "b", format = "pcap" }
 
 LONG_HOLE = {"link.pipe.delay": "300 ms", "queue.big.limit": "30 packets", "duration": "8 s"}
 
-NO_SACK = {"tcp.t": {"sack": False, "dsack": False, "recovery": "linux-newreno"}}
+NO_SACK = {"tcp.t": {"congestion": "reno", "sack": False, "dsack": False, "recovery": "linux-newreno"}}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -91,7 +91,8 @@ def test_ecn_is_negotiated_marked_and_counted(result):
 )
 def test_ecn_needs_both_ends(pipe, ends, ecn):
     overrides = {"flow.marked.tcp_from": "ecn", "flow.marked.tcp_to": "plain", "flow.dropped.count": 0}
-    overrides |= {"tcp.ecn.ecn": ends[0], "tcp.plain.ecn": ends[1], "duration": "1 s", "warmup": "0 s"}
+    overrides |= {"tcp.ecn.ecn": ends[0], "tcp.plain.ecn": ends[1], "tcp.plain.ecn_accepts": "off"}
+    overrides |= {"duration": "1 s", "warmup": "0 s"}
     run = on_wall(pipe, **overrides)
     assert run.flows["ecn"].to_list() == [ecn]
     assert run.flows["bytes_delivered"][0] > 0
@@ -233,8 +234,8 @@ def test_what_the_hosts_cannot_do_is_refused_with_its_line(pipe, cli: Cli, old, 
 
 
 def test_a_window_law_that_this_kernel_lacks_is_refused_with_its_line(pipe, monkeypatch):
-    monkeypatch.setattr(capabilities, "_has", lambda law: law != "reno")
-    with pytest.raises(SpecError, match=r"pipe\.toml:\d+:.*does not offer `reno`"):
+    monkeypatch.setattr(capabilities, "_has", lambda law: law != "cubic")
+    with pytest.raises(SpecError, match=r"pipe\.toml:\d+:.*does not offer `cubic`"):
         answerer_of("linux-wall").check(ecnlab.scenario.read_scenario(pipe))
 
 

@@ -1,9 +1,11 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
-//! Near-future events are in a [wheel], the others in a heap. Where many are due within a microsecond, as in
-//! fast networks, the events of that bucket of the wheel are sorted when it is reached. The earliest of the first events
-//! of wheel, sorted bucket and heap is next.
+//! Near-future events are in a [wheel], those of the next quarter of a second in the buckets of [later], the others in a heap.
+//! Where many are due within a microsecond, as in fast networks, the events of that bucket of the wheel are sorted when it is
+//! reached. The earliest of the first events of wheel, sorted bucket and heap is next. Before it, the events of a later bucket
+//! that begins earlier are moved to the wheel.
 
+mod later;
 mod wheel;
 
 use std::cmp::Reverse;
@@ -11,6 +13,7 @@ use std::collections::BinaryHeap;
 
 use ecnlab_base::Time;
 
+use later::Later;
 use wheel::{Entry, Least, Wheel};
 
 /// Kind of an event; the order breaks ties at the same time.
@@ -82,8 +85,9 @@ pub struct EventQueue {
     near: Wheel,
     /// Events of a crowded bucket of `near`, latest first.
     sorted: Vec<Entry>,
+    later: Later,
     far: BinaryHeap<Reverse<Entry>>,
-    /// The first of `sorted` and `far`; [`Entry::LAST`] if there is none.
+    /// The first of `sorted` and `far`, or the start of `later`; [`Entry::LAST`] if there is none.
     first_other: Entry,
     /// Counts pushes modulo 2^33, shifted to its position in an order; two events at the same time are never that far
     /// apart.
@@ -123,8 +127,12 @@ impl EventQueue {
 
     #[cold]
     fn push_far(&mut self, entry: Entry) {
-        self.far.push(Reverse(entry));
-        self.first_other = self.first_other.min(entry);
+        if self.later.insert(entry, self.near.time()) {
+            self.first_other = self.first_other.min(self.later.start);
+        } else {
+            self.far.push(Reverse(entry));
+            self.first_other = self.first_other.min(entry);
+        }
     }
 
     /// Removes the earliest event if the wheel's first bucket, `bucket`, has several events or only later ones.
@@ -138,6 +146,12 @@ impl EventQueue {
             }
         }
         let entry = self.first_other;
+        if entry == self.later.start && entry != Entry::LAST {
+            self.advance();
+            let first = self.near.first_bucket();
+            let only = first.and_then(|bucket| self.near.take_only_before(self.first_other, bucket));
+            return only.or_else(|| self.take_other(first));
+        }
         if self.sorted.last() == Some(&entry) {
             self.sorted.pop();
         } else {
@@ -145,6 +159,15 @@ impl EventQueue {
         }
         self.first_other = self.first_of_others();
         Some(entry)
+    }
+
+    /// Moves the events of the first later bucket to the wheel, which has only events of that bucket's time on.
+    fn advance(&mut self) {
+        self.near.turn_to(self.later.start.time());
+        self.later.empty_first(|entry| {
+            self.near.insert(entry);
+        });
+        self.first_other = self.first_of_others();
     }
 
     /// Moves the events of `bucket` to `sorted`; to `far` if `sorted` is long, so that it is not sorted too often.
@@ -161,7 +184,7 @@ impl EventQueue {
 
     fn first_of_others(&self) -> Entry {
         let far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
-        self.sorted.last().map_or(far, |&sorted| sorted.min(far))
+        self.sorted.last().map_or(far, |&sorted| sorted.min(far)).min(self.later.start)
     }
 }
 
@@ -170,6 +193,7 @@ impl Default for EventQueue {
         EventQueue {
             near: Wheel::default(),
             sorted: Vec::new(),
+            later: Later::default(),
             far: BinaryHeap::new(),
             first_other: Entry::LAST,
             sequence: 0,
@@ -217,10 +241,13 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with a sorted list; steps from zero to beyond the wheel's range, pushes between pops.
+        /// Compares with a sorted list; steps from zero to beyond all buckets, pushes between pops.
         #[test]
         fn events_leave_in_order(
-            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..8, 0_u8..3), 1..200),
+            ops in prop::collection::vec(
+                (prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34, 0_u64..1 << 40], 0_usize..8, 0_u8..3),
+                1..200,
+            ),
         ) {
             use Class::{Link, Quench, Read, Sample, Stop, Timer, Wake, Warmup};
             const CLASSES: [Class; 8] = [Link, Timer, Stop, Wake, Read, Quench, Warmup, Sample];

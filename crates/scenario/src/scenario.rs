@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use ecnlab_engine::LinkPlan;
+use ecnlab_tcp::Config;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -333,9 +334,13 @@ fn known_names(tree: &Node, section: &str) -> Vec<String> {
     known
 }
 
+/// The values of `tcp` that differ from its profile's; a value that depends on the window law is compared with the
+/// profile's for the same law.
 fn departures(name: &str, tcp: &tables::Tcp) -> Vec<Departure> {
     let Some(profile) = ecnlab_tcp::profile(&tcp.profile) else { return Vec::new() };
-    let (own, theirs) = (object(json!(*tcp.config)), object(json!(profile.config)));
+    let own_law = Config { congestion: tcp.config.congestion.clone(), ..profile.config.clone() }.settled(&tcp.profile);
+    let (own, mut theirs) = (object(json!(*tcp.config)), object(json!(own_law)));
+    theirs.insert("congestion".to_owned(), json!(profile.config.congestion));
     let source = |key: &str| profile.settings.iter().find(|s| s.key == key).map(|s| s.source.clone());
     let departed = own.into_iter().filter(|(key, value)| theirs.get(key) != Some(value));
     let departure = |(key, value): (String, Json)| Departure {

@@ -297,6 +297,23 @@ fn the_profile_linux_7_has_the_kernel_s_dctcp() {
 }
 
 #[test]
+fn the_profile_linux_7_has_the_kernel_s_default_law_and_slow_start_as_its_law_has_it() {
+    let of = |settings: &str| {
+        let scenario = scenario(&format!("{PAIRS}[tcp.default]\nprofile = \"linux-7\"\n{settings}"));
+        let departed: Vec<_> =
+            scenario.departures().into_iter().map(|d| d.key).filter(|key| !key.contains("old")).collect();
+        (scenario.resolved()["tcp"]["default"]["slow_start"].clone(), departed.join(" "))
+    };
+    let law = "tcp.default.congestion";
+    assert_eq!(of(""), ("hystart".into(), String::new()));
+    assert_eq!(of("congestion = { kind = \"cubic\", profile = \"linux\" }"), ("hystart".into(), String::new()));
+    assert_eq!(of("congestion = \"cubic\""), ("standard".into(), law.into()));
+    assert_eq!(of("congestion = \"reno\""), ("standard".into(), law.into()));
+    let both = format!("{law} tcp.default.slow_start");
+    assert_eq!(of("congestion = \"reno\"\nslow_start = \"hystart\""), ("hystart".into(), both));
+}
+
+#[test]
 fn the_hash_is_of_what_results_depend_on() {
     let base = scenario(PAIRS);
     let same = [

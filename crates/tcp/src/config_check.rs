@@ -58,18 +58,21 @@ impl Config {
     }
 
     fn check_slow_start(&self) -> [Result<(), Invalid>; 2] {
-        let (law, rule) = (self.congestion.name(), self.slow_start.name());
-        let has_none = self.slow_start == SlowStartKind::Standard || self.congestion.has_slow_start();
+        let (law, rule) = (self.congestion.name(), self.slow_start_rule());
+        let has_none = rule == SlowStartKind::Standard || self.congestion.has_slow_start();
         let standard = Remedy::set("slow_start", SlowStartKind::Standard.name());
         let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
         let unlimited = Remedy::set("initial_ssthresh", "unlimited");
-        let no_effect = threshold && has_none && self.slow_start.only_without_threshold();
+        let no_effect = threshold && has_none && rule.only_without_threshold();
         [
             ensure_fit(has_none, "slow_start", standard, || {
                 format!("must be \"standard\" with congestion = \"{law}\", which has no slow start")
             }),
             ensure_fit(!no_effect, "slow_start", unlimited, || {
-                format!("\"{rule}\" needs initial_ssthresh = \"unlimited\": it applies only until ssthresh is set")
+                format!(
+                    "\"{}\" needs initial_ssthresh = \"unlimited\": it applies only until ssthresh is set",
+                    rule.name()
+                )
             }),
         ]
     }
@@ -134,7 +137,11 @@ impl Config {
         let counts = self.congestion.needs_count().map(|key| {
             ensure_fit(accepted.counts(), key, Remedy::set("ecn", best.name()), || {
                 let with: Vec<_> = counting().map(|ecn| ecn.name()).collect();
-                format!("needs feedback that counts marks: ecn = \"{}\", not \"{ecn}\"", with.join("\" or \""))
+                format!(
+                    "needs feedback that counts marks: ecn = \"{}\", not \"{}\"",
+                    with.join("\" or \""),
+                    self.ecn.name()
+                )
             })
         });
         let dsack = !accepted.wants_dsack() || !self.sack || self.dsack;
@@ -247,7 +254,12 @@ mod tests {
         };
         let (peer, unlimited) = (InitialSsthresh::PeerWindow, InitialSsthresh::Unlimited);
         let all = SlowStartKind::ALL.iter().map(|&kind| (kind.name(), refused(kind, peer), refused(kind, unlimited)));
-        let expected = [("standard", None, None), ("hystart", None, None), ("hystart++", Some("slow_start"), None)];
+        let expected = [
+            ("standard", None, None),
+            ("law", None, None),
+            ("hystart", None, None),
+            ("hystart++", Some("slow_start"), None),
+        ];
         assert_eq!(all.collect::<Vec<_>>(), expected);
     }
 
@@ -260,7 +272,7 @@ mod tests {
         };
         let problem = "`slow_start` must be \"standard\" with congestion = \"ledbat\", which has no slow start";
         assert_eq!(refused(SlowStartKind::Hystart), Some(problem.to_owned()));
-        assert_eq!(refused(SlowStartKind::Standard), None);
+        assert_eq!([SlowStartKind::Standard, SlowStartKind::Law].map(refused), [None, None]);
     }
 
     #[test]

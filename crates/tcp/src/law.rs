@@ -83,7 +83,7 @@ window_laws! { in_use! {} }
 impl Law {
     /// The window law of `config`, for segments of `mss` bytes of payload.
     pub fn new(config: &Config, mss: u32) -> Law {
-        let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start));
+        let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start_rule()));
         let (samples, paced) = (in_use.wants_samples(), config.pacing == PacedBy::Linux);
         let wants_samples = samples || !slow_start.is_standard();
         Law { wants_samples, may_pace: samples || paced, paced, in_use, slow_start }

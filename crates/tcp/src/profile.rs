@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::config::Config;
+use crate::registry::SlowStartKind;
 
 /// The value of one setting in a profile.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,11 +101,20 @@ fn base_file(base: &toml::Value) -> Option<(&'static str, &'static str)> {
 
 impl Config {
     /// Returns this configuration with defaults set for parameters of its window law that depend on the profile, such
-    /// as DCTCP's `profile`.
+    /// as DCTCP's `profile`, and with the window law's own rule for `slow_start = "law"`.
     #[must_use]
     pub fn settled(mut self, profile: &str) -> Config {
         self.congestion.settle(implementation(profile));
+        self.slow_start = self.slow_start_rule();
         self
+    }
+
+    /// The rule that ends slow start; the window law's own with `slow_start = "law"`.
+    pub(crate) fn slow_start_rule(&self) -> SlowStartKind {
+        match self.slow_start {
+            SlowStartKind::Law => self.congestion.slow_start(),
+            rule => rule,
+        }
     }
 }
 
@@ -162,6 +172,18 @@ mod tests {
         };
         assert_eq!(dctcp("l4s"), dctcp("linux-7"));
         assert_ne!(dctcp("l4s"), dctcp("modern"));
+    }
+
+    #[test]
+    fn the_law_s_own_slow_start_is_hystart_with_linux_s_cubic_alone() {
+        let rule = |congestion| {
+            let congestion = serde_json::from_value(congestion).unwrap();
+            let config = profile("linux-7").unwrap().config.clone();
+            Config { congestion, slow_start: SlowStartKind::Law, ..config }.settled("linux-7").slow_start.name()
+        };
+        let cubic = |profile| rule(serde_json::json!({ "kind": "cubic", "profile": profile }));
+        assert_eq!([cubic("linux"), cubic("rfc9438")], ["hystart", "standard"]);
+        assert_eq!(["reno", "dctcp", "bbr"].map(|law| rule(law.into())), ["standard"; 3]);
     }
 
     #[test]

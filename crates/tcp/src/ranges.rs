@@ -43,6 +43,10 @@ impl Ranges {
             self.ranges.insert(first, Range { start, end, changed });
             return end - start;
         };
+        if range.start <= start && end <= range.end {
+            range.changed = changed;
+            return 0;
+        }
         let mut held = range.end - range.start;
         *range = Range { start: range.start.min(start), end: range.end.max(end), changed };
         let mut joined = *range;

@@ -52,15 +52,15 @@ fn choices(about: &str, all: impl Iterator<Item = Value>) -> Schema {
 }
 
 /// A family of laws without parameters: the enum by which a [`crate::Config`] names one, and their
-/// rows. In brackets, the name of doing without.
+/// rows. In brackets, the values that name no law of the family.
 macro_rules! family {
     ($about:literal; $kind:ident, $rows:ident, $family:literal, $folder:ident;
-     $([$none:ident, $none_name:literal, $none_summary:literal])?
+     $([$none:ident, $none_name:literal, $none_summary:literal])*
      $($variant:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
         #[doc = $about]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $kind {
-            $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)?
+            $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)*
             $(#[doc = concat!("Called `", $name, "`.")] #[serde(rename = $name)] $variant,)+
         }
         impl JsonSchema for $kind {
@@ -68,19 +68,19 @@ macro_rules! family {
                 stringify!($kind).into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let without = [$(json!({ "type": "string", "const": $none_name, "description": $none_summary }))?];
+                let without = [$(json!({ "type": "string", "const": $none_name, "description": $none_summary })),*];
                 choices($about, without.into_iter().chain($rows.iter().map(choice)))
             }
         }
         rows! { $rows, $family, $folder; $($module $(/ $part)?, $name, $facts;)+ }
         impl $kind {
             /// All there are.
-            pub const ALL: &[$kind] = &[$($kind::$none,)? $($kind::$variant),+];
+            pub const ALL: &[$kind] = &[$($kind::$none,)* $($kind::$variant),+];
 
             /// Its name in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $($kind::$none => $none_name,)?
+                    $($kind::$none => $none_name,)*
                     $($kind::$variant => $name,)+
                 }
             }
@@ -129,6 +129,10 @@ macro_rules! window_family {
             pub(crate) fn settle(&mut self, profile: &str) {
                 match self { $(WindowLaw::$law(params) => params.settle(profile),)+ }
             }
+            /// The rule of its implementation that ends slow start.
+            pub(crate) fn slow_start(&self) -> SlowStartKind {
+                match self { $(WindowLaw::$law(params) => params.slow_start(),)+ }
+            }
             /// The name and object of a user-defined law, if it is one.
             pub fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
                 match self { $(WindowLaw::$law(params) => params.user_law(),)+ }
@@ -172,6 +176,7 @@ slow_start_exits! { family! {
     "The rules by which slow start ends.";
     SlowStartKind, SLOW_START, "slow_start", slow_start;
     [Standard, "standard", "Slow start ends at ssthresh, or on a loss or a mark (RFC 5681)."]
+    [Law, "law", "The rule of the window law's implementation: `hystart` with CUBIC's `profile = \"linux\"`, `standard` with every other law."]
 } }
 
 /// The rows of the loss recovery schemes, in the same way.

@@ -45,7 +45,7 @@ pub struct SackBlock {
 }
 
 /// The SACK option's blocks, most recent first (RFC 2018 §4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; MAX_SACK_BLOCKS],
     len: u8,
@@ -76,6 +76,13 @@ impl SackBlocks {
     /// Returns whether the option is absent.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
+    }
+}
+
+impl Default for SackBlocks {
+    #[inline]
+    fn default() -> SackBlocks {
+        SackBlocks::NONE
     }
 }
 

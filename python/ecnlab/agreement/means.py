@@ -11,7 +11,7 @@ import json
 import math
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,6 +51,9 @@ MARGIN: Final = 0.1
 
 PROFILE: Final = "linux-7"
 """The TCP of a scenario without an experiment: the kernel's, so that the engines differ and not the TCPs."""
+
+KEPT: Final = ("congestion", "ecn_accepts")
+"""Settings of its TCPs that such a scenario keeps: those that decide which law runs and which flows use ECN."""
 
 CHARTS: Final = 6
 """Most cells whose evolution is drawn."""
@@ -147,6 +150,14 @@ def stored_page(out: str | os.PathLike[str]) -> str:
     return render(_page(simulator, linux, rows, float(rows["margin"][0]), ranked))
 
 
+def _kept(own: Mapping[str, Any], kernel: Mapping[str, Any]) -> Iterator[str]:
+    """Overrides for the TCPs ``own`` that `PROFILE` would give another value of `KEPT`."""
+    for name, tcp in own.items():
+        for key in KEPT:
+            if isinstance(tcp[key], str) and tcp[key] != kernel[name][key]:
+                yield f'"tcp.{name}.{key}" = "{tcp[key]}"'
+
+
 def read_question(path: Path) -> Experiment:
     """Return the experiment in ``path``; for a scenario, an experiment with the metrics of every comparison.
 
@@ -154,7 +165,8 @@ def read_question(path: Path) -> Experiment:
     """
     if is_experiment(read_text(path)):
         return read_experiment(path)
-    spec = read_scenario(path).resolved
+    scenario = read_scenario(path)
+    spec, kernel = scenario.resolved, scenario.with_overrides({"profile": PROFILE}).resolved
     lines = [
         "format = 1",
         f"title = {_quoted(path.stem)}",
@@ -162,7 +174,7 @@ def read_question(path: Path) -> Experiment:
         "replicates = 8",
         "[set]",
     ]
-    lines += [f'profile = "{PROFILE}"', "[metrics]"]
+    lines += [f'profile = "{PROFILE}"', *_kept(spec["tcp"], kernel["tcp"]), "[metrics]"]
     groups = sorted({flow["group"] for flow in spec["flow"].values() if flow.get("count") != 0})
     for name, column in (("goodput", "goodput_bps"), ("retransmits", "retransmits"), ("timeouts", "timeouts")):
         for group in groups:

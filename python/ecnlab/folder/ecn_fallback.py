@@ -53,11 +53,11 @@ def _differing(name: str, flow: Mapping[str, Any], flows: pl.DataFrame, tcps: Ma
     if OFF in kinds.values():
         own = flows.filter(pl.col("group") == flow["group"]) if "group" in flow else flows
         all_, capable = (int(own[column].sum()) for column in (_complete(own), "ecn_connections"))
-        if not all_ or capable == all_:
-            return ""
-        return f"ECN was refused on {all_ - capable} of {all_} connections in {flow['group']}: {which}"
+        if capable < all_:
+            return f"ECN was refused on {all_ - capable} of {all_} connections in {flow['group']}: {which}"
+    accepted = {tcps[flow[side]].get("ecn_accepts", OFF) if kind == OFF else kind for side, kind in kinds.items()}
     # Schemes of one source understand each other.
-    sources = {laws.facts("ecn", kind)["reference"].partition(";")[0] for kind in kinds.values()}
+    sources = {laws.facts("ecn", kind)["reference"].partition(";")[0] for kind in accepted - {OFF}}
     if len(sources) == 1:
         return ""
     falls = "; AccECN falls back to RFC 3168 (RFC 9768 3.1.2)" if ACCURATE in sources else ""

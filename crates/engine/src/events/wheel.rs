@@ -28,8 +28,9 @@ impl Entry {
 
 /// log2 of a bucket's width in picoseconds: about a microsecond.
 const WIDTH_BITS: u32 = 20;
-/// The wheel covers about four milliseconds.
-const BUCKETS: usize = 4096;
+/// log2 of the wheel's range in picoseconds: about four milliseconds.
+pub const RANGE_BITS: u32 = 32;
+const BUCKETS: usize = 1 << (RANGE_BITS - WIDTH_BITS);
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 /// A bucket with more nodes is crowded: sorting it takes less than walking it for each of its events.
@@ -210,6 +211,11 @@ impl Wheel {
         if self.occupied[word] == 0 {
             self.words &= !(1 << word);
         }
+    }
+
+    /// Start of the bucket of the last event removed.
+    pub fn time(&self) -> u64 {
+        self.cursor << WIDTH_BITS
     }
 
     /// Returns the first non-empty bucket, from the cursor once around.

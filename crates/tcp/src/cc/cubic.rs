@@ -15,6 +15,7 @@ use super::reno::Reno;
 use super::{AckSample, CcState, CongestionControl, CongestionEvent, Sent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
+use crate::registry::SlowStartKind;
 use linux::Linux;
 use rfc9438::Rfc9438;
 
@@ -92,6 +93,13 @@ impl super::Params for Params {
         ensure(self.c > 0.0 && self.c <= 1_000.0, "congestion.c", || {
             format!("must be above 0 and at most 1000 segments per cubic second, not {}", self.c)
         })
+    }
+
+    fn slow_start(&self) -> SlowStartKind {
+        match self.profile {
+            Profile::Rfc9438 => SlowStartKind::Standard,
+            Profile::Linux => SlowStartKind::Hystart,
+        }
     }
 
     fn law(&self, start: Start) -> Cubic {

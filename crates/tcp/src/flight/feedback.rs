@@ -100,7 +100,8 @@ impl Flight {
     /// Notifies the law of the segments marked lost since the last call.
     #[inline]
     pub fn notify_losses(&mut self, now: Time) {
-        let Some(rates) = self.scoreboard.segments.rates.as_deref_mut() else { return };
+        let rates = self.scoreboard.segments.rates.as_deref_mut();
+        let Some(rates) = rates.filter(|rates| rates.has_losses()) else { return };
         for lost in rates.take_losses() {
             self.law.on_lost(&lost, now);
         }
@@ -125,13 +126,11 @@ impl Flight {
     /// before each write by the application and at the end of each burst.
     #[inline]
     pub fn check_application_limited(&mut self) {
-        if self.rates().is_none() {
+        if self.nxt < self.end || self.scoreboard.lost() > self.scoreboard.retransmitted() {
             return;
         }
-        let outstanding = self.not_delivered();
-        let all_sent = self.nxt >= self.end && self.scoreboard.lost() <= self.scoreboard.retransmitted();
-        let limited = all_sent && outstanding < self.law.cwnd();
-        if let Some(rates) = self.rates_mut().filter(|_| limited) {
+        let (outstanding, cwnd) = (self.not_delivered(), self.law.cwnd());
+        if let Some(rates) = self.rates_mut().filter(|_| outstanding < cwnd) {
             rates.limited_by_application(outstanding);
         }
     }

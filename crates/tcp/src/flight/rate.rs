@@ -32,11 +32,12 @@ struct Record {
 /// The sampler of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
-    /// One record for each outstanding segment, in stream order. `None` for a FIN that was added to a retransmission.
+    /// One record for each outstanding segment, in stream order, then that of `leaving`. `None` for a FIN that was added to
+    /// a retransmission.
     records: VecDeque<Option<Record>>,
-    /// Range and record of a segment that is being sent, until the segment is stored. Linux's schemes store no segment
-    /// for a window probe: its record stays here.
-    leaving: Option<(Range<u64>, Record)>,
+    /// Range of a segment that is being sent, until the segment is stored. Linux's schemes store no segment for a window
+    /// probe: its range stays here.
+    leaving: Option<Range<u64>>,
     /// C.delivered and C.delivered_time.
     delivered: u64,
     delivered_at: Time,
@@ -59,9 +60,9 @@ impl RateSampler {
         if outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let probed = self.leaving.as_ref().map(|(probe, _)| probe).filter(|probe| probe.start == range.start);
-        let again = place.map_or(probed.is_some(), |place| self.records[place].is_some());
-        let record = Record {
+        let leaving = self.leaving.as_ref().map(|leaving| leaving.start);
+        let again = place.map_or(leaving == Some(range.start), |place| self.records[place].is_some());
+        let record = Some(Record {
             sent: now,
             first_sent: self.first_sent,
             delivered: self.delivered,
@@ -71,19 +72,26 @@ impl RateSampler {
             marked: self.marked,
             app_limited: self.app_limited.is_some(),
             arrived: false,
-        };
-        match place {
-            Some(place) => self.records[place] = Some(record),
-            None => self.leaving = Some((probed.cloned().unwrap_or(range), record)),
+        });
+        if let Some(place) = place {
+            self.records[place] = record;
+            return;
+        }
+        if leaving.is_some() {
+            self.records.pop_back();
+        }
+        self.records.push_back(record);
+        if !again {
+            self.leaving = Some(range);
         }
     }
 
-    /// Stores the record of the segment being sent, behind all others.
-    #[cold]
-    #[inline(never)]
+    /// Records that the segment being sent is stored, behind all others.
+    #[inline]
     pub fn keep(&mut self) {
-        let record = self.leaving.take().map(|(_, record)| record);
-        self.records.push_back(record);
+        if self.leaving.take().is_none() {
+            self.records.push_back(None);
+        }
     }
 
     /// Processes a SACK report of the segment at `place` with the offsets `range`.
@@ -107,10 +115,18 @@ impl RateSampler {
         }
     }
 
+    /// Whether there may be a window probe without a stored segment.
+    #[inline]
+    pub fn has_probe(&self) -> bool {
+        self.leaving.is_some()
+    }
+
     /// Processes an ACK up to `ack` for a window probe that has no stored segment.
     #[inline]
     pub fn acknowledge_probe(&mut self, ack: u64, now: Time) {
-        if let Some((range, record)) = self.leaving.take_if(|(range, _)| range.end <= ack) {
+        if let Some(range) = self.leaving.take_if(|range| range.end <= ack)
+            && let Some(record) = self.records.pop_back().flatten()
+        {
             self.deliver(range, record, now);
         }
     }
@@ -167,6 +183,12 @@ impl RateSampler {
             tx_in_flight: record.in_flight,
             app_limited: record.app_limited,
         });
+    }
+
+    /// Whether segments were marked lost since the last call of [`take_losses`](Self::take_losses).
+    #[inline]
+    pub fn has_losses(&self) -> bool {
+        !self.losses.is_empty()
     }
 
     /// Removes and returns the segments marked lost since the last call, in the order of marking.

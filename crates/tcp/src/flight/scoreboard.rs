@@ -12,7 +12,7 @@ use super::segments::Segments;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     pub segments: Segments,
-    /// Times and first offsets of transmissions. Entries of segments that were since retransmitted, acknowledged or
+    /// Times and segment numbers of transmissions. Entries of segments that were since retransmitted, acknowledged or
     /// marked lost are stale; [`Scoreboard::judge`] removes those that it passes.
     order: VecDeque<(Time, u64)>,
     sacked: u32,
@@ -87,8 +87,9 @@ impl Scoreboard {
     /// Records the transmission of the segment at `start`: one outstanding, or a new one behind all others. A `probe`
     /// that retransmits the tail does not count as in flight (the kernel's tcp_send_loss_probe).
     pub fn sent(&mut self, start: u64, len: u32, fin: bool, probe: bool, now: Time) {
-        self.order.push_back((now, start));
-        if let Some(i) = self.segments.find(start) {
+        let place = self.segments.find(start);
+        self.order.push_back((now, self.segments.number(place.unwrap_or(self.segments.len()))));
+        if let Some(i) = place {
             let segment = self.segments.at(i);
             (segment.sent, segment.ever_retransmitted, segment.judged) = (now, true, false);
             if !probe && !segment.retransmitted {
@@ -112,11 +113,14 @@ impl Scoreboard {
             return;
         }
         let mut reports = std::mem::take(&mut self.reports);
-        reports.sort_unstable();
-        for (start, end, new) in reports.drain(..) {
+        if reports.len() > 1 {
+            reports.sort_unstable();
+        }
+        for &(start, end, new) in &reports {
             self.hold(start..end, new, now, &mut f);
             self.highest = self.highest.max(end);
         }
+        reports.clear();
         self.reports = reports;
     }
 
@@ -169,15 +173,15 @@ impl Scoreboard {
             self.retransmitted -= u32::from(segment.retransmitted);
             f(&segment);
         }
-        let una = self.head().map_or(u64::MAX, |s| s.start);
-        while self.order.front().is_some_and(|&(_, start)| start < una) {
+        let first = self.segments.number(0);
+        while self.order.front().is_some_and(|&(_, number)| number < first) {
             self.order.pop_front();
         }
     }
 
     /// The segment of an entry of `order`, unless the entry is stale.
-    fn pending(&self, sent: Time, start: u64) -> Option<usize> {
-        let i = self.segments.find(start)?;
+    fn pending(&self, sent: Time, number: u64) -> Option<usize> {
+        let i = self.segments.position(number)?;
         let s = &self.segments[i];
         (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
@@ -186,22 +190,26 @@ impl Scoreboard {
     /// returns whether the segment is lost; `None` stops the iteration. Returns the number of segments marked lost.
     pub fn judge(&mut self, until: Time, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
         let (mut found, mut seen, mut kept) = (0, 0, 0);
-        while let Some(&(sent, start)) = self.order.get(seen).filter(|(sent, _)| *sent <= until) {
-            if let Some(i) = self.pending(sent, start) {
+        while let Some(&(sent, number)) = self.order.get(seen).filter(|(sent, _)| *sent <= until) {
+            if let Some(i) = self.pending(sent, number) {
                 let Some(lost) = judge(&self.segments[i]) else { break };
                 if lost {
                     found += u32::from(self.lose(i));
                     self.segments.at(i).judged = true;
                 }
                 if !lost || self.segments[i].retransmitted {
-                    self.order[kept] = (sent, start);
+                    self.order[kept] = (sent, number);
                     kept += 1;
                 }
             }
             seen += 1;
         }
-        if kept < seen {
+        if kept > 0 {
             self.order.drain(kept..seen);
+        } else {
+            for _ in 0..seen {
+                self.order.pop_front();
+            }
         }
         found
     }
@@ -285,8 +293,8 @@ impl Scoreboard {
     pub fn forget_lost(&mut self) {
         self.segments.range_mut(..).for_each(|s| s.lost = false);
         self.lost = 0;
-        let judged_again = self.segments.range(..).filter(|s| !s.sacked && !s.judged);
-        let mut order: Vec<_> = judged_again.map(|s| (s.sent, s.start)).collect();
+        let judged_again = self.segments.iter().enumerate().filter(|(_, s)| !s.sacked && !s.judged);
+        let mut order: Vec<_> = judged_again.map(|(i, s)| (s.sent, self.segments.number(i))).collect();
         order.sort_unstable();
         self.order = order.into();
     }

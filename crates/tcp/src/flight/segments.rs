@@ -13,6 +13,8 @@ use super::segment::Outstanding;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
     segments: VecDeque<Outstanding>,
+    /// Number of segments removed: with it, positions become numbers that do not change.
+    removed: u64,
     /// Delivery rate sampler, for laws that use it. It has one record per segment.
     pub rates: Option<Box<RateSampler>>,
 }
@@ -63,6 +65,17 @@ impl Segments {
         }
     }
 
+    /// Number of the segment at position `i`, counted from the first of the connection.
+    pub fn number(&self, i: usize) -> u64 {
+        self.removed + i as u64
+    }
+
+    /// The position of the segment with this number, if it is outstanding.
+    #[inline]
+    pub fn position(&self, number: u64) -> Option<usize> {
+        number.checked_sub(self.removed).map(|i| i as usize)
+    }
+
     /// The segment at position `i`.
     pub fn at(&mut self, i: usize) -> &mut Outstanding {
         &mut self.segments[i]
@@ -74,9 +87,15 @@ impl Segments {
     }
 
     /// The position of the segment that starts at `start`, or that was acknowledged up to `start`.
+    #[inline]
     pub fn find(&self, start: u64) -> Option<usize> {
         // New data starts at or beyond the end of the last segment.
         self.segments.back().filter(|last| start < last.end())?;
+        self.find_outstanding(start)
+    }
+
+    #[inline(never)]
+    fn find_outstanding(&self, start: u64) -> Option<usize> {
         self.at_full_segments(start).or_else(|| {
             let i = self.segments.partition_point(|s| s.end() <= start);
             self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
@@ -107,6 +126,7 @@ impl Segments {
     pub fn take_below(&mut self, ack: u64, now: Time) -> Option<Outstanding> {
         let segment = self.segments.front().filter(|s| s.end() <= ack).copied()?;
         self.segments.pop_front();
+        self.removed += 1;
         if let Some(rates) = &mut self.rates {
             rates.acknowledge(segment.range(), now);
         }
@@ -121,19 +141,23 @@ impl Segments {
     }
 
     /// Removes all segments up to the acknowledged offset `ack`. Returns the send time of the first of them.
+    #[inline]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
-        if self.rates.is_some() {
-            return self.acknowledge_with_rates(ack, now);
+        if let Some(rates) = &self.rates {
+            // Linux's schemes have already removed the segments.
+            let some = rates.has_probe() || self.segments.front().is_some_and(|s| s.end() <= ack);
+            return if some { self.acknowledge_with_rates(ack, now) } else { None };
         }
         let mut first = None;
         while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack) {
             first.get_or_insert(segment.sent);
             self.segments.pop_front();
+            self.removed += 1;
         }
         first
     }
 
-    #[inline]
+    #[inline(never)]
     fn acknowledge_with_rates(&mut self, ack: u64, now: Time) -> Option<Time> {
         let first = self.take_below(ack, now);
         while first.is_some() && self.take_below(ack, now).is_some() {}

@@ -75,7 +75,7 @@ macro_rules! exits {
         impl Exit {
             pub fn new(kind: SlowStartKind) -> Exit {
                 match kind {
-                    SlowStartKind::Standard => Exit::Standard(Standard),
+                    SlowStartKind::Standard | SlowStartKind::Law => Exit::Standard(Standard),
                     $(SlowStartKind::$exit => Exit::$exit(Default::default())),+
                 }
             }
@@ -85,7 +85,7 @@ macro_rules! exits {
             /// [`Facts::only_without_threshold`](crate::Facts::only_without_threshold).
             pub const fn only_without_threshold(self) -> bool {
                 match self {
-                    SlowStartKind::Standard => false,
+                    SlowStartKind::Standard | SlowStartKind::Law => false,
                     $(SlowStartKind::$exit => $module::$facts.only_without_threshold),+
                 }
             }

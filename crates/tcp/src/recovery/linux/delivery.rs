@@ -53,6 +53,7 @@ pub(crate) struct Delivery {
 impl Delivery {
     /// The state at the start of an ACK. Before it, all data up to `una` and some up to `highest` was known to have
     /// arrived. The last reduction took place when data up to `recover` had been sent.
+    #[inline]
     pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> Delivery {
         Delivery {
             advanced: seen.ack > una,
@@ -133,6 +134,7 @@ impl Delivery {
     }
 
     /// Send time of the latest segment usable for an RTT sample.
+    #[inline]
     pub fn last_timed(&self) -> Option<Time> {
         self.reported.or(self.acked_once()).map(|(_, last)| last)
     }

@@ -86,6 +86,7 @@ impl<D: LossDetection> Scheme for Linux<D> {
         Some(rtt)
     }
 
+    #[inline]
     fn last_rtt(&self, rtt: Option<Dur>, cx: &Cx) -> Option<Dur> {
         self.0.delivery.last_timed().map(|last| cx.now.since(last)).or(rtt)
     }
@@ -184,6 +185,7 @@ impl<D: LossDetection> Scheme for Linux<D> {
         self.0.detection.after_calm(tx);
     }
 
+    #[inline]
     fn in_recovery(&self, _: &Flight) -> bool {
         self.0.detection.ca_state() >= CaState::Recovery
     }

@@ -89,12 +89,14 @@ pub(crate) fn is_before(stamp: u32, other: u32) -> bool {
 mod tests {
     use super::*;
     use crate::cc::{Congestion, event};
-    use crate::profile;
+    use crate::registry::WindowLaw;
+    use crate::{Config, profile};
 
-    /// Ten segments of 1460 bytes, halved.
+    /// Reno's ten segments of 1460 bytes, halved.
     fn halved() -> (Law, Undo) {
-        let config = &profile("linux-7").unwrap().config;
-        let mut law = Law::new(config, 1_460);
+        let congestion = WindowLaw::Reno(Default::default());
+        let config = Config { congestion, ..profile("linux-7").unwrap().config.clone() };
+        let mut law = Law::new(&config, 1_460);
         let mut undo = Undo { window: law.cwnd(), ssthresh: Some(20 * 1_460), ..Undo::default() };
         law.on_congestion(&event(Congestion::Loss, law.cwnd()));
         undo.arm(1, 0);

@@ -7,11 +7,12 @@ use crate::registry::EcnKind;
 use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
-/// Does `act` with a sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten, and as
-/// many more to send.
+/// Does `act` with a sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten that a
+/// loss or a mark halves, and as many more to send.
 fn with_ten(ecn_response: EcnResponse, act: impl FnOnce(&mut CongestionState, &mut Flight, &mut Cx)) {
     let mut config = profile("linux-7").unwrap().config.clone();
     config.mss = ecnlab_base::Bytes(1_000);
+    config.congestion = profile("modern").unwrap().config.congestion.clone();
     config.ecn_response = ecn_response;
     let mut tx = Flight::new(&config, Seq(0));
     (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 20_001);
