@@ -40,7 +40,8 @@ fn a_file_arrives_and_its_connection_is_closed() {
     // 1 MB at 10 Mbit/s takes 0.8 s, and slow start from 10 packets some RTTs more.
     let finish = number(&out, "flows", "finish_s", 0);
     assert!((0.8..1.2).contains(&finish), "{finish}");
-    assert!(number(&out, "quic", "end_s", 0) < 2.0, "closed and drained");
+    let end = number(&out, "quic", "end_s", 0);
+    assert!(end > finish && end < 3.0, "closed and drained at {end}");
 }
 
 #[test]
@@ -52,7 +53,8 @@ fn each_transaction_has_a_handshake_or_shares_a_connection() {
         let latency = number(&out, "transactions", "latency_s", 5);
         // One round trip of 20 ms for the request; one more for a handshake.
         let trips = if one_connection { 1.0 } else { 2.0 };
-        assert!((latency / 0.02 - trips).abs() < 0.3, "{latency}");
+        let (least, most) = (trips * 0.02, trips * 0.02 + 0.01);
+        assert!((least..most).contains(&latency), "{latency}");
     }
 }
 
