@@ -149,6 +149,11 @@ impl Connection {
         end.endpoint.respond(stream, bytes);
     }
 
+    /// Packets lost by both ends; 0 if it is shared, for they belong to no single exchange.
+    pub fn lost(&self) -> u64 {
+        if self.shared { 0 } else { self.ends.iter().map(|end| end.endpoint.stats().packets_lost).sum() }
+    }
+
     /// Cuts its exchanges; returns the side of their opener.
     pub fn cut(&mut self) -> Side {
         let end = &mut self.ends[self.opener.index()];

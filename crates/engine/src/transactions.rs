@@ -23,20 +23,17 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// Creates the record of an exchange over QUIC, requested at `started` on a connection established at `established`.
-    pub fn over_quic(flow: u32, exchange: &Exchange, started: Time, established: Time, now: Time) -> Transaction {
+    /// Creates the record of an exchange over QUIC, requested at `started` on a connection established at `established` that
+    /// had `lost` packets for it.
+    pub fn over_quic(
+        flow: u32,
+        exchange: &Exchange,
+        [started, established, ended]: [Time; 3],
+        lost: u64,
+    ) -> Transaction {
         let Exchange { key, request, response, .. } = *exchange;
-        Transaction {
-            flow,
-            index: key,
-            started,
-            established,
-            ended: now,
-            request,
-            response,
-            retransmits: 0,
-            timeouts: 0,
-        }
+        Transaction { flow, index: key, started, established, ended, request, response, retransmits: lost, timeouts: 0 }
+    }
     }
 
     /// Creates the record of `connection`, completed at `now`, with the counters of its two ends.

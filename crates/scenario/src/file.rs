@@ -225,7 +225,8 @@ pub(crate) struct Flow {
     /// Name of the `[tcp.NAME]` of the receiving end, if it differs from `tcp`. Default: `tcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_to: Option<String>,
-    /// Name of the `[quic.NAME]` of both ends, which have QUIC in place of TCP. Default: none, the flow has TCP.
+    /// Name of the `[quic.NAME]` of both ends, which have QUIC in place of TCP; `tcp` is then without effect. Default: none, the
+    /// flow has TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quic: Option<String>,
     /// Name of the `[quic.NAME]` of the sending end, if it differs from `quic`. Default: `quic`.

@@ -157,12 +157,12 @@ impl<P: Probe> Sim<'_, P> {
     /// Completes the exchange of the connection's task at `place`.
     fn complete_quic(&mut self, connection: u32, place: usize, now: Time) {
         let Some(c) = self.hosts.quics.get_mut(connection) else { return };
-        let (flow, established) = (c.flow, c.established);
+        let (flow, established, lost) = (c.flow, c.established, c.lost());
         let task = &mut c.tasks[place];
         task.done = true;
         let Task { exchange, started, cut, .. } = *task;
         if !exchange.is_one_way() {
-            self.transactions.push(Transaction::over_quic(flow, &exchange, started, established, now));
+            self.transactions.push(Transaction::over_quic(flow, &exchange, [started, established, now], lost));
             if self.transactions.len() >= BLOCK_ROWS {
                 self.hand_on();
             }

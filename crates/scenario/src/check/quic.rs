@@ -44,10 +44,6 @@ pub(crate) fn check(flow: &Flow, path: &Path, tables: &Tables, found: &mut Findi
 
 /// Rejects keys that have no effect with QUIC.
 fn check_keys(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
-    for (key, name) in [("tcp", &flow.tcp), ("tcp_from", &flow.tcp_from), ("tcp_to", &flow.tcp_to)] {
-        let at = path.key(key);
-        found.unless(name.is_none(), &at, format!("`{at}`: a flow over QUIC has no TCP"), "leave it out");
-    }
     let streams = matches!(flow.traffic, Traffic::Ftp(_) | Traffic::Crr(_) | Traffic::Web(_));
     let at = path.key("traffic");
     let message = format!("`{at}`: traffic of the kind `{}` does not run over QUIC", flow.traffic.name());
