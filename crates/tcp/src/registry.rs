@@ -131,7 +131,8 @@ macro_rules! window_family {
             }
             /// The rule of its implementation that ends slow start.
             pub(crate) fn slow_start(&self) -> SlowStartKind {
-                match self { $(WindowLaw::$law(params) => params.slow_start(),)+ }
+                let hystart = match self { $(WindowLaw::$law(params) => params.has_hystart(),)+ };
+                if hystart { SlowStartKind::Hystart } else { SlowStartKind::Standard }
             }
             /// The name and object of a user-defined law, if it is one.
             pub fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {

@@ -15,7 +15,6 @@ use super::reno::Reno;
 use super::{AckSample, CcState, CongestionControl, CongestionEvent, Sent, Start, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
-use crate::registry::SlowStartKind;
 use linux::Linux;
 use rfc9438::Rfc9438;
 
@@ -95,11 +94,8 @@ impl super::Params for Params {
         })
     }
 
-    fn slow_start(&self) -> SlowStartKind {
-        match self.profile {
-            Profile::Rfc9438 => SlowStartKind::Standard,
-            Profile::Linux => SlowStartKind::Hystart,
-        }
+    fn has_hystart(&self) -> bool {
+        self.profile == Profile::Linux
     }
 
     fn law(&self, start: Start) -> Cubic {

@@ -48,7 +48,6 @@ use serde::{Deserialize, Serialize};
 pub use crate::ack_sample::{AckSample, Amount, Established, Lost, RateSample, Sent};
 use crate::hooks::law_trait;
 use crate::invalid::Invalid;
-use crate::registry::SlowStartKind;
 pub use crate::rules::{Rules, Start};
 pub use crate::window::{CcState, Window};
 
@@ -252,9 +251,9 @@ pub(crate) trait Params {
     }
     /// Sets omitted parameters that depend on the TCP profile.
     fn settle(&mut self, _profile: &str) {}
-    /// The rule of its implementation that ends slow start (`slow_start = "law"`).
-    fn slow_start(&self) -> SlowStartKind {
-        SlowStartKind::Standard
+    /// Whether its implementation has HyStart (`slow_start = "law"`).
+    fn has_hystart(&self) -> bool {
+        false
     }
     /// The name and object of a user-defined law, if it is one.
     fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
