@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The stack: "quinn" is quinn-proto. Both ends of a flow have the same.
+    /// The stack: "quinn" is quinn-proto, "noq" is noq-proto, its fork with multipath, of which one path is used. Both ends of a flow have the same.
     pub stack: Stack,
     /// The stack's congestion controller. Default `cubic`.
     #[serde(default)]
@@ -52,6 +52,8 @@ pub struct Settings {
 pub enum Stack {
     /// quinn-proto.
     Quinn,
+    /// noq-proto.
+    Noq,
 }
 
 impl Stack {
@@ -59,6 +61,7 @@ impl Stack {
     pub const fn name(self) -> &'static str {
         match self {
             Stack::Quinn => "quinn",
+            Stack::Noq => "noq",
         }
     }
 }
@@ -73,7 +76,7 @@ pub enum Congestion {
     /// RFC 9002 §7.
     #[serde(rename = "newreno")]
     NewReno,
-    /// BBR, of the version that the stack has.
+    /// BBR, of the version that the stack has. noq's is not available: the system seeds its generator.
     Bbr,
 }
 

@@ -5,22 +5,22 @@ use std::process::Command;
 use ecnlab_base::Dur;
 use ecnlab_quic::{Congestion, Settings};
 
-use crate::link::{Link, ms, quinn};
+use super::link::{Link, ms, usual};
 
 /// Name of the test that prints digests for another process.
-const PRINTS: &str = "digests::prints_digests";
+const PRINTS: &str = "cases::digests::prints_digests";
 
 fn link(congestion: Congestion, seed: u64) -> Link {
-    let settings = Settings { congestion, ..quinn() };
+    let settings = Settings { congestion, ..usual() };
     let mut link = Link::new([&settings, &settings], seed).marking(Dur::from_ms(5));
     link.response = 100_000;
     link.open(&[1_000_000, 1_000]);
     link
 }
 
-/// Digests with CUBIC, and with BBR, whose generator has a seed of the system: no datagram may depend on it.
+/// Digests with CUBIC and with another controller.
 fn digests(seed: u64) -> [u64; 2] {
-    [Congestion::Cubic, Congestion::Bbr].map(|congestion| digest(congestion, seed))
+    [Congestion::Cubic, crate::OTHER].map(|congestion| digest(congestion, seed))
 }
 
 fn digest(congestion: Congestion, seed: u64) -> u64 {
@@ -47,9 +47,9 @@ fn the_datagrams_are_those_of_the_seed_in_any_process() {
 
 #[test]
 fn connections_that_interleave_do_not_affect_each_other() {
-    let mut links = [link(Congestion::Cubic, 1), link(Congestion::Bbr, 2)];
+    let mut links = [link(Congestion::Cubic, 1), link(crate::OTHER, 2)];
     for step in 1..=1_000 {
         links.iter_mut().for_each(|link| link.run(ms(step)));
     }
-    assert_eq!(links.map(|link| link.digest()), [digest(Congestion::Cubic, 1), digest(Congestion::Bbr, 2)]);
+    assert_eq!(links.map(|link| link.digest()), [digest(Congestion::Cubic, 1), digest(crate::OTHER, 2)]);
 }
