@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
-use noq_proto::crypto::{CryptoError, HandshakeTokenKey};
+use noq_proto::crypto::{CryptoError, HandshakeTokenKey, PacketKey};
 use noq_proto::{
-    Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple, PathId, PathStats, RttEstimator,
-    SendStream, ServerConfig, WriteError,
+    Connection, ConnectionId, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, FourTuple, PathId, PathStats,
+    RttEstimator, SendStream, ServerConfig, WriteError,
 };
 
+use super::ends::null::{self, NullKey};
 use super::ends::random::Identifiers;
 use super::ends::{PEER, Recorder};
 use crate::{Congestion, Stack};
@@ -23,6 +24,10 @@ pub use noq_proto as proto;
 pub const STACK: Stack = Stack::Noq;
 /// Datagrams of a call of `poll_transmit`.
 pub const ONE: NonZeroUsize = NonZeroUsize::MIN;
+/// A connection identifier in the interface of crypto.
+pub type Id<'a> = ConnectionId;
+/// A configuration of crypto when it starts a session.
+pub type Held<'a, T> = &'a T;
 
 /// An endpoint that discovers the MTU.
 pub fn endpoint(config: EndpointConfig, server: Option<ServerConfig>) -> Endpoint {
@@ -154,5 +159,28 @@ impl Controller for Recorder {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+}
+
+impl PacketKey for NullKey<dyn PacketKey> {
+    fn encrypt(&self, _: PathId, _: u64, packet: &mut [u8], _: usize) {
+        null::seal(packet, self.tag_len());
+    }
+
+    fn decrypt(&self, _: PathId, _: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        payload.truncate(null::open(payload, self.tag_len())?);
+        Ok(())
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.0.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.0.integrity_limit()
     }
 }

@@ -8,13 +8,14 @@ use bytes::{Bytes, BytesMut};
 use quinn_proto::congestion::{
     BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
 };
-use quinn_proto::crypto::HandshakeTokenKey;
+use quinn_proto::crypto::{CryptoError, HandshakeTokenKey, PacketKey};
 use quinn_proto::{
-    Connection, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, PathStats, RttEstimator, SendStream,
-    ServerConfig, WriteError,
+    Connection, ConnectionId, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, PathStats, RttEstimator,
+    SendStream, ServerConfig, WriteError,
 };
 use ring::hkdf;
 
+use super::ends::null::{self, NullKey};
 use super::ends::random::{self, Identifiers};
 use super::ends::{PEER, Recorder};
 use crate::{Congestion, Stack};
@@ -25,6 +26,10 @@ pub use quinn_proto as proto;
 pub const STACK: Stack = Stack::Quinn;
 /// Datagrams of a call of `poll_transmit`.
 pub const ONE: usize = 1;
+/// A connection identifier in the interface of crypto.
+pub type Id<'a> = &'a ConnectionId;
+/// A configuration of crypto when it starts a session.
+pub type Held<'a, T> = Arc<T>;
 
 /// An endpoint that discovers the MTU.
 pub fn endpoint(config: EndpointConfig, server: Option<ServerConfig>) -> Endpoint {
@@ -115,5 +120,28 @@ impl Controller for Recorder {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+}
+
+impl PacketKey for NullKey<dyn PacketKey> {
+    fn encrypt(&self, _: u64, packet: &mut [u8], _: usize) {
+        null::seal(packet, self.tag_len());
+    }
+
+    fn decrypt(&self, _: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        payload.truncate(null::open(payload, self.tag_len())?);
+        Ok(())
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.0.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.0.integrity_limit()
     }
 }

@@ -6,7 +6,9 @@ use std::time::SystemTime;
 use ecnlab_base::Dur;
 use ring::hmac;
 
+use super::null::Null;
 use super::recorder::{Factory, Record};
+use super::stack::proto::crypto;
 use super::stack::proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
     NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig, VarInt,
@@ -30,9 +32,6 @@ fn rejected<T>(key: &str, remedy: impl std::fmt::Display) -> Result<T, Error> {
 /// Rejects settings that the stack rejects, changes silently or does not have.
 pub fn check(settings: &Settings) -> Result<(), Error> {
     let Settings { initial_mtu, max_mtu, .. } = settings;
-    if settings.crypto == Crypto::Null {
-        return rejected("crypto", "the stack is built with TLS only; set \"tls\"");
-    }
     if let Err(remedy) = stack::controller(settings.congestion) {
         return rejected("congestion", remedy);
     }
@@ -60,6 +59,14 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Rejects settings of two ends that do not fit.
+pub fn check_both(settings: [&Settings; 2]) -> Result<(), Error> {
+    if settings[0].crypto == settings[1].crypto {
+        return Ok(());
+    }
+    rejected("crypto", "the ends have different values; set the same for both")
 }
 
 fn var(value: u64) -> VarInt {
@@ -106,8 +113,11 @@ pub fn endpoint(settings: [&Settings; 2]) -> EndpointConfig {
 }
 
 /// The client's connection.
-pub fn client(transport: TransportConfig, secrets: Arc<Secrets>) -> ClientConfig {
-    let mut config = ClientConfig::new(Arc::new(tls::client(secrets)));
+pub fn client(transport: TransportConfig, crypto: Crypto, secrets: Arc<Secrets>) -> ClientConfig {
+    let mut config = ClientConfig::new(match crypto {
+        Crypto::Tls => Arc::new(tls::client(secrets)),
+        Crypto::Null => Arc::new(Null(Arc::new(tls::client(Arc::default())) as Arc<dyn crypto::ClientConfig>)),
+    });
     config
         .transport_config(Arc::new(transport))
         .token_store(Arc::new(NoneTokenStore))
@@ -116,10 +126,15 @@ pub fn client(transport: TransportConfig, secrets: Arc<Secrets>) -> ClientConfig
 }
 
 /// The server: no tokens, so no wall time.
-pub fn server(transport: TransportConfig) -> ServerConfig {
+pub fn server(transport: TransportConfig, crypto: Crypto) -> ServerConfig {
     let mut tokens = ValidationTokenConfig::default();
     tokens.sent(0).log(Arc::new(NoneTokenLog));
-    let mut config = ServerConfig::new(tls::SERVER.clone(), stack::token_key());
+    let tls = tls::SERVER.clone();
+    let crypto: Arc<dyn crypto::ServerConfig> = match crypto {
+        Crypto::Tls => tls,
+        Crypto::Null => Arc::new(Null(tls as Arc<dyn crypto::ServerConfig>)),
+    };
+    let mut config = ServerConfig::new(crypto, stack::token_key());
     config.transport_config(Arc::new(transport)).validation_token_config(tokens).time_source(Arc::new(Epoch));
     config
 }

@@ -4,6 +4,7 @@
 mod clock;
 mod config;
 mod driver;
+pub mod null;
 pub mod random;
 mod recorder;
 mod streams;
@@ -34,6 +35,7 @@ pub const PEER: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(192,
 /// Creates both ends at `now`, the client first.
 pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box<dyn Endpoint>; 2], Error> {
     settings.into_iter().try_for_each(config::check)?;
+    config::check_both(settings)?;
     catch_unwind(AssertUnwindSafe(|| ends(settings, seed, now)))
         .map_err(|panic| Error::Rejected(STACK.name(), message(panic.as_ref())))
 }
@@ -44,13 +46,13 @@ fn ends(settings: [&Settings; 2], seed: u64, now: Time) -> [Box<dyn Endpoint>; 2
         End::new(Rng::named(seed, "quic.client"), client, Side::Client, |record, secrets| {
             let transport = config::transport(client, server, record);
             let mut stack = stack::endpoint(config::endpoint(settings), None);
-            let config = config::client(transport, secrets);
+            let config = config::client(transport, client.crypto, secrets);
             let connection =
                 stack.connect(clock::instant(now), config, PEER, tls::SERVER_NAME).expect("name and address are valid");
             (stack, Some(connection))
         }),
         End::new(Rng::named(seed, "quic.server"), server, Side::Server, |record, _| {
-            let config = config::server(config::transport(server, client, record));
+            let config = config::server(config::transport(server, client, record), server.crypto);
             (stack::endpoint(config::endpoint(settings), Some(config)), None)
         }),
     ];

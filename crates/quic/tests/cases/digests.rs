@@ -1,9 +1,11 @@
 //! The same seed gives the same datagrams.
 
+use std::cell::RefCell;
 use std::process::Command;
+use std::rc::Rc;
 
 use ecnlab_base::Dur;
-use ecnlab_quic::{Congestion, Settings};
+use ecnlab_quic::{Congestion, Crypto, Settings};
 
 use super::link::{Link, ms, usual};
 
@@ -11,7 +13,11 @@ use super::link::{Link, ms, usual};
 const PRINTS: &str = "cases::digests::prints_digests";
 
 fn link(congestion: Congestion, seed: u64) -> Link {
-    let settings = Settings { congestion, ..usual() };
+    link_with(Settings { congestion, ..usual() }, seed)
+}
+
+/// A transfer and a transaction, with marks.
+fn link_with(settings: Settings, seed: u64) -> Link {
     let mut link = Link::new([&settings, &settings], seed).marking(Dur::from_ms(5));
     link.response = 100_000;
     link.open(&[1_000_000, 1_000]);
@@ -52,4 +58,23 @@ fn connections_that_interleave_do_not_affect_each_other() {
         links.iter_mut().for_each(|link| link.run(ms(step)));
     }
     assert_eq!(links.map(|link| link.digest()), [digest(Congestion::Cubic, 1), digest(crate::OTHER, 2)]);
+}
+
+#[test]
+fn without_crypto_times_sizes_and_codepoints_are_the_same() {
+    let [tls, null] = [Crypto::Tls, Crypto::Null].map(|crypto| {
+        let sent = Rc::new(RefCell::new(Vec::new()));
+        let log = sent.clone();
+        let mut link = link_with(Settings { crypto, ..usual() }, 3).rule(move |datagram| {
+            log.borrow_mut().push((datagram.from, datagram.at, datagram.ecn, datagram.size));
+            true
+        });
+        link.run(ms(10_000));
+        let secrets = link.ends[0].take_secrets().len();
+        (sent.take(), link.events.clone(), link.stats(), secrets > 0, link.digest())
+    });
+    assert!(tls.0.len() > 1_000 && tls.2[0].ecn_events > Some(0));
+    assert_eq!((&null.0, &null.1, &null.2), (&tls.0, &tls.1, &tls.2));
+    assert_eq!((null.3, tls.3), (false, true));
+    assert_ne!(null.4, tls.4, "the bytes differ");
 }
