@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use super::recorder::Record;
-use super::stack::proto::{
-    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Incoming, Side,
-    StreamEvent, StreamId, Transmit, TransportErrorCode, VarInt,
-};
 use bytes::Bytes;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
 
 use super::clock;
+use super::recorder::Record;
+use super::stack::proto::{
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Incoming, Side,
+    StreamEvent, StreamId, Transmit, TransportErrorCode, VarInt,
+};
 use super::stack::{self, ONE, proto};
 use super::streams::Streams;
 use crate::{Closing, Event, Stats};
