@@ -2,6 +2,8 @@
 //!
 //! ecnlab has no QUIC of its own. A stack is a feature of this crate; without one, this crate is only the trait.
 
+#[cfg(feature = "noq")]
+mod noq;
 #[cfg(feature = "quinn")]
 mod quinn;
 mod settings;
@@ -126,13 +128,20 @@ pub trait Endpoint: Debug + Send {
 /// # Errors
 /// [`Error::Absent`] if the stack is not built in, [`Error::Rejected`] with its message.
 pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box<dyn Endpoint>; 2], Error> {
-    match settings[0].stack {
+    let [stack, other] = settings.map(|end| end.stack);
+    if stack != other {
+        let problem = format!("the peer has the stack {}; set the same for both ends", other.name());
+        return Err(Error::Rejected(stack.name(), problem));
+    }
+    match stack {
         #[cfg(feature = "quinn")]
         Stack::Quinn => quinn::connection(settings, seed, now),
-        #[cfg(not(feature = "quinn"))]
-        Stack::Quinn => {
+        #[cfg(feature = "noq")]
+        Stack::Noq => noq::connection(settings, seed, now),
+        #[cfg(not(all(feature = "quinn", feature = "noq")))]
+        absent => {
             let _ = (seed, now);
-            Err(Error::Absent(settings[0].stack.name()))
+            Err(Error::Absent(absent.name()))
         }
     }
 }

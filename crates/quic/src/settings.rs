@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The stack: "quinn" is quinn-proto. Both ends of a flow have the same.
+    /// The stack: "quinn" is quinn-proto, "noq" is noq-proto, its fork with multipath, of which one path is used. Both ends of a flow have the same.
     pub stack: Stack,
     /// The stack's congestion controller. Default `cubic`.
     #[serde(default)]
@@ -40,7 +40,8 @@ pub struct Settings {
     /// own. Default false.
     #[serde(default)]
     pub one_connection: bool,
-    /// "tls" is the stack's TLS 1.3, with a key log in captures; "null" leaves packets unencrypted, with sizes as with TLS.
+    /// "tls" is the stack's TLS 1.3, with a key log in captures; "null" leaves packets unencrypted after the same handshake, with
+    /// tags of the same size. Times, sizes and codepoints of all datagrams are equal. Both ends of a flow have the same.
     /// Default `tls`.
     #[serde(default)]
     pub crypto: Crypto,
@@ -52,6 +53,8 @@ pub struct Settings {
 pub enum Stack {
     /// quinn-proto.
     Quinn,
+    /// noq-proto.
+    Noq,
 }
 
 impl Stack {
@@ -59,6 +62,7 @@ impl Stack {
     pub const fn name(self) -> &'static str {
         match self {
             Stack::Quinn => "quinn",
+            Stack::Noq => "noq",
         }
     }
 }
@@ -73,7 +77,7 @@ pub enum Congestion {
     /// RFC 9002 §7.
     #[serde(rename = "newreno")]
     NewReno,
-    /// BBR, of the version that the stack has.
+    /// BBR, of the version that the stack has. noq's is not available: the system seeds its generator.
     Bbr,
 }
 
@@ -105,7 +109,7 @@ pub enum Crypto {
     /// The stack's TLS 1.3.
     #[default]
     Tls,
-    /// None.
+    /// None, with the sizes of TLS.
     Null,
 }
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use quinn_proto::{Connection, Dir, Side, StreamId, WriteError};
 
+use super::stack;
+use super::stack::proto::{Connection, Dir, Side, StreamId, VarInt, WriteError};
 use crate::Event;
 
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
@@ -69,8 +70,8 @@ impl Streams {
         let mut stream = connection.send_stream(id);
         while sending.written < sending.total {
             let length = (sending.total - sending.written).min(ZEROS.len() as u64) as usize;
-            match stream.write_chunks(&mut [Bytes::from_static(&ZEROS[..length])]) {
-                Ok(written) => sending.written += written.bytes as u64,
+            match stack::write(&mut stream, Bytes::from_static(&ZEROS[..length])) {
+                Ok(written) => sending.written += written as u64,
                 Err(WriteError::Blocked) => return,
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
                     self.sending.remove(&id);
@@ -122,7 +123,7 @@ impl Streams {
 }
 
 fn identifier(id: StreamId) -> u64 {
-    quinn_proto::VarInt::from(id).into_inner()
+    VarInt::from(id).into_inner()
 }
 
 fn stream_id(identifier: u64) -> StreamId {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ecnlab_base::{Dur, Rate, Time};
-use ecnlab_quic::{Endpoint, Event, Settings, Stack, Stats, connection};
+use ecnlab_quic::{Endpoint, Event, Settings, Stats, connection};
 use ecnlab_wire::Ecn;
 
 /// Bytes of the headers of IPv4 and UDP.
@@ -57,9 +57,9 @@ pub fn ms(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// quinn with the defaults.
-pub fn quinn() -> Settings {
-    Settings::of(Stack::Quinn)
+/// The stack with the defaults.
+pub fn usual() -> Settings {
+    Settings::of(crate::STACK)
 }
 
 impl Link {

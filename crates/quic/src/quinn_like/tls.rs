@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
@@ -15,6 +14,7 @@ use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, Error, KeyLog, PeerIncompatible, SignatureScheme};
 
 use super::random;
+use super::stack::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 
 /// Name that the client sends (SNI).
 pub const SERVER_NAME: &str = "ecnlab.test";

@@ -5,10 +5,11 @@
 use std::cell::Cell;
 
 use ecnlab_base::Rng;
-use quinn_proto::{ConnectionId, ConnectionIdGenerator};
 use rustls::crypto::{ActiveKeyExchange, GetRandomFailed, SecureRandom, SharedSecret, SupportedKxGroup};
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
+
+use super::stack::proto::{ConnectionId, ConnectionIdGenerator};
 
 thread_local! {
     static SOURCE: Cell<Option<Rng>> = const { Cell::new(None) };
@@ -86,7 +87,7 @@ impl ActiveKeyExchange for Exchange {
     }
 }
 
-/// Connection identifiers of 8 random bytes, the length of quinn-proto's own.
+/// Connection identifiers of 8 random bytes, the length of the stacks' own.
 #[derive(Debug)]
 pub struct Identifiers;
 

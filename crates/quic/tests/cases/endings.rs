@@ -3,18 +3,19 @@
 use ecnlab_base::{Dur, Time};
 use ecnlab_quic::{Closing, ENDLESS, Event, Settings};
 
-use crate::link::{Link, ms, quinn};
+use super::link::{Link, ms, usual};
 
 #[test]
 fn a_handshake_survives_the_loss_of_each_early_datagram() {
     for (from, number) in [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)] {
-        let mut link = Link::new([&quinn(), &quinn()], 1).rule(move |sent| (sent.from, sent.number) != (from, number));
+        let mut link = Link::new([&usual(), &usual()], 1).rule(move |sent| (sent.from, sent.number) != (from, number));
         link.open(&[20_000]);
         link.run(ms(10_000));
-        // A lost datagram is sent again after a probe timeout: 999 ms before the first RTT sample (RFC 9002 §6.2.2).
+        // A lost datagram is sent again after a probe timeout: 999 ms before the first RTT sample (RFC 9002 §6.2.2). Four round
+        // trips follow, 20 kB in 4 ms, and the delay of an ACK, 25 ms.
         for event in [Event::Established, Event::Acknowledged(0)] {
             let time = link.time_of(0, &event).unwrap_or(Time::NEVER);
-            assert!(time < ms(1_100), "datagram {number} of end {from}: {event:?} at {time:?}");
+            assert!(time < ms(1_110), "datagram {number} of end {from}: {event:?} at {time:?}");
         }
         assert!(link.time_of(1, &Event::Established).is_some());
     }
@@ -22,7 +23,7 @@ fn a_handshake_survives_the_loss_of_each_early_datagram() {
 
 #[test]
 fn a_handshake_takes_one_round_trip() {
-    let mut link = Link::new([&quinn(), &quinn()], 2);
+    let mut link = Link::new([&usual(), &usual()], 2);
     link.open(&[]);
     link.run(ms(100));
     // The client's Initial of 1200 B takes 0.25 ms at 40 Mb/s, the server's flight at most 1.2 ms.
@@ -40,8 +41,8 @@ fn a_handshake_takes_one_round_trip() {
 
 #[test]
 fn both_ends_time_out_without_packets() {
-    let idle = Settings { idle_timeout: Dur::from_ms(3_000), ..quinn() };
-    let mut link = Link::new([&idle, &quinn()], 3).rule(|sent| sent.at < ms(200));
+    let idle = Settings { idle_timeout: Dur::from_ms(3_000), ..usual() };
+    let mut link = Link::new([&idle, &usual()], 3).rule(|sent| sent.at < ms(200));
     link.open(&[ENDLESS]);
     link.run(ms(60_000));
     // The last packet arrives by 200 + 10 + 40 ms, and the first that is sent after it starts the timer again.
@@ -56,21 +57,22 @@ fn both_ends_time_out_without_packets() {
 fn the_peer_is_notified_of_the_end() {
     // In the handshake, at 15 ms, when the server has answered, and after it.
     for at in [15, 100] {
-        let mut link = Link::new([&quinn(), &quinn()], 4);
+        let mut link = Link::new([&usual(), &usual()], 4);
         link.open(&[]);
         link.run(ms(at));
         link.close(0);
         link.run(ms(60_000));
         assert_eq!(link.time_of(0, &Event::Closed(Closing::Local)), Some(ms(at)));
         let closed = link.time_of(1, &Event::Closed(Closing::Peer)).expect("the server gets the CONNECTION_CLOSE");
-        assert!(closed.since(ms(at + 10)) < Dur::from_ms(1), "{closed:?}");
+        // noq paces it in the handshake: 1200 B after 26.6 ms, at 1.25 * 12,000 B in the initial RTT of 333 ms (RFC 9002 §7.7).
+        assert!(closed > ms(at + 10) && closed < ms(at + 11).max(ms(37)), "{closed:?}");
         assert_eq!(link.ends.each_ref().map(|end| end.deadline()), [Time::NEVER; 2]);
     }
 }
 
 #[test]
 fn a_server_that_closes_before_the_first_datagram_stays_silent() {
-    let mut link = Link::new([&quinn(), &quinn()], 5);
+    let mut link = Link::new([&usual(), &usual()], 5);
     link.close(1);
     link.open(&[]);
     link.run(ms(60_000));

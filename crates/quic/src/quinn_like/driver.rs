@@ -4,17 +4,18 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
-use quinn_proto::{
+
+use super::clock;
+use super::recorder::Record;
+use super::stack::proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Incoming, Side,
     StreamEvent, StreamId, Transmit, TransportErrorCode, VarInt,
 };
-
-use super::recorder::Record;
+use super::stack::{self, ONE, proto};
 use super::streams::Streams;
-use super::{PEER, clock};
 use crate::{Closing, Event, Stats};
 
 /// The stack and the state that its calls change.
@@ -48,7 +49,7 @@ impl Driver {
     pub fn receive(&mut self, payload: &[u8], ecn: Ecn, now: Instant) {
         let codepoint = if self.ecn { EcnCodepoint::from_bits(ecn.bits()) } else { None };
         let mut response = Vec::new();
-        match self.stack.handle(now, PEER, None, codepoint, BytesMut::from(payload), &mut response) {
+        match stack::handle(&mut self.stack, now, codepoint, payload, &mut response) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => match &mut self.connection {
                 Some((own, connection)) if *own == handle => connection.handle_event(event),
                 _ => {}
@@ -139,7 +140,7 @@ impl Driver {
             return Some(Ecn::NotEct);
         }
         let (_, connection) = self.connection.as_mut()?;
-        let transmit = connection.poll_transmit(now, 1, payload)?;
+        let transmit = connection.poll_transmit(now, ONE, payload)?;
         let codepoint = transmit.ecn.filter(|_| self.ecn);
         Some(codepoint.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8)))
     }
@@ -151,18 +152,17 @@ impl Driver {
     }
 
     /// Statistics of the connection; zeros before there is one.
-    pub fn stats(&self, record: &Record) -> Stats {
-        let Some((_, connection)) = &self.connection else { return Stats::default() };
-        let path = connection.stats().path;
-        let metrics = connection.congestion_state().metrics();
-        // quinn-proto's estimate before the first sample is its initial RTT, and its minimum is then the same.
-        let sampled = record.acked.load(Relaxed);
+    pub fn stats(&mut self, record: &Record) -> Stats {
+        let connection = self.connection.as_mut().and_then(|(_, connection)| stack::path(connection));
+        let Some((path, metrics)) = connection else { return Stats::default() };
+        // The stack's estimate before the first sample is its initial RTT.
+        let acked = record.acked();
         Stats {
             cwnd: path.cwnd,
             ssthresh: metrics.ssthresh.filter(|&bytes| bytes != u64::MAX),
-            in_flight: sampled.then(|| record.in_flight.load(Relaxed)),
-            srtt: if sampled { clock::dur(path.rtt) } else { Dur::ZERO },
-            rtt_min: if sampled { clock::dur(path.min_rtt) } else { Dur::ZERO },
+            in_flight: acked.map(|(_, bytes)| bytes),
+            srtt: acked.map_or(Dur::ZERO, |_| clock::dur(path.rtt)),
+            rtt_min: acked.map_or(Dur::ZERO, |(rtt, _)| clock::dur(rtt)),
             mtu: path.current_mtu,
             packets_sent: path.sent_packets,
             packets_lost: path.lost_packets,
@@ -177,8 +177,8 @@ impl Driver {
 }
 
 impl Application {
-    fn on_event(&mut self, connection: &mut Connection, event: quinn_proto::Event) {
-        use quinn_proto::Event::{Connected, ConnectionLost, Stream};
+    fn on_event(&mut self, connection: &mut Connection, event: proto::Event) {
+        use proto::Event::{Connected, ConnectionLost, Stream};
         match event {
             Connected => {
                 self.push(Event::Established);

@@ -4,34 +4,36 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ecnlab_base::Dur;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
-use quinn_proto::{
+use ring::hmac;
+
+use super::null::Null;
+use super::recorder::{Factory, Record};
+use super::stack::proto::crypto;
+use super::stack::proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
     NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig, VarInt,
 };
-use ring::{hkdf, hmac};
-
-use super::recorder::{Factory, Record};
+use super::stack::{self, STACK};
 use super::tls::{self, Secrets};
 use super::{clock, random};
-use crate::{Congestion, Crypto, Error, Settings};
+use crate::{Crypto, Error, Settings};
 
 /// Least size that every path carries (RFC 9000 §14), and the largest of UDP over IPv6.
 const UDP_PAYLOAD: std::ops::RangeInclusive<u64> = 1200..=65_527;
-/// Largest UDP payload that quinn-proto accepts unless configured: that of an Ethernet frame over IPv4.
+/// Largest UDP payload that a stack accepts unless configured: that of an Ethernet frame over IPv4.
 const ACCEPTED: u64 = 1472;
-/// Ratio of the bytes that quinn-proto buffers for retransmission to the receive window of a stream, in its defaults.
+/// Ratio of the bytes that a stack buffers for retransmission to the receive window of a stream, in its defaults.
 const SEND_WINDOWS: u64 = 8;
 
 fn rejected<T>(key: &str, remedy: impl std::fmt::Display) -> Result<T, Error> {
-    Err(Error::Rejected("quinn", format!("{key}: {remedy}")))
+    Err(Error::Rejected(STACK.name(), format!("{key}: {remedy}")))
 }
 
 /// Rejects settings that the stack rejects, changes silently or does not have.
 pub fn check(settings: &Settings) -> Result<(), Error> {
     let Settings { initial_mtu, max_mtu, .. } = settings;
-    if settings.crypto == Crypto::Null {
-        return rejected("crypto", "quinn is built with TLS only; set \"tls\"");
+    if let Err(remedy) = stack::controller(settings.congestion) {
+        return rejected("congestion", remedy);
     }
     for (key, size) in [("initial_mtu", initial_mtu), ("max_mtu", max_mtu)] {
         if !UDP_PAYLOAD.contains(&size.0) {
@@ -53,20 +55,18 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
             rejected("ack_frequency.threshold", "set at most 2^62 - 1")
         }
         Some(wish) if wish.max_delay < Dur::from_ms(1) => {
-            rejected("ack_frequency.max_delay", "quinn's least delay of an ACK is 1 ms; set 1 ms or more")
+            rejected("ack_frequency.max_delay", "the least delay of an ACK is 1 ms; set 1 ms or more")
         }
         _ => Ok(()),
     }
 }
 
-/// The stack's controller. The system seeds the generator of BBR, which only shifts the cycle of its pacing gains: quinn-proto
-/// 0.11.19 sends at a multiple of window / RTT with every controller, so no datagram depends on it.
-fn factory(congestion: Congestion) -> Arc<dyn ControllerFactory + Send + Sync> {
-    match congestion {
-        Congestion::Cubic => Arc::new(CubicConfig::default()),
-        Congestion::NewReno => Arc::new(NewRenoConfig::default()),
-        Congestion::Bbr => Arc::new(BbrConfig::default()),
+/// Rejects settings of two ends that do not fit.
+pub fn check_both(settings: [&Settings; 2]) -> Result<(), Error> {
+    if settings[0].crypto == settings[1].crypto {
+        return Ok(());
     }
+    rejected("crypto", "the ends have different values; set the same for both")
 }
 
 fn var(value: u64) -> VarInt {
@@ -76,9 +76,10 @@ fn var(value: u64) -> VarInt {
 /// The transport of an end with `own` settings whose peer has those of `peer`.
 pub fn transport(own: &Settings, peer: &Settings, record: Arc<Record>) -> TransportConfig {
     let mut config = TransportConfig::default();
+    let controller = stack::controller(own.congestion).expect("`check` has rejected others");
     let idle = IdleTimeout::try_from(clock::duration(own.idle_timeout)).expect("213 days are few milliseconds");
     config
-        .congestion_controller_factory(Arc::new(Factory { inner: factory(own.congestion), record }))
+        .congestion_controller_factory(Arc::new(Factory { inner: controller, record }))
         .max_idle_timeout(Some(idle))
         .initial_mtu(own.initial_mtu.0 as u16)
         .enable_segmentation_offload(false)
@@ -106,13 +107,17 @@ pub fn endpoint(settings: [&Settings; 2]) -> EndpointConfig {
     let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &random::bytes::<64>())));
     let accepted = settings.iter().flat_map(|end| [end.initial_mtu.0, end.max_mtu.0]).fold(ACCEPTED, u64::max);
     config.max_udp_payload_size(accepted as u16).expect("`check` has rejected larger sizes");
-    config.cid_generator(|| Box::new(random::Identifiers)).rng_seed(Some(random::bytes()));
+    stack::set_identifiers(&mut config);
+    config.rng_seed(Some(random::bytes()));
     config
 }
 
 /// The client's connection.
-pub fn client(transport: TransportConfig, secrets: Arc<Secrets>) -> ClientConfig {
-    let mut config = ClientConfig::new(Arc::new(tls::client(secrets)));
+pub fn client(transport: TransportConfig, crypto: Crypto, secrets: Arc<Secrets>) -> ClientConfig {
+    let mut config = ClientConfig::new(match crypto {
+        Crypto::Tls => Arc::new(tls::client(secrets)),
+        Crypto::Null => Arc::new(Null(Arc::new(tls::client(Arc::default())) as Arc<dyn crypto::ClientConfig>)),
+    });
     config
         .transport_config(Arc::new(transport))
         .token_store(Arc::new(NoneTokenStore))
@@ -121,11 +126,15 @@ pub fn client(transport: TransportConfig, secrets: Arc<Secrets>) -> ClientConfig
 }
 
 /// The server: no tokens, so no wall time.
-pub fn server(transport: TransportConfig) -> ServerConfig {
-    let key = hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&random::bytes::<64>());
+pub fn server(transport: TransportConfig, crypto: Crypto) -> ServerConfig {
     let mut tokens = ValidationTokenConfig::default();
     tokens.sent(0).log(Arc::new(NoneTokenLog));
-    let mut config = ServerConfig::new(tls::SERVER.clone(), Arc::new(key));
+    let tls = tls::SERVER.clone();
+    let crypto: Arc<dyn crypto::ServerConfig> = match crypto {
+        Crypto::Tls => tls,
+        Crypto::Null => Arc::new(Null(tls as Arc<dyn crypto::ServerConfig>)),
+    };
+    let mut config = ServerConfig::new(crypto, stack::token_key());
     config.transport_config(Arc::new(transport)).validation_token_config(tokens).time_source(Arc::new(Epoch));
     config
 }
