@@ -34,7 +34,6 @@ impl Transaction {
         let Exchange { key, request, response, .. } = *exchange;
         Transaction { flow, index: key, started, established, ended, request, response, retransmits: lost, timeouts: 0 }
     }
-    }
 
     /// Creates the record of `connection`, completed at `now`, with the counters of its two ends.
     pub fn new(connection: &Connection, from: &Counters, to: &Counters, now: Time) -> Transaction {
