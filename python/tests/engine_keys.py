@@ -29,7 +29,7 @@ ENGINES: Final = (PACKETS, LINUX, LINUX_WALL, MODEL)
 
 SAME, REFUSED, UNUSED = "same", "refused", "not used"
 
-SECTIONS: Final = ("node", "link", "flow", "capture", "box", "tunnel")
+SECTIONS: Final = ("node", "link", "quic", "flow", "capture", "box", "tunnel")
 """Sections whose tables all have the same keys."""
 
 BASE: Final = """\
@@ -48,6 +48,7 @@ tcp.x = { congestion = "reno" }
 tcp.y = { congestion = "reno", initial_window = 3 }
 box.x = { syn = "drop" }
 tunnel.x = {}
+quic.x = { stack = "quinn" }
 flow.x = { from = "a", to = "b", traffic = "ftp", tcp = "x" }
 """
 
@@ -84,6 +85,7 @@ AROUND: Final[Mapping[str, Mapping[str, object]]] = {
     "capture": {"capture.x": {"link": "x"}},
     "box": {"link.x.boxes": ["x"]},
     "tunnel": {"link.x.tunnel": "x"},
+    "quic": {"flow.x.quic": "x"},
 }
 """What `BASE` needs besides for the keys of a section."""
 
