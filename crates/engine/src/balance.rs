@@ -3,12 +3,12 @@
 use ecnlab_traffic::{ENDLESS, Side};
 
 use crate::error::Error;
-use crate::flow::Totals;
 use crate::hosts::{Connection, host_of};
 use crate::link;
 use crate::packets::Probe;
 use crate::plan::Plan;
 use crate::sim::Sim;
+use crate::totals::Totals;
 
 /// Checks conservation. For every link: entered = left + dropped + held. For every connection: the bytes an application
 /// received are those its peer wrote, minus the bytes in flight. For datagrams: no more arrive than were sent.

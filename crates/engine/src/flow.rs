@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecnlab_base::{Rng, Time};
 use ecnlab_quic::Settings;
-use ecnlab_tcp::{Config, Counters};
+use ecnlab_tcp::Config;
 use ecnlab_traffic::{Side, Source, Traffic};
 use ecnlab_wire::{Datagram, Dscp, Ecn, IpVersion, Seq};
 
@@ -12,6 +12,7 @@ use crate::hosts::{Hosts, Opening, host_of};
 use crate::packet::{Label, Way};
 use crate::plan::{FlowPlan, Reads};
 use crate::quics::{self, Quics};
+use crate::totals::Totals;
 
 /// One flow of the run.
 pub struct Flow {
@@ -57,27 +58,6 @@ pub struct Ways {
     pub nodes: [Vec<u32>; 2],
     /// For each pair of nodes, `to` nodes counting fastest: the first link of the path in each direction.
     pub first_links: Vec<[u32; 2]>,
-}
-
-/// Sums over a flow's connections.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// TCP counters of the `from` ends and of the `to` ends.
-    pub tcp: [Counters; 2],
-    /// Bytes that the application at `to` has read.
-    pub delivered: u64,
-    /// Exchanges completed.
-    pub exchanges: u64,
-    /// `from` sent the data of at least one connection as ECN-capable.
-    pub ecn: bool,
-    /// TCP connections opened.
-    pub connections: u64,
-    /// TCP connections whose handshake was completed at `from`.
-    pub connections_established: u64,
-    /// TCP connections on which `from` sent its data as ECN-capable.
-    pub ecn_connections: u64,
-    /// TCP connections that gave up ECN on a retransmitted SYN.
-    pub ecn_fallbacks: u64,
 }
 
 impl Flow {
@@ -200,7 +180,7 @@ impl Flow {
     /// Adds an ended connection's counters to the flow's sums.
     pub fn retire(&mut self, connection: u32, hosts: &Hosts) {
         self.live.retain(|&c| c != connection);
-        self.ended_mut().add(connection, hosts);
+        add(self.ended_mut(), connection, hosts);
     }
 
     fn ended_mut(&mut self) -> &mut Totals {
@@ -211,7 +191,7 @@ impl Flow {
     pub fn totals(&self, hosts: &Hosts) -> Totals {
         let mut totals = self.ended.as_deref().cloned().unwrap_or_default();
         for &connection in &self.live {
-            totals.add(connection, hosts);
+            add(&mut totals, connection, hosts);
         }
         for &connection in &self.live_quic {
             hosts.quics.add(connection, &mut totals);
@@ -240,32 +220,16 @@ impl Ways {
     }
 }
 
-impl Totals {
-    /// Returns the counts since `earlier`, an earlier reading of the same flow.
-    pub fn since(&self, earlier: &Totals) -> Totals {
-        Totals {
-            tcp: [0, 1].map(|side| self.tcp[side].since(&earlier.tcp[side])),
-            delivered: self.delivered - earlier.delivered,
-            exchanges: self.exchanges - earlier.exchanges,
-            // Properties of a connection hold to its end: they do not restart with the window.
-            ecn: self.ecn,
-            connections: self.connections,
-            connections_established: self.connections_established,
-            ecn_connections: self.ecn_connections,
-            ecn_fallbacks: self.ecn_fallbacks,
-        }
+/// Adds a connection's counters to `totals`.
+fn add(totals: &mut Totals, connection: u32, hosts: &Hosts) {
+    for (sum, counters) in totals.tcp.iter_mut().zip(hosts.counters(connection)) {
+        *sum = sum.plus(counters);
     }
-
-    fn add(&mut self, connection: u32, hosts: &Hosts) {
-        for (sum, counters) in self.tcp.iter_mut().zip(hosts.counters(connection)) {
-            *sum = sum.plus(counters);
-        }
-        let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
-        self.delivered += to.consumed();
-        self.ecn |= from.ecn_negotiated();
-        self.connections += 1;
-        self.connections_established += u64::from(from.was_established());
-        self.ecn_connections += u64::from(from.ecn_negotiated());
-        self.ecn_fallbacks += [from, to].iter().map(|end| end.counters().ecn_fallbacks).sum::<u64>();
-    }
+    let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
+    totals.delivered += to.consumed();
+    totals.ecn |= from.ecn_negotiated();
+    totals.connections += 1;
+    totals.connections_established += u64::from(from.was_established());
+    totals.ecn_connections += u64::from(from.ecn_negotiated());
+    totals.ecn_fallbacks += [from, to].iter().map(|end| end.counters().ecn_fallbacks).sum::<u64>();
 }

@@ -31,6 +31,7 @@ mod sim;
 mod sojourns;
 mod stop;
 mod table;
+mod totals;
 mod transactions;
 mod tunnel;
 mod unsteady;

@@ -3,11 +3,12 @@
 use ecnlab_aqm::{ClassReading, Config, Group, Queue, Stats};
 use ecnlab_traffic::Params;
 
-use crate::flow::{Flow, Totals};
+use crate::flow::Flow;
 use crate::hosts::{Connection, Host};
 use crate::link::Link;
 use crate::packet::{Cargo, Packet};
 use crate::plan::{FlowPlan, LinkPlan};
+use crate::totals::Totals;
 
 /// Readings of each counter held at the end of a run: at the end of the warm-up and at the end.
 const READINGS: usize = 2;

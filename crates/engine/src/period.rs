@@ -6,12 +6,13 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::Counters as TcpCounters;
 
 use crate::boxes::BoxCounters;
-use crate::flow::{Flow, Totals};
+use crate::flow::Flow;
 use crate::hosts::Hosts;
 use crate::link::{self, Link};
 use crate::plan::{FlowPlan, Plan};
 use crate::sojourns;
 use crate::table::Table;
+use crate::totals::Totals;
 use crate::tunnel::TunnelCounters;
 
 /// Counters at the end of the warm-up.

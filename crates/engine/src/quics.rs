@@ -8,10 +8,9 @@ use ecnlab_tcp::{Counters, Sample};
 use ecnlab_traffic::{Exchange, Side};
 use ecnlab_wire::{Datagram, Ecn, IpVersion, UDP_HEADER};
 
-use crate::flow::Totals;
-use crate::hosts::side_of;
 use crate::packet::{Payload, Way};
 use crate::table::{Labels, Table};
+use crate::totals::Totals;
 
 /// Parameters of a new connection.
 pub struct Opening {
@@ -217,7 +216,7 @@ impl Quics {
 
     /// The end at `index`, if its connection has not ended.
     pub fn end_mut(&mut self, index: u32) -> Option<&mut End> {
-        self.get_mut(index / 2).map(|c| &mut c.ends[side_of(index).index()])
+        self.get_mut(index / 2).map(|c| &mut c.ends[index as usize % 2])
     }
 
     /// Returns whether the opener has ended, and so has its peer, or has nothing to do.
