@@ -70,7 +70,7 @@ pub fn simulation(input: &[u8]) {
     shorten(&mut plan);
     // Cancelled beforehand: it ends where the flag is first looked at, after some ten thousand events.
     match run_until(&plan, 1, &AtomicBool::new(true)) {
-        Ok(_) | Err(Error::Cancelled | Error::NoRoute { .. } | Error::Unsupplied(_)) => {}
+        Ok(_) | Err(Error::Cancelled | Error::NoRoute { .. } | Error::Unsupplied(_) | Error::Quic { .. }) => {}
         Err(error @ Error::Conservation(_)) => panic!("{error}"),
     }
 }
