@@ -171,7 +171,7 @@ pub enum Body {
     Tcp(Segment),
     /// UDP.
     Datagram(Datagram),
-    /// UDP with the payload that [`Hold::payload`] has.
+    /// UDP with a payload, which the hold has beside it.
     Quic(Datagram),
     /// ICMP source quench about a TCP segment or a datagram, with the connection of that packet.
     Quench(Quench, Returned),
