@@ -229,7 +229,9 @@ QUIC: Final = {
     "start_s": Column("s", "first packet"),
     "established_s": Column("s", "handshake complete at the client; null if it never was"),
     "end_s": Column("s", "both ends have ended; null if the connection lasts"),
-    "from_closed": Column("", "end of the connection at `from`: open, closed here, closed by the peer, idle timeout, or its error", "text"),
+    "from_closed": Column(
+        "", "end of the connection at `from`: open, closed here, closed by the peer, idle timeout, or its error", "text"
+    ),
     "from_stream_bytes_read": Column("bytes", "data of streams that the application at `from` has read"),
     "from_packets_lost": Column("count", "QUIC packets of `from` declared lost"),
     "from_congestion_events": Column("count", "responses of its controller to losses and marks"),
@@ -242,7 +244,9 @@ QUIC: Final = {
     "from_ect1_received": Column("count", "datagrams that arrived as ECT(1)"),
     "from_ect0_received": Column("count", "datagrams that arrived as ECT(0)"),
     "from_ce_received": Column("count", "datagrams that arrived with CE"),
-    "to_closed": Column("", "end of the connection at `to`: open, closed here, closed by the peer, idle timeout, or its error", "text"),
+    "to_closed": Column(
+        "", "end of the connection at `to`: open, closed here, closed by the peer, idle timeout, or its error", "text"
+    ),
     "to_stream_bytes_read": Column("bytes", "data of streams that the application at `to` has read"),
     "to_packets_lost": Column("count", "QUIC packets of `to` declared lost"),
     "to_congestion_events": Column("count", "responses of its controller to losses and marks"),
