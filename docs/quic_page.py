@@ -1,0 +1,151 @@
+"""Writes the tables of docs/quic-stacks.md from sweeps and cards in results: ``make quic-stacks``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+import ecnlab
+
+ROOT: Final = Path(__file__).parents[1]
+RESULTS: Final = ROOT / "results"
+PAGE: Final = ROOT / "docs" / "quic-stacks.md"
+
+SENDERS: Final = ("quinn-cubic", "quinn-newreno", "quinn-bbr", "noq-cubic", "noq-newreno")
+"""Names of the cards for RFC 9743."""
+
+Row = Mapping[str, Any]
+
+
+def summary(name: str) -> pl.DataFrame:
+    """Return the means of the sweep ``name`` with their intervals, in the order of the runs."""
+    sweep = ecnlab.load(RESULTS / name)
+    assert isinstance(sweep, ecnlab.Sweep)
+    return sweep.summary()
+
+
+def table(columns: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table."""
+    yield f"| {' | '.join(columns)} |"
+    yield "| --- |" + " --- |" * (len(columns) - 1)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def settings(name: str, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], dict[str, Row]]]:
+    """Yield the settings of a sweep, values of ``keys``, each with the row of each metric."""
+    for setting, rows in summary(name).group_by(*keys, maintain_order=True):
+        yield tuple(map(str, setting)), {row["metric"]: row for row in rows.iter_rows(named=True)}
+
+
+def card(name: str) -> list[str]:
+    """Return a row: the verdicts of a card, and the scenarios that it fails or that are inconclusive."""
+    made: dict[str, Any] = json.loads((RESULTS / f"score-{name}" / "card.json").read_text(encoding="utf-8"))
+    verdicts = ("meets", "fails", "inconclusive", "not applicable")
+    named = [", ".join(one["name"] for one in made["scenarios"] if one["verdict"] == kind) for kind in verdicts]
+    counts = [str(made["verdicts"][kind]) for kind in verdicts]
+    return [made["subject"]["label"], *counts, named[1] or "none", named[2] or "none"]
+
+
+def cards(names: Sequence[str]) -> Iterator[str]:
+    """Yield the table of the cards ``names``."""
+    columns = ("sender", "meets", "fails", "inconclusive", "not applicable", "fails in", "inconclusive in")
+    return table(columns, (card(name) for name in names))
+
+
+def pairs(metric: str, show: Callable[[float], str]) -> Iterator[str]:
+    """Yield the mean of ``metric`` for each pair and queue over the paths, with the least and greatest of the paths' means."""
+    found = summary("quic-queues").filter(metric=metric)
+    queues = found["queue"].unique(maintain_order=True).to_list()
+
+    def rows() -> Iterator[list[str]]:
+        for (sender, other), cells in found.group_by("sender", "other", maintain_order=True):
+            by_queue = (cells.filter(queue=queue)["mean"].to_list() for queue in queues)
+            means = ((sum(each) / len(each), min(each), max(each)) for each in by_queue)
+            yield [f"{sender} / {other}", *("{} ({} to {})".format(*map(show, mean)) for mean in means)]
+
+    return table(("pair", *queues), rows())
+
+
+def gain() -> Iterator[str]:
+    """Yield the gain of ECN: means with intervals for each queue, stack and arm."""
+
+    def interval(row: Row, scale: float, digits: int) -> str:
+        mean, low, high = (f"{scale * row[key]:.{digits}f}" for key in ("mean", "low", "high"))
+        return f"{mean} ({low} to {high})"
+
+    def rows() -> Iterator[list[str]]:
+        for (queue, stack, arm), cells in settings("quic-gain", ("queue", "stack", "arm")):
+            times = [
+                interval(cells[name], 1e3, 0) for name in ("response", "response_p99", "object", "object_p99", "delay")
+            ]
+            counts = [f"{cells[name]['mean']:.0f}" for name in ("marks", "drops")]
+            yield [queue, stack, ARMS[arm], interval(cells["goodput"], 1e-6, 2), *times, *counts]
+
+    columns = ("queue", "stack", "ECN", "bulk, Mb/s", "response, ms", "its p99, ms", "object, ms", "its p99, ms")
+    return table((*columns, "queue, ms", "marks", "drops"), rows())
+
+
+ARMS: Final = {"ecn": "yes", "no-ecn": "no"}
+
+COUNTS: Final = {
+    "sent": "sent",
+    "sent_ect": "of these ECN-capable",
+    "received_not_ect": "Not-ECT",
+    "received_ect0": "ECT(0)",
+    "received_ect1": "ECT(1)",
+    "received_ce": "CE",
+    "responses": "responses",
+    "lost": "lost",
+}
+
+
+def boxes() -> Iterator[str]:
+    """Yield what each stack does behind each box."""
+    rows = (
+        [
+            *setting,
+            *(f"{cells[name]['mean']:.0f}" for name in COUNTS),
+            f"{cells['goodput']['mean'] / 1e6:.2f}",
+            f"{1e3 * cells['delay']['mean']:.1f}",
+        ]
+        for setting, cells in settings("quic-boxes", ("box", "stack"))
+    )
+    return table(("box", "stack", *COUNTS.values(), "goodput, Mb/s", "queue, ms"), rows)
+
+
+def ping_pong() -> Iterator[str]:
+    """Yield the datagrams of a connection with one response of 20 kB."""
+    rows = (
+        [*setting, f"{1e3 * cells['response']['mean']:.0f}", *(f"{cells[name]['mean']:.0f}" for name in ENDS)]
+        for setting, cells in settings("quic-ping-pongs", ("marked", "stack"))
+    )
+    return table(("CE in datagrams", "stack", "response, ms", *ENDS.values()), rows)
+
+
+ENDS: Final = {"to_client": "datagrams to the client", "to_server": "datagrams to the server"}
+
+
+def main() -> None:
+    """Replace the generated parts of the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, lines in {
+        "cards": cards(SENDERS),
+        "l4s": cards(["l4s-quinn-cubic"]),
+        "shares": pairs("share", "{:.2f}".format),
+        "delays": pairs("delay", lambda seconds: f"{1e3 * seconds:.1f}"),
+        "gain": gain(),
+        "boxes": boxes(),
+        "acks": ping_pong(),
+    }.items():
+        begin, end = f"<!-- written by make quic-stacks: {name} -->\n", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        text = before + begin + "\n" + "\n".join([*lines, "", ""]) + rest[rest.index(end) :]
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
