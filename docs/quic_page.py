@@ -70,6 +70,23 @@ def pairs(metric: str, show: Callable[[float], str]) -> Iterator[str]:
     return table(("pair", *queues), rows())
 
 
+def responses() -> Iterator[str]:
+    """Yield marks and responses of the QUIC flow for each pair and queue, means over paths and seeds."""
+    found = summary("quic-queues")
+    queues = [one for one in found["queue"].unique(maintain_order=True) if one != "drop-tail"]
+
+    def count(cells: pl.DataFrame, queue: str) -> str:
+        means = cells.filter(queue=queue).group_by("metric").agg(pl.col("mean").mean())
+        by_metric = dict(means.iter_rows())
+        return f"{by_metric['marks']:.0f}, {by_metric['responses']:.0f}"
+
+    rows = (
+        [f"{sender} / {other}", *(count(cells, queue) for queue in queues)]
+        for (sender, other), cells in found.group_by("sender", "other", maintain_order=True)
+    )
+    return table(("pair", *queues), rows)
+
+
 def gain() -> Iterator[str]:
     """Yield the gain of ECN: means with intervals for each queue, stack and arm."""
 
@@ -137,6 +154,7 @@ def main() -> None:
         "l4s": cards(["l4s-quinn-cubic"]),
         "shares": pairs("share", "{:.2f}".format),
         "delays": pairs("delay", lambda seconds: f"{1e3 * seconds:.1f}"),
+        "marks": responses(),
         "gain": gain(),
         "boxes": boxes(),
         "acks": ping_pong(),
