@@ -10,6 +10,8 @@ from typing import Any, Final
 import polars as pl
 
 import ecnlab
+from ecnlab.scoring.criteria import limit, times, worst_cases
+from ecnlab.scoring.sheet import Kind, built_in
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = ROOT / "results"
@@ -41,19 +43,34 @@ def settings(name: str, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], 
         yield tuple(map(str, setting)), {row["metric"]: row for row in rows.iter_rows(named=True)}
 
 
-def card(name: str) -> list[str]:
-    """Return a row: the verdicts of a card, and the scenarios that it fails or that are inconclusive."""
-    made: dict[str, Any] = json.loads((RESULTS / f"score-{name}" / "card.json").read_text(encoding="utf-8"))
-    verdicts = ("meets", "fails", "inconclusive", "not applicable")
-    named = [", ".join(one["name"] for one in made["scenarios"] if one["verdict"] == kind) for kind in verdicts]
-    counts = [str(made["verdicts"][kind]) for kind in verdicts]
-    return [made["subject"]["label"], *counts, named[1] or "none", named[2] or "none"]
+def cards(kind: Kind, names: Sequence[str]) -> Iterator[str]:
+    """Yield the verdicts of the cards ``names``, and of the senders that they compare with: a row for each scenario that was run."""
+    made: list[dict[str, Any]] = [
+        json.loads((RESULTS / f"score-{name}" / "card.json").read_text(encoding="utf-8")) for name in names
+    ]
+    runs = [{one["name"]: one for one in card["scenarios"]} for card in made]
+    others = ["reference", *made[0]["incumbents"]]
+
+    def rows() -> Iterator[list[str]]:
+        for scenario in built_in(kind).scenarios:
+            found = [one.get(scenario.name) for one in runs]
+            first = next(filter(None, found), None)
+            if first:
+                compared = [first.get("incumbents", {}).get(arm, first) for arm in others]
+                yield [f"`{scenario.name}`", *map(verdict, found), *map(verdict, compared)]
+
+    labels = [card["subject"]["label"] for card in made]
+    return table(("scenario", *labels, *(made[0][arm]["label"] for arm in others)), rows())
 
 
-def cards(names: Sequence[str]) -> Iterator[str]:
-    """Yield the table of the cards ``names``."""
-    columns = ("sender", "meets", "fails", "inconclusive", "not applicable", "fails in", "inconclusive in")
-    return table(columns, (card(name) for name in names))
+def verdict(scored: Row | None) -> str:
+    """Return the verdict on a scenario, with the criteria that decide it and their worst values; "-" if it was not run."""
+    if scored is None:
+        return "-"
+    deciding = {"fails": "no", "inconclusive": "undecided"}.get(scored["verdict"])
+    rows = [row for row in worst_cases(scored) if row["outcome"] == deciding]
+    named = ", ".join(f"{row['name']} {times(row)}, {limit(row)}" for row in rows)
+    return f"{scored['verdict']}: {named}" if named else str(scored["verdict"])
 
 
 def pairs(metric: str, show: Callable[[float], str]) -> Iterator[str]:
@@ -150,8 +167,8 @@ def main() -> None:
     """Replace the generated parts of the page."""
     text = PAGE.read_text(encoding="utf-8")
     for name, lines in {
-        "cards": cards(SENDERS),
-        "l4s": cards(["l4s-quinn-cubic"]),
+        "cards": cards("cc", SENDERS),
+        "l4s": cards("l4s", ["l4s-quinn-cubic"]),
         "shares": pairs("share", "{:.2f}".format),
         "delays": pairs("delay", lambda seconds: f"{1e3 * seconds:.1f}"),
         "marks": responses(),
