@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -154,6 +154,12 @@ bbr3: build ## docs/bbr3.md from sweeps and cards of BBRv3, in results: about ha
 	$(BIN)/ecnlab score cc bbr3
 	$(BIN)/ecnlab score l4s examples/pair.toml:bbr3-l4s
 	$(BIN)/python docs/bbr3_page.py
+
+quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, in results: about half an hour
+	for name in queues gain boxes ping-pongs; do $(BIN)/ecnlab sweep examples/quic-$$name.toml || exit; done
+	for name in quinn/cubic quinn/newreno quinn/bbr noq/cubic noq/newreno; do $(BIN)/ecnlab score cc quic:$$name || exit; done
+	$(BIN)/ecnlab score l4s quic:quinn/cubic
+	$(BIN)/python docs/quic_page.py
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)

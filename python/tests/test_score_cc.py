@@ -230,8 +230,8 @@ def test_the_command_prints_the_incumbents_and_takes_other_limits(cli, tmp_path:
 
 def test_a_wrong_sender_is_refused_with_its_remedy(tmp_path: Path, scenario: Path, laws: Path) -> None:
     for argument, kind, message in (
-        (str(scenario), EcnlabError, "has the TCPs .*: write"),
-        (f"{scenario}:none", EcnlabError, r"has no table \[tcp.none\]; there are"),
+        (str(scenario), EcnlabError, "has the senders .*: write"),
+        (f"{scenario}:none", EcnlabError, r"has no table \[tcp.none\] or \[quic.none\]; there are"),
         (str(laws), EcnlabError, "no class is named"),
         (str(tmp_path / "none.toml"), OSError, "none.toml"),
     ):

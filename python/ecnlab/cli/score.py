@@ -92,13 +92,14 @@ def aqm(queue: str, against: str | None, engine: Engine, **options: Any) -> None
       ecnlab score cc bbr
       ecnlab score cc mine.toml:gentle --full
       ecnlab score cc laws/reno.py:Reno --scenario harm --scenario loss
+      ecnlab score cc quic:quinn/cubic
       ecnlab score cc bbr --engine linux --scenario shallow
 """)
 def cc(sender: str, engine: Engine, **options: Any) -> None:
     """Run SENDER in the scenarios of RFC 9743 next to Reno and CUBIC, and write a card.
 
-    SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. Finished
-    runs are not repeated: after an interruption, the same command continues.
+    SENDER is a window law, quic:STACK/CONTROLLER, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] or [quic.NAME] of a
+    scenario), or FILE.py:CLASS. Finished runs are not repeated: after an interruption, the same command continues.
     """
     _score("cc", sender, engine=engine, **options)
 
@@ -114,8 +115,8 @@ def cc(sender: str, engine: Engine, **options: Any) -> None:
 def l4s(sender: str, **options: Any) -> None:
     """Run SENDER in scenarios of RFC 9331's requirements for L4S, next to CUBIC, Prague and DCTCP, and write a card.
 
-    SENDER is a window law, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] of a scenario), or FILE.py:CLASS. Finished
-    runs are not repeated: after an interruption, the same command continues.
+    SENDER is a window law, quic:STACK/CONTROLLER, FILE.toml or FILE.toml:NAME (a table [tcp.NAME] or [quic.NAME] of a
+    scenario), or FILE.py:CLASS. Finished runs are not repeated: after an interruption, the same command continues.
     """
     _score("l4s", sender, **options)
 

@@ -14,12 +14,12 @@ from ecnlab.folder.verified import read_files
 from ecnlab.scenario.built import toml_text, toml_value
 from ecnlab.scenario.files import read_experiment
 from ecnlab.scoring.paths import DrawnPath, depending, resolved
-from ecnlab.scoring.sheet import ONE_CASE, SUBJECT, Case, Kind, Scenario, Sheet, Size, flows
-from ecnlab.scoring.subject import Subject
+from ecnlab.scoring.sheet import ONE_CASE, REFERENCE, SUBJECT, Case, Kind, Scenario, Sheet, Size, flows
+from ecnlab.scoring.subject import QUIC, TABLES, Subject
 
 LINK: Final = "bottleneck"
 Subjects = Mapping[str, Subject]
-"""Queues or TCPs by arm, which is also the name of their table."""
+"""Queues, TCPs or QUIC stacks by arm, which is also the name of their table."""
 
 SUBJECTS: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "sender", "l4s": "sender"}
 """A subject in words."""
@@ -31,7 +31,7 @@ COUNTS: Final = ("arrived", "dropped", "marks")
 
 
 def scenario_text(sheet: Sheet, scenario: Scenario, subjects: Subjects, size: Size) -> str:
-    """The scenario as TOML, with the queues or TCPs of all arms; the subject's are in use."""
+    """The scenario as TOML, with the queues or TCPs of all arms; the subject's are in use, in place of a QUIC stack the reference's."""
     first = scenario.cases[0]
     path = first.paths[0] if first.paths else None
     packets = scenario.limit(first, path)
@@ -67,14 +67,20 @@ def _scheduled(table: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
     return {**scenario.scheduler, "class": {"each": each}}
 
 
-def laws_of(resolved: Mapping[str, Any], sheet: Sheet, scenario: Scenario) -> dict[str, Any]:
-    """By arm: the subject's own table in ``resolved``, the queues or TCPs of ``scenario`` with all defaults."""
-    return {arm: resolved[arm]["class"]["each"] if scenario.scheduler else resolved[arm] for arm in sheet.arms}
+def laws_of(resolved: Mapping[str, Any], sheet: Sheet, scenario: Scenario, subjects: Subjects) -> dict[str, Any]:
+    """By arm, the queues, TCPs or QUIC stacks of ``scenario`` with all defaults; ``resolved`` is a scenario of the subject."""
+    own = {arm: resolved[QUIC if one.quic else TABLES[sheet.kind]][arm] for arm, one in subjects.items()}
+    return {arm: table["class"]["each"] if scenario.scheduler else table for arm, table in own.items()}
 
 
 def _tcps(sheet: Sheet, scenario: Scenario, subjects: Subjects) -> dict[str, Any]:
-    senders = {} if sheet.kind == "aqm" else {arm: one.parameters for arm, one in subjects.items()}
+    senders = {} if sheet.kind == "aqm" else _parameters(subjects)
     return {**sheet.base["tcp"], **scenario.tables["tcp"], **senders}
+
+
+def _parameters(subjects: Subjects) -> dict[str, Mapping[str, Any]]:
+    """The TCPs by arm: the reference's in place of a QUIC stack."""
+    return {arm: (subjects[REFERENCE] if one.quic else one).parameters for arm, one in subjects.items()}
 
 
 def _counted(flow: Mapping[str, Any], sheet: Sheet, packets: int) -> dict[str, Any]:
@@ -111,8 +117,10 @@ def _in_use(sheet: Sheet, scenario: Scenario, subjects: Subjects, arm: str) -> d
     """
     if sheet.kind == "aqm":
         return {f"link.{place}.queue": arm for place in _places(scenario)}
-    flows = scenario.tables["flow"].items()
-    found: dict[str, Any] = {f"flow.{name}.tcp": arm for name, flow in flows if flow.get("tcp") == SUBJECT}
+    flows = [name for name, flow in scenario.tables["flow"].items() if flow.get("tcp") == SUBJECT]
+    if subjects[arm].quic:
+        return {f"{QUIC}.{arm}": dict(subjects[arm].parameters), **{f"flow.{name}.{QUIC}": arm for name in flows}}
+    found: dict[str, Any] = {f"flow.{name}.tcp": arm for name in flows}
     return found if arm == SUBJECT else {f"tcp.{SUBJECT}": dict(subjects[arm].parameters), **found}
 
 
@@ -186,8 +194,10 @@ def _kept(name: str, where: Mapping[str, str]) -> dict[str, Any]:
     return {**count, f"{name}_kept": {"ratio": [f"{name}_departed", f"{name}_arrived"]}}
 
 
-def _as_written(path: Path) -> bool:
-    """Return whether the file of a scenario is not known to be damaged."""
+def _differs(path: Path, text: bytes) -> bool:
+    """Return whether the file exists, is not known to be damaged, and has another text."""
+    if not path.is_file() or path.read_bytes() == text:
+        return False
     folder = path.parents[1]
     with suppress(OSError, FolderError):
         files = read_files(folder)
@@ -212,16 +222,15 @@ def write(folder: Path, sheet: Sheet, scenario: Scenario, subjects: Subjects, si
     """
     folder.mkdir(parents=True, exist_ok=True)
     question = (sheet, scenario, {arm: one.seen_from(folder) for arm, one in subjects.items()}, size)
-    path, text = folder / scenario_file(scenario), scenario_text(*question)
-    if (
-        (folder / scenario.name).exists()
-        and path.is_file()
-        and path.read_bytes() != text.encode()
-        and _as_written(path)
-    ):
+    experiment = folder / experiment_file(scenario)
+    texts = {
+        folder / scenario_file(scenario): scenario_text(*question).encode(),
+        experiment: experiment_text(*question).encode(),
+    }
+    if (folder / scenario.name).exists() and any(_differs(path, text) for path, text in texts.items()):
         raise FolderError(
             f"{folder} has runs of another {SUBJECTS[sheet.kind]} or other parameters: choose another folder with --out"
         )
-    write_named(path, text.encode(), TOML, own=folder.parent)
-    write_named(folder / experiment_file(scenario), experiment_text(*question).encode(), TOML, own=folder.parent)
-    return read_experiment(folder / experiment_file(scenario))
+    for path, text in texts.items():
+        write_named(path, text, TOML, own=folder.parent)
+    return read_experiment(experiment)

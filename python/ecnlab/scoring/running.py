@@ -13,6 +13,7 @@ from ecnlab._core import Scenario as ScenarioFile
 from ecnlab.api.sweep import Sweep
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import PACKETS, refuse_on_cluster, refuse_unless_random
+from ecnlab.report.words import listed
 from ecnlab.runs.cluster import Cluster
 from ecnlab.runs.sweep import sweep
 from ecnlab.runs.sweep_doing import Progress
@@ -20,14 +21,17 @@ from ecnlab.runs.sweep_runs import one_of_each
 from ecnlab.scoring import building, card, engines, equal_delay, judging
 from ecnlab.scoring.card import Card
 from ecnlab.scoring.sheet import SUBJECT, Kind, Scenario, Sheet, Size, read_limits
-from ecnlab.scoring.subject import TABLES, Subject, marks, uses_ecn
+from ecnlab.scoring.subject import Subject, marks, uses_ecn
 
-SENDS_NO_ECN: Final = 'the sender does not use ECN: its `ecn` is "off"'
+SENDS_NO_ECN: Final = 'the sender does not use ECN: its `ecn` is "off" or false'
 NO_ECN: Final[Mapping[Kind, str]] = {
     "aqm": "the queue does not mark: its discipline has no ECN, or `ecn` is false",
     "cc": SENDS_NO_ECN,
     "l4s": SENDS_NO_ECN,
 }
+
+OF_TCP: Final = ("bytes_marked", "rtt_mean_s")
+"""Columns of flows in which flows over QUIC have no values."""
 
 
 def score(
@@ -67,15 +71,18 @@ def score(
     questions = [_question(runs, chosen, one, subjects, size) for one in chosen.scenarios]
     do = partial(sweep, workers=workers, engine=engine, cluster=cluster)
     fifo = partial(equal_delay.with_fifo, size=size, threads=workers)
-    table = TABLES[sheet.kind]
     resolved = [
-        {} if isinstance(question, str) else building.laws_of(_of_subject(question).resolved[table], chosen, scenario)
+        {}
+        if isinstance(question, str)
+        else building.laws_of(_of_subject(question).resolved, chosen, scenario, subjects)
         for scenario, question in zip(chosen.scenarios, questions, strict=True)
     ]
     entries = [
         card.not_applicable(scenario, question)
         if isinstance(question, str)
-        else _entry(chosen, scenario, question, tables[SUBJECT], runs, used, do, fifo, progress)
+        else _entry(
+            chosen, scenario, question, _why_not(chosen, scenario, subjects, tables), runs, used, do, fifo, progress
+        )
         for scenario, question, tables in zip(chosen.scenarios, questions, resolved, strict=True)
     ]
     return card.card(
@@ -113,20 +120,29 @@ def runs_folder(folder: Path, size: Size, seed: int) -> Path:
     return folder / (f"{engines.RUNS}-{size}" if seed == 1 else f"{engines.RUNS}-{size}-seed-{seed}")
 
 
+def _why_not(
+    sheet: Sheet, scenario: Scenario, subjects: Mapping[str, Subject], tables: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Why the subject cannot be in ``scenario``; "" if it can. ``tables`` are those of all arms with all defaults."""
+    if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(tables[SUBJECT]):
+        return NO_ECN[sheet.kind]
+    read = {one.get("column") for one in scenario.metrics.values()}
+    missing = [f"`{column}`" for column in OF_TCP if column in read]
+    return f"flows over QUIC have no {listed(missing)}" if subjects[SUBJECT].quic and missing else ""
+
+
 def _entry(
     sheet: Sheet,
     scenario: Scenario,
     question: Experiment,
-    subject: Mapping[str, Any],
+    unfit: str,
     folder: Path,
     used: engines.Used,
     do: Callable[..., Sweep],
     fifo: Callable[..., tuple[Scenario, judging.Samples]],
     progress: Callable[[str], Progress],
 ) -> dict[str, Any]:
-    if scenario.needs == "ecn" and not (marks if sheet.kind == "aqm" else uses_ecn)(subject):
-        return card.not_applicable(scenario, NO_ECN[sheet.kind])
-    if why := used.why_not(question) or equal_delay.why_not(scenario, used.engine):
+    if why := unfit or used.why_not(question) or equal_delay.why_not(scenario, used.engine):
         return card.not_applicable(scenario, why)
     result = do(question, folder / scenario.name, progress=progress(scenario.name))
     used.add(result.manifest.get("instead", []))

@@ -1,6 +1,6 @@
-"""The queue or TCP that a card is about, with its parameters.
+"""The queue, TCP or QUIC stack that a card is about, with its parameters.
 
-It is a built-in law, a table of a scenario, or a Python class.
+It is a built-in law, a QUIC stack with a controller, a table of a scenario, or a Python class.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab import _core, laws
-from ecnlab.base.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError, SpecError
 from ecnlab.base.guesses import guess_law
 from ecnlab.base.user_files import refuse_special
 from ecnlab.runs.scenario_files import with_paths
 from ecnlab.scenario import sketched
+from ecnlab.scenario.built import toml_text
 from ecnlab.scenario.files import read_scenario, read_text
 from ecnlab.scoring.sheet import SUBJECT, Kind, Sheet
 from ecnlab.scoring.sheet import built_in as built_in_sheet
@@ -42,31 +43,46 @@ FAMILIES: Final[Mapping[Kind, tuple[str, str, str]]] = {
 """The family of laws in the registry, that of their lines for `ecnlab new`, and a law in words."""
 
 TABLES: Final[Mapping[Kind, str]] = {"aqm": "queue", "cc": "tcp", "l4s": "tcp"}
-"""The tables of a scenario that subjects are in."""
+"""The tables of a scenario that subjects are in; senders are in `QUIC`, too."""
+
+QUIC: Final = "quic"
+STACK: Final = f"{QUIC}:"
+"""Beginning of an argument that names a QUIC stack and its controller."""
+
+OVER_QUIC: Final[Mapping[str, Any]] = {
+    "format": 1,
+    "title": "A flow over QUIC",
+    "duration": "1 s",
+    "link": {"wire": {"from": "server", "to": "client", "rate": RATE, "delay": "10 ms"}},
+    "flow": {"bulk": {"from": "server", "to": "client", "traffic": "ftp", "quic": SUBJECT}},
+}
+"""A scenario in which a QUIC stack is checked."""
 
 LAW: Final[Mapping[Kind, str]] = {"aqm": "discipline", "cc": "congestion", "l4s": "congestion"}
 """The key of such a table that names the law."""
 
-NAMED: Final[Mapping[Kind, str]] = {"aqm": "queues", "cc": "TCPs", "l4s": "TCPs"}
+NAMED: Final[Mapping[Kind, str]] = {"aqm": "queues", "cc": "senders", "l4s": "senders"}
 """Several such tables in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A queue or a TCP with its parameters."""
+    """A queue, a TCP or a QUIC stack with its parameters."""
 
     name: str
     label: str
     source: str
     """Where the parameters are from, in words."""
     parameters: Mapping[str, Any]
-    """The table ``[queue.NAME]`` without ``limit``, or ``[tcp.NAME]`` with its profile; paths of Python files in it are absolute, or as `seen_from` makes them."""
+    """The table ``[queue.NAME]`` without ``limit``, ``[tcp.NAME]`` with its profile, or ``[quic.NAME]``; paths of Python files in it are absolute, or as `seen_from` makes them."""
     argument: str
     """What a command names it by."""
     inner_limits: bool = False
     """Whether the limits of inner queues follow the limit of the queue."""
     own_limit: bool = False
     """Whether the queue keeps its own limit, as CAKE does: Linux has none in packets."""
+    quic: bool = False
+    """Whether it is a QUIC stack."""
 
     def seen_from(self, folder: Path) -> Subject:
         """The subject with the paths of its Python files relative to ``folder``."""
@@ -92,12 +108,14 @@ def subjects(sheet: Sheet, one: Subject, against: str | None = None) -> dict[str
 
 
 def subject(argument: str, kind: Kind = "aqm") -> Subject:
-    """The queue or TCP that ``argument`` names: ``NAME``, ``FILE.toml``, ``FILE.toml:NAME`` or ``FILE.py:CLASS``.
+    """The subject that ``argument`` names: ``NAME``, ``quic:STACK/CONTROLLER``, ``FILE.toml``, ``FILE.toml:NAME`` or ``FILE.py:CLASS``.
 
     Raises EcnlabError for an unknown name and a file without such a table, SpecError for a file that is no scenario,
     OSError.
     """
     path, _, name = argument.rpartition(":")
+    if argument.startswith(STACK) and kind != "aqm":
+        return _of_stack(argument)
     if argument.endswith(".toml"):
         return _of_scenario(Path(argument), None, kind)
     if path.endswith(".toml"):
@@ -146,6 +164,20 @@ def _queue(name: str) -> Subject:
     )
 
 
+def _of_stack(argument: str) -> Subject:
+    stack, _, controller = argument.removeprefix(STACK).partition("/")
+    if not (stack and controller):
+        raise EcnlabError(f"{argument}: names no stack with a controller: write {STACK}STACK/CONTROLLER")
+    table = {"stack": stack, "congestion": controller}
+    try:
+        _core.Scenario(argument, toml_text({**OVER_QUIC, QUIC: {SUBJECT: table}}))
+    except SpecError as error:
+        first = error.diagnostics[0]
+        raise EcnlabError("; ".join(filter(None, (f"{argument}: {first['message']}", first["help"])))) from error
+    source = "all other keys have their defaults"
+    return Subject(f"{stack}-{controller}", f"{stack}/{controller}", source, table, argument, quic=True)
+
+
 def _of_class(path: Path, name: str, argument: str, kind: Kind) -> Subject:
     if not name.isidentifier():
         raise EcnlabError(f"{argument}: {name!r} is no name of a class: write {path}:CLASS")
@@ -166,6 +198,10 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
     text = tomllib.loads(read_text(path))
     table_of = TABLES[kind]
     tables = text.get(table_of, {})
+    stacks = {} if kind == "aqm" else text.get(QUIC, {})
+    if both := sorted({*tables} & {*stacks}):
+        raise EcnlabError(f"{path}: has both [{table_of}.{both[0]}] and [{QUIC}.{both[0]}]: rename one")
+    tables = {**tables, **stacks}
     there = [one for one in tables if one != DEFAULT] or list(tables)
     if not there:
         raise EcnlabError(f"{path}: has no table [{table_of}.NAME]: add one, or name a built-in {words}")
@@ -173,13 +209,17 @@ def _of_scenario(path: Path, name: str | None, kind: Kind) -> Subject:
         raise EcnlabError(f"{path}: has the {NAMED[kind]} {', '.join(there)}: write {path}:{there[0]}")
     chosen = there[0] if name is None else name
     if chosen not in tables:
-        raise EcnlabError(f"{path}: has no table [{table_of}.{chosen}]; there are {', '.join(there)}")
+        either = "" if kind == "aqm" else f" or [{QUIC}.{chosen}]"
+        raise EcnlabError(f"{path}: has no table [{table_of}.{chosen}]{either}; there are {', '.join(there)}")
     table = with_paths(_without_limit(tables[chosen]), lambda law: (path.parent / law).resolve())
+    where = f"{path.resolve()}:{chosen}"
+    if chosen in stacks:
+        label = "{stack}/{congestion}".format_map(scenario.resolved[QUIC][chosen])
+        return Subject(chosen, label, f"the table [{QUIC}.{chosen}] of {path}", table, where, quic=True)
     if kind != "aqm":
         table = {"profile": text.get("profile", PROFILE), **table}
     law = scenario.resolved[table_of].get(chosen, table).get(LAW[kind])
     label = laws.label(family, law) if isinstance(law, str) else chosen
-    where = f"{path.resolve()}:{chosen}"
     own = kind == "aqm" and "limit" not in tables[chosen]
     return Subject(chosen, label, f"the table [{table_of}.{chosen}] of {path}", table, where, own_limit=own)
 
@@ -188,9 +228,9 @@ def _without_limit(table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in ("limit", "quantiles")}
 
 
-def uses_ecn(tcp: Mapping[str, Any]) -> bool:
-    """Whether a resolved TCP uses ECN."""
-    return bool(tcp["ecn"] != "off")
+def uses_ecn(sender: Mapping[str, Any]) -> bool:
+    """Whether a resolved TCP or QUIC stack uses ECN."""
+    return sender["ecn"] not in ("off", False)
 
 
 def marks(queue: Mapping[str, Any]) -> bool:
