@@ -30,11 +30,12 @@ def test_tables_are_what_the_registry_says(scenario):
     flow = {"from": "server", "to": "client", "traffic": WEB}
     box = {"box.wall": {"syn": "strip"}, "link.left.boxes": ["wall"]}
     tunnel = {"tunnel.vpn": {}, "link.pipe.tunnel": "vpn"}
+    quic = {"quic.stack": {"stack": "quinn"}, "flow.quic": {**flow, "traffic": "ftp", "quic": "stack"}}
     run = ecnlab.run(
         scenario,
         seed=1,
         events=True,
-        overrides={"flow.web": flow, "queue.default.quantiles": True, "queue.red.quantiles": True, **box, **tunnel},
+        overrides={"flow.web": flow, "queue.default.quantiles": True, "queue.red.quantiles": True, **box, **tunnel, **quic},
     )
     # The queues are drop-tail and RED, the window law is Reno.
     red = laws.facts("queue", "red")["columns"]
