@@ -35,7 +35,14 @@ def test_tables_are_what_the_registry_says(scenario):
         scenario,
         seed=1,
         events=True,
-        overrides={"flow.web": flow, "queue.default.quantiles": True, "queue.red.quantiles": True, **box, **tunnel, **quic},
+        overrides={
+            "flow.web": flow,
+            "queue.default.quantiles": True,
+            "queue.red.quantiles": True,
+            **box,
+            **tunnel,
+            **quic,
+        },
     )
     # The queues are drop-tail and RED, the window law is Reno.
     red = laws.facts("queue", "red")["columns"]
