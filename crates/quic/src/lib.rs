@@ -4,6 +4,8 @@
 
 #[cfg(feature = "quinn")]
 mod quinn;
+#[cfg(feature = "s2n")]
+mod s2n;
 mod settings;
 
 use std::fmt::Debug;
@@ -129,10 +131,12 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
     match settings[0].stack {
         #[cfg(feature = "quinn")]
         Stack::Quinn => quinn::connection(settings, seed, now),
-        #[cfg(not(feature = "quinn"))]
-        Stack::Quinn => {
+        #[cfg(feature = "s2n")]
+        Stack::S2n => s2n::connection(settings, seed, now),
+        #[cfg(not(all(feature = "quinn", feature = "s2n")))]
+        absent => {
             let _ = (seed, now);
-            Err(Error::Absent(settings[0].stack.name()))
+            Err(Error::Absent(absent.name()))
         }
     }
 }

@@ -3,10 +3,10 @@
 mod clock;
 mod config;
 mod driver;
-mod random;
+pub(crate) mod random;
 mod recorder;
 mod streams;
-mod tls;
+pub(crate) mod tls;
 
 use std::any::Any;
 use std::fmt;
@@ -110,7 +110,7 @@ impl End {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }

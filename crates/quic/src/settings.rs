@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The stack: "quinn" is quinn-proto. Both ends of a flow have the same.
+    /// The stack: "quinn" is quinn-proto, "s2n" is s2n-quic-transport. Both ends of a flow have the same.
     pub stack: Stack,
     /// The stack's congestion controller. Default `cubic`.
     #[serde(default)]
@@ -52,6 +52,8 @@ pub struct Settings {
 pub enum Stack {
     /// quinn-proto.
     Quinn,
+    /// s2n-quic-transport.
+    S2n,
 }
 
 impl Stack {
@@ -59,6 +61,7 @@ impl Stack {
     pub const fn name(self) -> &'static str {
         match self {
             Stack::Quinn => "quinn",
+            Stack::S2n => "s2n",
         }
     }
 }

@@ -32,7 +32,11 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn fill(bytes: &mut [u8]) {
+/// Fills `bytes` with random ones.
+///
+/// # Panics
+/// Outside of [`with`].
+pub fn fill(bytes: &mut [u8]) {
     let mut source = SOURCE.take().expect("random bytes are drawn inside `with`");
     for part in bytes.chunks_mut(8) {
         part.copy_from_slice(&source.u64().to_le_bytes()[..part.len()]);

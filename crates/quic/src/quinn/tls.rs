@@ -27,7 +27,9 @@ static ALGORITHMS: LazyLock<WebPkiSupportedAlgorithms> =
     LazyLock::new(|| ring::default_provider().signature_verification_algorithms);
 
 /// The server's configuration: the same for all servers, as it holds nothing of a connection.
-pub static SERVER: LazyLock<Arc<QuicServerConfig>> = LazyLock::new(|| Arc::new(server()));
+pub static SERVER: LazyLock<Arc<QuicServerConfig>> = LazyLock::new(|| {
+    Arc::new(QuicServerConfig::try_from(server()).expect("ring has the suite of Initial packets"))
+});
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {
@@ -37,7 +39,8 @@ fn provider() -> Arc<CryptoProvider> {
     })
 }
 
-fn server() -> QuicServerConfig {
+/// The server's configuration for any stack with rustls.
+pub fn server() -> rustls::ServerConfig {
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY));
     let mut config = rustls::ServerConfig::builder_with_details(provider(), Arc::new(NoTime))
         .with_protocol_versions(&[&TLS13])
@@ -47,11 +50,16 @@ fn server() -> QuicServerConfig {
         .expect("the key belongs to the certificate");
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    QuicServerConfig::try_from(config).expect("ring has the suite of Initial packets")
+    config
 }
 
 /// The client's configuration. Its connection writes to `secrets`.
 pub fn client(secrets: Arc<Secrets>) -> QuicClientConfig {
+    QuicClientConfig::try_from(any_client(secrets)).expect("ring has the suite of Initial packets")
+}
+
+/// The client's configuration for any stack with rustls. Its connection writes to `secrets`.
+pub fn any_client(secrets: Arc<Secrets>) -> rustls::ClientConfig {
     let mut config = rustls::ClientConfig::builder_with_details(provider(), Arc::new(NoTime))
         .with_protocol_versions(&[&TLS13])
         .expect("ring has TLS 1.3")
@@ -60,7 +68,7 @@ pub fn client(secrets: Arc<Secrets>) -> QuicClientConfig {
         .with_no_client_auth();
     config.resumption = Resumption::disabled();
     config.key_log = secrets;
-    QuicClientConfig::try_from(config).expect("ring has the suite of Initial packets")
+    config
 }
 
 /// A wall clock that stands at the epoch: nothing that is checked depends on the date.
