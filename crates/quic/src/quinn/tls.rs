@@ -27,9 +27,8 @@ static ALGORITHMS: LazyLock<WebPkiSupportedAlgorithms> =
     LazyLock::new(|| ring::default_provider().signature_verification_algorithms);
 
 /// The server's configuration: the same for all servers, as it holds nothing of a connection.
-pub static SERVER: LazyLock<Arc<QuicServerConfig>> = LazyLock::new(|| {
-    Arc::new(QuicServerConfig::try_from(server()).expect("ring has the suite of Initial packets"))
-});
+pub static SERVER: LazyLock<Arc<QuicServerConfig>> =
+    LazyLock::new(|| Arc::new(QuicServerConfig::try_from(server()).expect("ring has the suite of Initial packets")));
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {

@@ -45,7 +45,7 @@ struct Parts {
     random: Source,
     token: NoToken,
     attempts: FirstAttempt,
-    close: connection::close::Development,
+    close: connection::close::Production,
     migration: migration::disabled::Validator,
     interceptor: packet::interceptor::Disabled,
     datagram: datagram::Disabled,
@@ -74,7 +74,7 @@ impl<C: congestion_controller::Endpoint, const SERVER: bool> endpoint::Config fo
     type ConnectionLimits = Limits;
     type Mtu = mtu::Inherit;
     type StreamManager = stream::DefaultStreamManager;
-    type ConnectionCloseFormatter = connection::close::Development;
+    type ConnectionCloseFormatter = connection::close::Production;
     type EventSubscriber = Record;
     type PathHandle = RemoteAddress;
     type PathMigrationValidator = migration::disabled::Validator;
@@ -134,22 +134,14 @@ impl Tls {
 impl tls::Endpoint for Tls {
     type Session = <Client as tls::Endpoint>::Session;
 
-    fn new_server_session<P: EncoderValue>(
-        &mut self,
-        parameters: &P,
-        info: tls::ConnectionInfo,
-    ) -> Self::Session {
+    fn new_server_session<P: EncoderValue>(&mut self, parameters: &P, info: tls::ConnectionInfo) -> Self::Session {
         match self {
             Tls::Client(client) => client.new_server_session(parameters, info),
             Tls::Server(server) => server.new_server_session(parameters, info),
         }
     }
 
-    fn new_client_session<P: EncoderValue>(
-        &mut self,
-        parameters: &P,
-        name: ServerName,
-    ) -> Self::Session {
+    fn new_client_session<P: EncoderValue>(&mut self, parameters: &P, name: ServerName) -> Self::Session {
         match self {
             Tls::Client(client) => client.new_client_session(parameters, name),
             Tls::Server(server) => server.new_client_session(parameters, name),

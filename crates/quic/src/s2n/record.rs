@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use s2n_quic_core::connection::Error;
-use s2n_quic_core::event::api::{
-    Congestion, CongestionSource, ConnectionClosed, ConnectionInfo, ConnectionMeta, MtuUpdated, MtuUpdatedCause, PacketLost, PacketSent,
-    RecoveryMetrics,
-};
 use s2n_quic_core::event::Subscriber;
+use s2n_quic_core::event::api::{
+    Congestion, CongestionSource, ConnectionClosed, ConnectionInfo, ConnectionMeta, MtuUpdated, MtuUpdatedCause,
+    PacketLost, PacketSent, RecoveryMetrics,
+};
 
 use super::clock;
 use crate::Stats;

@@ -40,8 +40,10 @@ fn a_bulk_transfer_arrives_and_is_acknowledged() {
         assert!(link.time_of(1, &Event::Arrived(0)).expect("arrived") < done);
         // Two ways of 10 ms, and less than 1 ms in which two packets are sent.
         assert!(client.rtt_min > Dur::from_ms(20) && client.rtt_min < Dur::from_ms(21), "{:?}", client.rtt_min);
-        assert!(client.packets_lost > 0 && client.congestion_events > 0, "the queue of 40 ms overflows: {client:?}");
-        assert_eq!((client.mtu, client.ecn_events), (1452, Some(0)));
+        assert_eq!((client.mtu, client.ecn_events, server.packets_lost), (1452, Some(0), 0));
+        // In slow start the queue of 40 ms overflows; BBR leaves Startup when the rate stops to grow.
+        let lossy = congestion == Congestion::Cubic;
+        assert_eq!((client.packets_lost > 0, client.congestion_events > 0), (lossy, lossy), "{client:?}");
     }
 }
 
@@ -211,12 +213,4 @@ fn the_datagrams_are_those_of_the_seed_in_any_process() {
     let other = Command::new(program).args(["--exact", PRINTS, "--ignored", "--nocapture"]).output().expect("it runs");
     let text = String::from_utf8(other.stdout).expect("text");
     assert!(text.contains(&format!("digests {one:?} {two:?}")), "{text}");
-}
-
-#[test]
-fn dbg() {
-    let mut link = Link::new([&s2n(), &s2n()], 1);
-    link.open(&[2 * MB]);
-    link.run(ms(200));
-    println!("{:?}\n{:?}\n{:?}", link.events, &link.datagrams[..link.datagrams.len().min(10)], link.ends);
 }
