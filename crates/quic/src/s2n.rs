@@ -113,15 +113,15 @@ impl<C: congestion_controller::Endpoint, const SERVER: bool> Endpoint for End<C,
     }
 
     fn open(&mut self, bytes: u64) -> u64 {
-        self.call(self.now(), 0, |driver| driver.application.open(bytes))
+        self.call(self.now(), 0, |driver| driver.change().open(bytes))
     }
 
     fn respond(&mut self, stream: u64, bytes: u64) {
-        self.call(self.now(), (), |driver| driver.application.respond(stream, bytes));
+        self.call(self.now(), (), |driver| driver.change().respond(stream, bytes));
     }
 
     fn cut(&mut self, stream: u64) -> u64 {
-        self.call(self.now(), 0, |driver| driver.application.cut(stream))
+        self.call(self.now(), 0, |driver| driver.change().cut(stream))
     }
 
     fn close(&mut self, now: Time) {

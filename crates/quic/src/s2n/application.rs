@@ -105,7 +105,7 @@ impl Application {
     }
 
     /// Closes the connection, if there is one.
-    pub fn close(&mut self) {
+    fn close(&mut self) {
         if let Some(connection) = self.connection.take() {
             connection.close(0u8.into());
             self.streams.clear();

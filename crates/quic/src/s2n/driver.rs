@@ -39,8 +39,7 @@ pub struct Driver<C: congestion_controller::Endpoint, const SERVER: bool> {
     silent: bool,
 }
 
-/// Set when the stack or a stream has something to do.
-#[derive(Default)]
+/// Set when the application has something to do.
 struct Woken(AtomicBool);
 
 impl Wake for Woken {
@@ -62,10 +61,10 @@ impl<C: congestion_controller::Endpoint + Default, const SERVER: bool> Driver<C,
             (stack, Handle::Client(connector.connect(Connect::new(peer()).with_server_name(SERVER_NAME))))
         };
         stack.set_mtu_config(config::mtu(settings[0]));
-        let woken = Arc::<Woken>::default();
+        let woken = Arc::new(Woken(AtomicBool::new(true)));
         Driver {
             stack,
-            outgoing: Outgoing::default(),
+            outgoing: Outgoing::new(),
             application: Application::new(handle, SERVER),
             now: clock::timestamp(Time::ZERO),
             record,
@@ -102,19 +101,23 @@ impl<C: congestion_controller::Endpoint, const SERVER: bool> Driver<C, SERVER> {
         Some(if self.ecn { ecn } else { Ecn::NotEct })
     }
 
+    /// The application's side, which is then polled.
+    pub fn change(&mut self) -> &mut Application {
+        self.woken.0.store(true, Relaxed);
+        &mut self.application
+    }
+
     /// Closes the connection; during the handshake, as soon as it is complete.
     pub fn close(&mut self) {
         self.silent = SERVER && self.record.stats().packets_sent == 0;
-        self.application.close();
-        self.application.closed(Closing::Local);
+        self.change().closed(Closing::Local);
     }
 
     /// Passes wakeups between the stack and the application until none remain.
     pub fn settle(&mut self) {
         let mut context = Context::from_waker(&self.waker);
-        self.woken.0.store(true, Relaxed);
+        let _ = self.stack.poll_wakeups(&mut context, &self.now);
         while self.woken.0.swap(false, Relaxed) {
-            let _ = self.stack.poll_wakeups(&mut context, &self.now);
             self.application.poll(&mut context);
             let _ = self.stack.poll_wakeups(&mut context, &self.now);
         }

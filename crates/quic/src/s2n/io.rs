@@ -38,10 +38,18 @@ impl rx::Queue for Incoming {
 }
 
 /// Datagrams that the stack has sent and the caller has not taken.
-#[derive(Debug, Default)]
 pub struct Outgoing {
     /// Codepoint and UDP payload, the oldest first.
     pub datagrams: VecDeque<(Ecn, Vec<u8>)>,
+    /// Space for one datagram.
+    buffer: Box<[u8]>,
+}
+
+impl Outgoing {
+    /// No datagrams.
+    pub fn new() -> Outgoing {
+        Outgoing { datagrams: VecDeque::new(), buffer: vec![0; MOST].into() }
+    }
 }
 
 impl tx::Queue for Outgoing {
@@ -51,10 +59,8 @@ impl tx::Queue for Outgoing {
 
     fn push<M: tx::Message<Handle = RemoteAddress>>(&mut self, mut message: M) -> Result<tx::Outcome, tx::Error> {
         debug_assert!(message.delay() < Duration::from_millis(1), "the stack's timers have this granularity");
-        let mut payload = vec![0; MOST];
-        let len = message.write_payload(tx::PayloadBuffer::new(&mut payload), 0)?;
-        payload.truncate(len);
-        self.datagrams.push_back((Ecn::from_bits(message.ecn() as u8), payload));
+        let len = message.write_payload(tx::PayloadBuffer::new(&mut self.buffer), 0)?;
+        self.datagrams.push_back((Ecn::from_bits(message.ecn() as u8), self.buffer[..len].to_vec()));
         Ok(tx::Outcome { len, index: self.datagrams.len() - 1 })
     }
 
