@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use s2n_quic_core::connection::Error;
 use s2n_quic_core::event::Subscriber;
 use s2n_quic_core::event::api::{
-    Congestion, CongestionSource, ConnectionClosed, ConnectionInfo, ConnectionMeta, MtuUpdated, MtuUpdatedCause,
-    PacketLost, PacketSent, RecoveryMetrics,
+    AckRangeReceived, Congestion, CongestionSource, ConnectionClosed, ConnectionInfo, ConnectionMeta, MtuUpdated,
+    MtuUpdatedCause, PacketLost, PacketSent, RecoveryMetrics,
 };
 
 use super::clock;
@@ -19,6 +19,8 @@ pub struct Record(Arc<Mutex<Readings>>);
 #[derive(Debug, Default)]
 struct Readings {
     stats: Stats,
+    /// An ACK has arrived. Until then the stack's RTTs are its initial RTT.
+    acked: bool,
     end: Option<Error>,
 }
 
@@ -63,16 +65,18 @@ impl Subscriber for Record {
         }
     }
 
+    fn on_ack_range_received(&mut self, (): &mut (), _: &ConnectionMeta, _: &AckRangeReceived) {
+        self.readings().acked = true;
+    }
+
     fn on_recovery_metrics(&mut self, (): &mut (), _: &ConnectionMeta, event: &RecoveryMetrics) {
-        self.set(|stats| {
-            stats.cwnd = event.congestion_window.into();
-            stats.in_flight = Some(event.bytes_in_flight.into());
-            // Before the first sample the latest RTT is zero, and the others are the stack's initial RTT.
-            if !event.latest_rtt.is_zero() {
-                stats.srtt = clock::dur(event.smoothed_rtt);
-                stats.rtt_min = clock::dur(event.min_rtt);
-            }
-        });
+        let mut readings = self.readings();
+        readings.stats.cwnd = event.congestion_window.into();
+        readings.stats.in_flight = Some(event.bytes_in_flight.into());
+        if readings.acked {
+            readings.stats.srtt = clock::dur(event.smoothed_rtt);
+            readings.stats.rtt_min = clock::dur(event.min_rtt);
+        }
     }
 
     fn on_congestion(&mut self, (): &mut (), _: &ConnectionMeta, event: &Congestion) {

@@ -82,4 +82,5 @@ fn a_server_that_closes_before_the_first_datagram_stays_silent() {
     );
     assert_eq!(link.time_of(0, &Event::Closed(Closing::Failed(text.to_owned()))), Some(ms(10_000)));
     assert!(link.datagrams.iter().all(|&(_, from, ..)| from == 0));
+    assert_eq!((link.stats()[0].srtt, link.stats()[0].rtt_min), (Dur::ZERO, Dur::ZERO), "no ACK has arrived");
 }
