@@ -15,7 +15,7 @@ pub fn timestamp(now: Time) -> Timestamp {
 
 /// The least time that [`timestamp`] maps to `timestamp`; [`Time::NEVER`] if there is none.
 pub fn time(timestamp: Timestamp) -> Time {
-    ps(timestamp.saturating_duration_since(NoopClock.get_time())).map_or(Time::NEVER, Time::from_ps)
+    ps(timestamp - NoopClock.get_time()).map_or(Time::NEVER, Time::from_ps)
 }
 
 /// `span`, rounded down to microseconds.
