@@ -4,9 +4,17 @@
 
 #[cfg(feature = "noq")]
 mod noq;
+#[cfg(feature = "_tls")]
+mod panics;
 #[cfg(feature = "quinn")]
 mod quinn;
+#[cfg(feature = "_tls")]
+mod random;
+#[cfg(feature = "s2n")]
+mod s2n;
 mod settings;
+#[cfg(feature = "_tls")]
+mod tls;
 
 use std::fmt::Debug;
 
@@ -138,7 +146,9 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
         Stack::Quinn => quinn::connection(settings, seed, now),
         #[cfg(feature = "noq")]
         Stack::Noq => noq::connection(settings, seed, now),
-        #[cfg(not(all(feature = "quinn", feature = "noq")))]
+        #[cfg(feature = "s2n")]
+        Stack::S2n => s2n::connection(settings, seed, now),
+        #[cfg(not(all(feature = "quinn", feature = "noq", feature = "s2n")))]
         absent => {
             let _ = (seed, now);
             Err(Error::Absent(absent.name()))

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The stack: "quinn" is quinn-proto, "noq" is noq-proto, its fork with multipath, of which one path is used. Both ends of a flow have the same.
+    /// The stack: "quinn" is quinn-proto, "noq" is noq-proto, its fork with multipath, of which one path is used, "s2n" is
+    /// s2n-quic-transport, which is not in the Python package. Both ends of a flow have the same.
     pub stack: Stack,
     /// The stack's congestion controller. Default `cubic`.
     #[serde(default)]
@@ -55,6 +56,9 @@ pub enum Stack {
     Quinn,
     /// noq-proto.
     Noq,
+    /// s2n-quic-transport. Its CUBIC has HyStart++, its BBR is version 2. With ECN it marks a packet as CE itself every 10 to 100
+    /// round trips, to test whether the peer reports it (RFC 9000 §13.4.2).
+    S2n,
 }
 
 impl Stack {
@@ -63,6 +67,7 @@ impl Stack {
         match self {
             Stack::Quinn => "quinn",
             Stack::Noq => "noq",
+            Stack::S2n => "s2n",
         }
     }
 }

@@ -13,8 +13,8 @@ use noq_proto::{
     RttEstimator, SendStream, ServerConfig, WriteError,
 };
 
+use super::ends::config::Identifiers;
 use super::ends::null::{self, NullKey};
-use super::ends::random::Identifiers;
 use super::ends::{PEER, Recorder};
 use crate::{Congestion, Stack};
 

@@ -15,10 +15,10 @@ use quinn_proto::{
 };
 use ring::hkdf;
 
+use super::ends::config::Identifiers;
 use super::ends::null::{self, NullKey};
-use super::ends::random::{self, Identifiers};
 use super::ends::{PEER, Recorder};
-use crate::{Congestion, Stack};
+use crate::{Congestion, Stack, random};
 
 pub use quinn_proto as proto;
 

@@ -1,22 +1,24 @@
 //! The stack's configuration from the settings of an end.
 
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
 
 use ecnlab_base::Dur;
 use ring::hmac;
 
+use super::clock;
 use super::null::Null;
 use super::recorder::{Factory, Record};
 use super::stack::proto::crypto;
+use super::stack::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use super::stack::proto::{
-    AckFrequencyConfig, ClientConfig, ConnectionId, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
-    NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, IdleTimeout,
+    MtuDiscoveryConfig, NoneTokenLog, NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig,
+    VarInt,
 };
 use super::stack::{self, STACK};
-use super::tls::{self, Secrets};
-use super::{clock, random};
-use crate::{Crypto, Error, Settings};
+use crate::tls::{self, Secrets};
+use crate::{Crypto, Error, Settings, random};
 
 /// Least size that every path carries (RFC 9000 §14), and the largest of UDP over IPv6.
 const UDP_PAYLOAD: std::ops::RangeInclusive<u64> = 1200..=65_527;
@@ -112,11 +114,20 @@ pub fn endpoint(settings: [&Settings; 2]) -> EndpointConfig {
     config
 }
 
+/// The TLS of all servers, as it holds nothing of a connection.
+static TLS_SERVER: LazyLock<Arc<QuicServerConfig>> = LazyLock::new(|| {
+    Arc::new(QuicServerConfig::try_from(tls::server()).expect("ring has the suite of Initial packets"))
+});
+
+fn tls_client(secrets: Arc<Secrets>) -> QuicClientConfig {
+    QuicClientConfig::try_from(tls::client(secrets)).expect("ring has the suite of Initial packets")
+}
+
 /// The client's connection.
 pub fn client(transport: TransportConfig, crypto: Crypto, secrets: Arc<Secrets>) -> ClientConfig {
     let mut config = ClientConfig::new(match crypto {
-        Crypto::Tls => Arc::new(tls::client(secrets)),
-        Crypto::Null => Arc::new(Null(Arc::new(tls::client(Arc::default())) as Arc<dyn crypto::ClientConfig>)),
+        Crypto::Tls => Arc::new(tls_client(secrets)),
+        Crypto::Null => Arc::new(Null(Arc::new(tls_client(Arc::default())) as Arc<dyn crypto::ClientConfig>)),
     });
     config
         .transport_config(Arc::new(transport))
@@ -129,7 +140,7 @@ pub fn client(transport: TransportConfig, crypto: Crypto, secrets: Arc<Secrets>)
 pub fn server(transport: TransportConfig, crypto: Crypto) -> ServerConfig {
     let mut tokens = ValidationTokenConfig::default();
     tokens.sent(0).log(Arc::new(NoneTokenLog));
-    let tls = tls::SERVER.clone();
+    let tls = TLS_SERVER.clone();
     let crypto: Arc<dyn crypto::ServerConfig> = match crypto {
         Crypto::Tls => tls,
         Crypto::Null => Arc::new(Null(tls as Arc<dyn crypto::ServerConfig>)),
@@ -137,6 +148,28 @@ pub fn server(transport: TransportConfig, crypto: Crypto) -> ServerConfig {
     let mut config = ServerConfig::new(crypto, stack::token_key());
     config.transport_config(Arc::new(transport)).validation_token_config(tokens).time_source(Arc::new(Epoch));
     config
+}
+
+/// Connection identifiers of 8 random bytes, the length of the stacks' own.
+#[derive(Debug)]
+pub struct Identifiers;
+
+impl Identifiers {
+    const LENGTH: usize = 8;
+}
+
+impl ConnectionIdGenerator for Identifiers {
+    fn generate_cid(&mut self) -> ConnectionId {
+        ConnectionId::new(&random::bytes::<{ Identifiers::LENGTH }>())
+    }
+
+    fn cid_len(&self) -> usize {
+        Identifiers::LENGTH
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 struct Epoch;
