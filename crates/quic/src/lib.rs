@@ -2,6 +2,7 @@
 //!
 //! ecnlab has no QUIC of its own. A stack is a feature of this crate; without one, this crate is only the trait.
 
+mod controller;
 #[cfg(feature = "noq")]
 mod noq;
 #[cfg(feature = "_tls")]
@@ -21,6 +22,11 @@ use std::fmt::Debug;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
 
+pub use controller::Controller;
+#[cfg(feature = "noq")]
+pub use noq_proto;
+#[cfg(feature = "quinn")]
+pub use quinn_proto;
 pub use settings::{AckFrequency, Congestion, Crypto, Impossible, Settings, Stack};
 
 /// Bytes of a stream that never ends.

@@ -4,6 +4,8 @@ use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Controller;
+
 /// An end of QUIC connections. Flows name it in `quic`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +16,9 @@ pub struct Settings {
     /// The stack's congestion controller. Default `cubic`.
     #[serde(default)]
     pub congestion: Congestion,
+    /// The program's own controller, in place of `congestion`. No scenario has one.
+    #[serde(skip)]
+    pub controller: Option<Controller>,
     /// Packets are sent as ECT(0) while the stack's validation of ECN (RFC 9000 §13.4) permits. False: the host neither sets nor
     /// reads the codepoint. Default true.
     #[serde(default = "yes")]
@@ -171,6 +176,7 @@ impl Settings {
         Settings {
             stack,
             congestion: Congestion::Cubic,
+            controller: None,
             ecn: true,
             ack_frequency: None,
             initial_mtu: least_mtu(),

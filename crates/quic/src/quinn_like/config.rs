@@ -34,8 +34,8 @@ fn rejected<T>(key: &str, remedy: impl std::fmt::Display) -> Result<T, Error> {
 /// Rejects settings that the stack rejects, changes silently or does not have.
 pub fn check(settings: &Settings) -> Result<(), Error> {
     let Settings { initial_mtu, max_mtu, .. } = settings;
-    if let Err(remedy) = stack::controller(settings.congestion) {
-        return rejected("congestion", remedy);
+    if let Err((key, remedy)) = controller(settings) {
+        return rejected(key, remedy);
     }
     for (key, size) in [("initial_mtu", initial_mtu), ("max_mtu", max_mtu)] {
         if !UDP_PAYLOAD.contains(&size.0) {
@@ -71,6 +71,14 @@ pub fn check_both(settings: [&Settings; 2]) -> Result<(), Error> {
     rejected("crypto", "the ends have different values; set the same for both")
 }
 
+/// The controller of an end, or the key that it cannot have and the remedy.
+fn controller(settings: &Settings) -> Result<stack::Factory, (&'static str, &'static str)> {
+    match &settings.controller {
+        Some(own) => own.get().cloned().ok_or(("controller", "it is for another stack; make it for this one")),
+        None => stack::controller(settings.congestion).map_err(|remedy| ("congestion", remedy)),
+    }
+}
+
 fn var(value: u64) -> VarInt {
     VarInt::from_u64(value).expect("`check` has rejected larger values")
 }
@@ -78,7 +86,7 @@ fn var(value: u64) -> VarInt {
 /// The transport of an end with `own` settings whose peer has those of `peer`.
 pub fn transport(own: &Settings, peer: &Settings, record: Arc<Record>) -> TransportConfig {
     let mut config = TransportConfig::default();
-    let controller = stack::controller(own.congestion).expect("`check` has rejected others");
+    let controller = controller(own).expect("`check` has rejected others");
     let idle = IdleTimeout::try_from(clock::duration(own.idle_timeout)).expect("213 days are few milliseconds");
     config
         .congestion_controller_factory(Arc::new(Factory { inner: controller, record }))

@@ -24,6 +24,9 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
     if settings.crypto == Crypto::Null {
         return rejected("crypto", "s2n is built with TLS only; set \"tls\"");
     }
+    if settings.controller.is_some() {
+        return rejected("controller", "s2n takes none of a program; set \"quinn\" or \"noq\"");
+    }
     if settings.congestion == Congestion::NewReno {
         return rejected("congestion", "s2n has no \"newreno\"; set \"cubic\" or \"bbr\"");
     }
