@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build buildtests test testrust testpython slow small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -82,6 +82,10 @@ slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more 
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --package ecnlab-tcp --test it -- --ignored
 	cargo test --workspace --doc --quiet
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
+
+# s2n is off by default: its first build compiles aws-lc, which is C, for minutes.
+stacks: ## the tests of QUIC stacks that wheels do not have: s2n
+	cargo test --quiet --package ecnlab-quic --features s2n --test s2n
 
 small-worlds: ## every placement of three losses, marks and late packets in a short transfer: `make slow` has it, too
 	cargo test --profile quick --quiet --package ecnlab-engine --test it small_worlds -- --include-ignored --nocapture

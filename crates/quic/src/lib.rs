@@ -2,17 +2,31 @@
 //!
 //! ecnlab has no QUIC of its own. A stack is a feature of this crate; without one, this crate is only the trait.
 
+mod controller;
 #[cfg(feature = "noq")]
 mod noq;
+#[cfg(feature = "_tls")]
+mod panics;
 #[cfg(feature = "quinn")]
 mod quinn;
+#[cfg(feature = "_tls")]
+mod random;
+#[cfg(feature = "s2n")]
+mod s2n;
 mod settings;
+#[cfg(feature = "_tls")]
+mod tls;
 
 use std::fmt::Debug;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
 
+pub use controller::Controller;
+#[cfg(feature = "noq")]
+pub use noq_proto;
+#[cfg(feature = "quinn")]
+pub use quinn_proto;
 pub use settings::{AckFrequency, Congestion, Crypto, Impossible, Settings, Stack};
 
 /// Bytes of a stream that never ends.
@@ -138,7 +152,9 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
         Stack::Quinn => quinn::connection(settings, seed, now),
         #[cfg(feature = "noq")]
         Stack::Noq => noq::connection(settings, seed, now),
-        #[cfg(not(all(feature = "quinn", feature = "noq")))]
+        #[cfg(feature = "s2n")]
+        Stack::S2n => s2n::connection(settings, seed, now),
+        #[cfg(not(all(feature = "quinn", feature = "noq", feature = "s2n")))]
         absent => {
             let _ = (seed, now);
             Err(Error::Absent(absent.name()))

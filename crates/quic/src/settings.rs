@@ -4,15 +4,21 @@ use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Controller;
+
 /// An end of QUIC connections. Flows name it in `quic`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The stack: "quinn" is quinn-proto, "noq" is noq-proto, its fork with multipath, of which one path is used. Both ends of a flow have the same.
+    /// The stack: "quinn" is quinn-proto, "noq" is noq-proto, its fork with multipath, of which one path is used, "s2n" is
+    /// s2n-quic-transport, which is not in the Python package. Both ends of a flow have the same.
     pub stack: Stack,
     /// The stack's congestion controller. Default `cubic`.
     #[serde(default)]
     pub congestion: Congestion,
+    /// The program's own controller, in place of `congestion`. No scenario has one.
+    #[serde(skip)]
+    pub controller: Option<Controller>,
     /// Packets are sent as ECT(0) while the stack's validation of ECN (RFC 9000 §13.4) permits. False: the host neither sets nor
     /// reads the codepoint. Default true.
     #[serde(default = "yes")]
@@ -55,6 +61,9 @@ pub enum Stack {
     Quinn,
     /// noq-proto.
     Noq,
+    /// s2n-quic-transport. Its CUBIC has HyStart++, its BBR is version 2. With ECN it marks a packet as CE itself every 10 to 100
+    /// round trips, to test whether the peer reports it (RFC 9000 §13.4.2).
+    S2n,
 }
 
 impl Stack {
@@ -63,6 +72,7 @@ impl Stack {
         match self {
             Stack::Quinn => "quinn",
             Stack::Noq => "noq",
+            Stack::S2n => "s2n",
         }
     }
 }
@@ -166,6 +176,7 @@ impl Settings {
         Settings {
             stack,
             congestion: Congestion::Cubic,
+            controller: None,
             ecn: true,
             ack_frequency: None,
             initial_mtu: least_mtu(),

@@ -3,13 +3,29 @@
 mod cases;
 
 use ecnlab_base::Dur;
-use ecnlab_quic::{Congestion, Event, Settings, Stack};
+use ecnlab_quic::quinn_proto::congestion::NewRenoConfig;
+use ecnlab_quic::{Congestion, Controller, Event, Settings, Stack};
 
 use cases::link::{Link, ms, usual};
 
 const STACK: Stack = Stack::Quinn;
 /// The system seeds its generator: no datagram may depend on it.
 const OTHER: Congestion = Congestion::Bbr;
+
+#[test]
+fn a_programs_controller_is_in_place_of_congestion() {
+    let digest = |settings: &Settings| {
+        let mut link = Link::new([settings, settings], 12);
+        link.open(&[1_000_000]);
+        link.run(ms(1_000));
+        link.digest()
+    };
+    let own = Settings { controller: Some(Controller::quinn(NewRenoConfig::default())), ..usual() };
+    assert_eq!(digest(&own), digest(&Settings { congestion: Congestion::NewReno, ..usual() }));
+    assert_ne!(digest(&own), digest(&usual()));
+    assert_eq!(own, own.clone());
+    assert_ne!(own, usual());
+}
 
 #[test]
 fn bbr_does_not_respond_to_marks() {

@@ -13,8 +13,8 @@ use noq_proto::{
     RttEstimator, SendStream, ServerConfig, WriteError,
 };
 
+use super::ends::config::Identifiers;
 use super::ends::null::{self, NullKey};
-use super::ends::random::Identifiers;
 use super::ends::{PEER, Recorder};
 use crate::{Congestion, Stack};
 
@@ -24,6 +24,8 @@ pub use noq_proto as proto;
 pub const STACK: Stack = Stack::Noq;
 /// Datagrams of a call of `poll_transmit`.
 pub const ONE: NonZeroUsize = NonZeroUsize::MIN;
+/// What makes controllers.
+pub type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 /// A connection identifier in the interface of crypto.
 pub type Id<'a> = ConnectionId;
 /// A configuration of crypto when it starts a session.
@@ -58,12 +60,20 @@ impl HandshakeTokenKey for NoTokens {
 }
 
 /// The stack's controller, or why it cannot be used and what to set.
-pub fn controller(congestion: Congestion) -> Result<Arc<dyn ControllerFactory + Send + Sync>, &'static str> {
+pub fn controller(congestion: Congestion) -> Result<Factory, &'static str> {
     match congestion {
         Congestion::Cubic => Ok(Arc::new(CubicConfig::default())),
         Congestion::NewReno => Ok(Arc::new(NewRenoConfig::default())),
         Congestion::Bbr => Err("the system seeds the probe intervals of noq's BBRv3, so results would differ between \
                                 runs; set \"cubic\" or \"newreno\""),
+    }
+}
+
+impl crate::Controller {
+    /// A controller for the stack "noq".
+    pub fn noq(factory: impl ControllerFactory + Send + Sync + 'static) -> Self {
+        let factory: Factory = Arc::new(factory);
+        Self::holding(factory)
     }
 }
 

@@ -15,10 +15,10 @@ use quinn_proto::{
 };
 use ring::hkdf;
 
+use super::ends::config::Identifiers;
 use super::ends::null::{self, NullKey};
-use super::ends::random::{self, Identifiers};
 use super::ends::{PEER, Recorder};
-use crate::{Congestion, Stack};
+use crate::{Congestion, Stack, random};
 
 pub use quinn_proto as proto;
 
@@ -26,6 +26,8 @@ pub use quinn_proto as proto;
 pub const STACK: Stack = Stack::Quinn;
 /// Datagrams of a call of `poll_transmit`.
 pub const ONE: usize = 1;
+/// What makes controllers.
+pub type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 /// A connection identifier in the interface of crypto.
 pub type Id<'a> = &'a ConnectionId;
 /// A configuration of crypto when it starts a session.
@@ -49,12 +51,20 @@ pub fn token_key() -> Arc<dyn HandshakeTokenKey> {
 /// The stack's controller, or why it cannot be used and what to set. The system seeds the generator of BBR, which only shifts
 /// the cycle of its pacing gains: quinn-proto 0.11.19 sends at a multiple of window / RTT with every controller, so no datagram
 /// depends on it.
-pub fn controller(congestion: Congestion) -> Result<Arc<dyn ControllerFactory + Send + Sync>, &'static str> {
+pub fn controller(congestion: Congestion) -> Result<Factory, &'static str> {
     Ok(match congestion {
         Congestion::Cubic => Arc::new(CubicConfig::default()),
         Congestion::NewReno => Arc::new(NewRenoConfig::default()),
         Congestion::Bbr => Arc::new(BbrConfig::default()),
     })
+}
+
+impl crate::Controller {
+    /// A controller for the stack "quinn".
+    pub fn quinn(factory: impl ControllerFactory + Send + Sync + 'static) -> Self {
+        let factory: Factory = Arc::new(factory);
+        Self::holding(factory)
+    }
 }
 
 /// Takes in a datagram.

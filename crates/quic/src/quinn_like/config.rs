@@ -1,22 +1,24 @@
 //! The stack's configuration from the settings of an end.
 
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, SystemTime};
 
 use ecnlab_base::Dur;
 use ring::hmac;
 
+use super::clock;
 use super::null::Null;
 use super::recorder::{Factory, Record};
 use super::stack::proto::crypto;
+use super::stack::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use super::stack::proto::{
-    AckFrequencyConfig, ClientConfig, ConnectionId, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenLog,
-    NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, IdleTimeout,
+    MtuDiscoveryConfig, NoneTokenLog, NoneTokenStore, ServerConfig, TimeSource, TransportConfig, ValidationTokenConfig,
+    VarInt,
 };
 use super::stack::{self, STACK};
-use super::tls::{self, Secrets};
-use super::{clock, random};
-use crate::{Crypto, Error, Settings};
+use crate::tls::{self, Secrets};
+use crate::{Crypto, Error, Settings, random};
 
 /// Least size that every path carries (RFC 9000 §14), and the largest of UDP over IPv6.
 const UDP_PAYLOAD: std::ops::RangeInclusive<u64> = 1200..=65_527;
@@ -32,8 +34,8 @@ fn rejected<T>(key: &str, remedy: impl std::fmt::Display) -> Result<T, Error> {
 /// Rejects settings that the stack rejects, changes silently or does not have.
 pub fn check(settings: &Settings) -> Result<(), Error> {
     let Settings { initial_mtu, max_mtu, .. } = settings;
-    if let Err(remedy) = stack::controller(settings.congestion) {
-        return rejected("congestion", remedy);
+    if let Err((key, remedy)) = controller(settings) {
+        return rejected(key, remedy);
     }
     for (key, size) in [("initial_mtu", initial_mtu), ("max_mtu", max_mtu)] {
         if !UDP_PAYLOAD.contains(&size.0) {
@@ -69,6 +71,14 @@ pub fn check_both(settings: [&Settings; 2]) -> Result<(), Error> {
     rejected("crypto", "the ends have different values; set the same for both")
 }
 
+/// The controller of an end, or the key that it cannot have and the remedy.
+fn controller(settings: &Settings) -> Result<stack::Factory, (&'static str, &'static str)> {
+    match &settings.controller {
+        Some(own) => own.get().cloned().ok_or(("controller", "it is for another stack; make it for this one")),
+        None => stack::controller(settings.congestion).map_err(|remedy| ("congestion", remedy)),
+    }
+}
+
 fn var(value: u64) -> VarInt {
     VarInt::from_u64(value).expect("`check` has rejected larger values")
 }
@@ -76,7 +86,7 @@ fn var(value: u64) -> VarInt {
 /// The transport of an end with `own` settings whose peer has those of `peer`.
 pub fn transport(own: &Settings, peer: &Settings, record: Arc<Record>) -> TransportConfig {
     let mut config = TransportConfig::default();
-    let controller = stack::controller(own.congestion).expect("`check` has rejected others");
+    let controller = controller(own).expect("`check` has rejected others");
     let idle = IdleTimeout::try_from(clock::duration(own.idle_timeout)).expect("213 days are few milliseconds");
     config
         .congestion_controller_factory(Arc::new(Factory { inner: controller, record }))
@@ -112,11 +122,20 @@ pub fn endpoint(settings: [&Settings; 2]) -> EndpointConfig {
     config
 }
 
+/// The TLS of all servers, as it holds nothing of a connection.
+static TLS_SERVER: LazyLock<Arc<QuicServerConfig>> = LazyLock::new(|| {
+    Arc::new(QuicServerConfig::try_from(tls::server()).expect("ring has the suite of Initial packets"))
+});
+
+fn tls_client(secrets: Arc<Secrets>) -> QuicClientConfig {
+    QuicClientConfig::try_from(tls::client(secrets)).expect("ring has the suite of Initial packets")
+}
+
 /// The client's connection.
 pub fn client(transport: TransportConfig, crypto: Crypto, secrets: Arc<Secrets>) -> ClientConfig {
     let mut config = ClientConfig::new(match crypto {
-        Crypto::Tls => Arc::new(tls::client(secrets)),
-        Crypto::Null => Arc::new(Null(Arc::new(tls::client(Arc::default())) as Arc<dyn crypto::ClientConfig>)),
+        Crypto::Tls => Arc::new(tls_client(secrets)),
+        Crypto::Null => Arc::new(Null(Arc::new(tls_client(Arc::default())) as Arc<dyn crypto::ClientConfig>)),
     });
     config
         .transport_config(Arc::new(transport))
@@ -129,7 +148,7 @@ pub fn client(transport: TransportConfig, crypto: Crypto, secrets: Arc<Secrets>)
 pub fn server(transport: TransportConfig, crypto: Crypto) -> ServerConfig {
     let mut tokens = ValidationTokenConfig::default();
     tokens.sent(0).log(Arc::new(NoneTokenLog));
-    let tls = tls::SERVER.clone();
+    let tls = TLS_SERVER.clone();
     let crypto: Arc<dyn crypto::ServerConfig> = match crypto {
         Crypto::Tls => tls,
         Crypto::Null => Arc::new(Null(tls as Arc<dyn crypto::ServerConfig>)),
@@ -137,6 +156,28 @@ pub fn server(transport: TransportConfig, crypto: Crypto) -> ServerConfig {
     let mut config = ServerConfig::new(crypto, stack::token_key());
     config.transport_config(Arc::new(transport)).validation_token_config(tokens).time_source(Arc::new(Epoch));
     config
+}
+
+/// Connection identifiers of 8 random bytes, the length of the stacks' own.
+#[derive(Debug)]
+pub struct Identifiers;
+
+impl Identifiers {
+    const LENGTH: usize = 8;
+}
+
+impl ConnectionIdGenerator for Identifiers {
+    fn generate_cid(&mut self) -> ConnectionId {
+        ConnectionId::new(&random::bytes::<{ Identifiers::LENGTH }>())
+    }
+
+    fn cid_len(&self) -> usize {
+        Identifiers::LENGTH
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 struct Epoch;

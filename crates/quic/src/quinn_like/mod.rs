@@ -2,15 +2,12 @@
 //! their interfaces differ.
 
 mod clock;
-mod config;
+pub mod config;
 mod driver;
 pub mod null;
-pub mod random;
 mod recorder;
 mod streams;
-mod tls;
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -22,10 +19,11 @@ use ecnlab_wire::Ecn;
 
 use self::driver::Driver;
 use self::recorder::Record;
-use self::tls::Secrets;
 use super::stack::proto::{self, Connection, ConnectionHandle, Side};
 use super::stack::{self, STACK};
-use crate::{Closing, Endpoint, Error, Event, Settings, Stats};
+use crate::panics::message;
+use crate::tls::{self, Secrets};
+use crate::{Closing, Endpoint, Error, Event, Settings, Stats, random};
 
 pub use self::recorder::Recorder;
 
@@ -115,11 +113,6 @@ impl End {
             }
         }
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 impl Endpoint for End {

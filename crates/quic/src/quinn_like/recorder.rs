@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use super::stack;
 use super::stack::proto::congestion::{Controller, ControllerFactory};
 
 /// Readings of one controller.
@@ -49,7 +50,7 @@ impl Record {
 /// Makes controllers that write to `record`.
 pub struct Factory {
     /// Makes the stack's controller.
-    pub inner: Arc<dyn ControllerFactory + Send + Sync>,
+    pub inner: stack::Factory,
     /// Record of the connection.
     pub record: Arc<Record>,
 }

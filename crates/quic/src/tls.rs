@@ -13,8 +13,7 @@ use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, Error, KeyLog, PeerIncompatible, SignatureScheme};
 
-use super::random;
-use super::stack::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use crate::random;
 
 /// Name that the client sends (SNI).
 pub const SERVER_NAME: &str = "ecnlab.test";
@@ -26,9 +25,6 @@ static KEY: &[u8] = include_bytes!("identity/key.der");
 static ALGORITHMS: LazyLock<WebPkiSupportedAlgorithms> =
     LazyLock::new(|| ring::default_provider().signature_verification_algorithms);
 
-/// The server's configuration: the same for all servers, as it holds nothing of a connection.
-pub static SERVER: LazyLock<Arc<QuicServerConfig>> = LazyLock::new(|| Arc::new(server()));
-
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {
         kx_groups: vec![&random::X25519],
@@ -37,7 +33,8 @@ fn provider() -> Arc<CryptoProvider> {
     })
 }
 
-fn server() -> QuicServerConfig {
+/// The server's configuration.
+pub fn server() -> rustls::ServerConfig {
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY));
     let mut config = rustls::ServerConfig::builder_with_details(provider(), Arc::new(NoTime))
         .with_protocol_versions(&[&TLS13])
@@ -47,11 +44,11 @@ fn server() -> QuicServerConfig {
         .expect("the key belongs to the certificate");
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    QuicServerConfig::try_from(config).expect("ring has the suite of Initial packets")
+    config
 }
 
 /// The client's configuration. Its connection writes to `secrets`.
-pub fn client(secrets: Arc<Secrets>) -> QuicClientConfig {
+pub fn client(secrets: Arc<Secrets>) -> rustls::ClientConfig {
     let mut config = rustls::ClientConfig::builder_with_details(provider(), Arc::new(NoTime))
         .with_protocol_versions(&[&TLS13])
         .expect("ring has TLS 1.3")
@@ -60,7 +57,7 @@ pub fn client(secrets: Arc<Secrets>) -> QuicClientConfig {
         .with_no_client_auth();
     config.resumption = Resumption::disabled();
     config.key_log = secrets;
-    QuicClientConfig::try_from(config).expect("ring has the suite of Initial packets")
+    config
 }
 
 /// A wall clock that stands at the epoch: nothing that is checked depends on the date.

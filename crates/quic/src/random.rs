@@ -9,8 +9,6 @@ use rustls::crypto::{ActiveKeyExchange, GetRandomFailed, SecureRandom, SharedSec
 use rustls::{Error, NamedGroup, PeerMisbehaved};
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
-use super::stack::proto::{ConnectionId, ConnectionIdGenerator};
-
 thread_local! {
     static SOURCE: Cell<Option<Rng>> = const { Cell::new(None) };
 }
@@ -33,7 +31,11 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn fill(bytes: &mut [u8]) {
+/// Fills `bytes` with random ones.
+///
+/// # Panics
+/// Outside of [`with`].
+pub fn fill(bytes: &mut [u8]) {
     let mut source = SOURCE.take().expect("random bytes are drawn inside `with`");
     for part in bytes.chunks_mut(8) {
         part.copy_from_slice(&source.u64().to_le_bytes()[..part.len()]);
@@ -84,27 +86,5 @@ impl ActiveKeyExchange for Exchange {
 
     fn group(&self) -> NamedGroup {
         NamedGroup::X25519
-    }
-}
-
-/// Connection identifiers of 8 random bytes, the length of the stacks' own.
-#[derive(Debug)]
-pub struct Identifiers;
-
-impl Identifiers {
-    const LENGTH: usize = 8;
-}
-
-impl ConnectionIdGenerator for Identifiers {
-    fn generate_cid(&mut self) -> ConnectionId {
-        ConnectionId::new(&bytes::<{ Identifiers::LENGTH }>())
-    }
-
-    fn cid_len(&self) -> usize {
-        Identifiers::LENGTH
-    }
-
-    fn cid_lifetime(&self) -> Option<std::time::Duration> {
-        None
     }
 }
