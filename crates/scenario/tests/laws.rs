@@ -95,8 +95,8 @@ fn shared_code_names_no_law() {
 }
 
 /// Whether a source file is neither a law's, nor in a law's folder, nor where laws are listed, nor a test. Of no concern
-/// are `wire`, which lies below all laws, and the analysis of captures and the language of scripts, which have standards and
-/// options by their names.
+/// are `wire`, which lies below all laws, the analysis of captures and the language of scripts, which have standards and
+/// options by their names, and `quic`, whose stacks have controllers of their own.
 fn is_shared(path: &Path) -> bool {
     let of_a_law = |(_, file, _): (Law, _, _)| {
         let file = common::root().join(file);
@@ -106,7 +106,7 @@ fn is_shared(path: &Path) -> bool {
     let mut parts = inside.iter().filter_map(|part| part.to_str());
     let (room, folder) = (parts.next(), parts.next());
     folder == Some("src")
-        && !matches!(room, Some("script" | "trace" | "wire"))
+        && !matches!(room, Some("quic" | "script" | "trace" | "wire"))
         && !inside.ends_with("py/src/trace.rs")
         && !inside.ends_with("fuzz/src/capture.rs")
         && !inside.ends_with("src/registry.rs")

@@ -64,7 +64,7 @@ pub const CASES: &[Case] = &[
     (
         "[queue.red]",
         "[box.idle]\nshare = 0.5\n[queue.red]",
-        &["x.toml:9:6: `box.idle` has no action; give it syn, syn_ack, clear or rewrite"],
+        &["x.toml:9:6: `box.idle` has no action; give it syn, syn_ack, clear, rewrite, drop or longest"],
     ),
     (
         "[queue.red]",
