@@ -84,9 +84,9 @@ fn link<'a>(plan: &'a Plan, name: &str) -> &'a ecnlab_engine::LinkPlan {
     plan.links.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("{name}"))
 }
 
-/// Whether the text of an example is neither an experiment nor a search.
+/// Whether the text of an example is none of an experiment, a search and a program's `Cargo.toml`.
 fn is_scenario(text: &str) -> bool {
-    !text.contains("\nscenario = ") && !text.contains("\nexperiment = ")
+    ["\nscenario = ", "\nexperiment = ", "\n[package]"].into_iter().all(|other| !text.contains(other))
 }
 
 #[test]
