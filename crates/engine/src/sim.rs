@@ -5,14 +5,13 @@ mod quench;
 mod quic;
 mod ways;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use ecnlab_aqm::Item;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::Demand;
 use ecnlab_wire::Flags;
 
+use crate::Watch;
 use crate::boxes::{self, Inside, Inspect, Passage};
 use crate::error::Error;
 use crate::events::{Class, Event, EventQueue};
@@ -130,8 +129,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         })
     }
 
-    /// Runs to the end of the plan; `stops` are checked periodically.
-    pub fn run(&mut self, stops: [Option<&AtomicBool>; 2]) -> Result<(), Error> {
+    /// Runs to the end of the plan, or until `goes_on`, called periodically, returns false.
+    pub fn run(&mut self, goes_on: Watch<'_>) -> Result<(), Error> {
         let mut until_look = EVENTS_PER_LOOK;
         while let Some(event) = self.events.pop() {
             if event.time > self.end {
@@ -148,7 +147,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                if self.stopped || stops.into_iter().flatten().any(|stop| stop.load(Ordering::Relaxed)) {
+                if self.stopped || !goes_on(event.time) {
                     return Err(Error::Cancelled);
                 }
             }
