@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -164,6 +164,32 @@ quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, 
 	for name in quinn/cubic quinn/newreno quinn/bbr noq/cubic noq/newreno; do $(BIN)/ecnlab score cc quic:$$name || exit; done
 	$(BIN)/ecnlab score l4s quic:quinn/cubic
 	$(BIN)/python docs/quic_page.py
+
+# The studio's page: a WebAssembly module of the simulator, and TypeScript. Only this needs Node and npm; wheels carry what it makes.
+STUDIO := python/ecnlab/studio/site/index.html
+WASM := studio/build/wasm/ecnlab_studio_bg.wasm
+STUDIO_PROFILE ?= studio
+WASM_FEATURES := bulk-memory multivalue mutable-globals nontrapping-float-to-int reference-types sign-ext
+
+studio: $(STUDIO) ## the studio, the laboratory in a browser, from its sources: `ecnlab studio` opens it
+
+studio/node_modules/.package-lock.json: studio/package-lock.json
+	@command -v npm >/dev/null || { echo "the studio is built with Node.js 20 or newer and npm: none found in PATH" >&2; exit 1; }
+	cd studio && npm ci --no-audit --no-fund --silent
+	touch $@
+
+# cargo installs the target's library if rustup has not.
+$(WASM): $(RUST) studio/bind/src/main.rs studio/bind/Cargo.lock studio/node_modules/.package-lock.json
+	rustup target add wasm32-unknown-unknown 2>&1 | grep -v 'up to date' || true
+	cargo build --quiet --package ecnlab-studio --target wasm32-unknown-unknown --profile $(STUDIO_PROFILE)
+	mkdir -p $(@D)
+	CARGO_TARGET_DIR=target/bind cargo run --quiet --locked --manifest-path studio/bind/Cargo.toml -- \
+	  target/wasm32-unknown-unknown/$(STUDIO_PROFILE)/ecnlab_studio.wasm $(@D)
+	$(if $(filter studio,$(STUDIO_PROFILE)),studio/node_modules/.bin/wasm-opt -O2 $(addprefix --enable-,$(WASM_FEATURES)) $@ -o $@)
+
+$(STUDIO): $(WASM) $(shell find studio/src studio/index.html studio/*.ts studio/*.json)
+	cd studio && npm run --silent check && npm run --silent build -- --logLevel warn
+	touch $@
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)
