@@ -253,10 +253,10 @@ $(ZIG): $(DEV) requirements-wheel.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-wheel.txt
 	touch $@
 
-wheel: $(ZIG) build ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
+wheel: $(ZIG) build $(STUDIO) ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
 
-wheel-here: build $(DEV) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
+wheel-here: build $(DEV) $(STUDIO) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
 
 install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
@@ -273,5 +273,5 @@ lock: ## choose new versions of the Python packages and write requirements*.txt 
 	$(COMPILE) --constraints requirements-dev.txt --extra plots pyproject.toml docs/requirements.in --output-file docs/requirements.txt
 
 clean: ## remove everything the verbs have made, except results
-	rm -rf .venv target build python/ecnlab/data
+	rm -rf .venv target build python/ecnlab/data python/ecnlab/studio/site studio/build studio/node_modules
 	find python -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +

@@ -54,6 +54,7 @@ pub use plan::{
     Shaper, TunnelPlan,
 };
 pub use routes::{ARRIVED, Routes};
+pub use sim::Watch;
 pub use table::{Blocks, Column, Table};
 pub use tunnel::TunnelCounters;
 
@@ -83,9 +84,6 @@ pub struct Outlets<'s> {
     /// Called with the virtual time every few milliseconds. Returning false stops only this run, like `cancel`.
     pub watch: Option<Watch<'s>>,
 }
-
-/// A function that is given the virtual time of a run in progress and returns whether it goes on.
-pub type Watch<'s> = &'s dyn Fn(Time) -> bool;
 
 impl Output {
     /// Returns the table `name`.

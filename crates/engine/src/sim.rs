@@ -11,7 +11,6 @@ use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::Demand;
 use ecnlab_wire::Flags;
 
-use crate::Watch;
 use crate::boxes::{self, Inside, Inspect, Passage};
 use crate::error::Error;
 use crate::events::{Class, Event, EventQueue};
@@ -30,6 +29,9 @@ use crate::signals::Signals;
 use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
 use ways::{learn_ways_back, ways};
+
+/// A function that is given the virtual time of a run in progress and returns whether it goes on.
+pub type Watch<'s> = &'s dyn Fn(Time) -> bool;
 
 /// Number of events between two checks of the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;

@@ -16,9 +16,9 @@ SITE: Final = Path(__file__).parent / "site"
 class Pages(SimpleHTTPRequestHandler):
     """Serves the files of a folder, without a log."""
 
-    extensions_map: Final = {**SimpleHTTPRequestHandler.extensions_map, ".wasm": "application/wasm", ".js": "text/javascript"}
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {".wasm": "application/wasm", ".js": "text/javascript"}
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Log nothing."""
 
 
@@ -28,7 +28,9 @@ def serve(port: int) -> ThreadingHTTPServer:
     Raises `EcnlabError` if the studio is not built or the port is in use.
     """
     if not (SITE / "index.html").is_file():
-        raise EcnlabError("the studio is not built; `make studio` builds it, which needs Node.js and npm; wheels have it")
+        raise EcnlabError(
+            "the studio is not built; `make studio` builds it, which needs Node.js and npm; wheels have it"
+        )
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(Pages, directory=str(SITE)))
     except OSError as error:

@@ -12,7 +12,9 @@ VERSION: Final = "1"
 """Version of the encoding; ``studio/src/share.ts`` reads it."""
 
 
-def fragment(texts: Sequence[str], seed: int = 1, *, part: str = "bench", files: Mapping[str, str] | None = None) -> str:
+def fragment(
+    texts: Sequence[str], seed: int = 1, *, part: str = "bench", files: Mapping[str, str] | None = None
+) -> str:
     """Return the end of an address, from ``#`` on, that opens one scenario, or two side by side, in a `part` of the studio.
 
     `files` are the texts of files that the scenarios name, by those names.
