@@ -1,6 +1,6 @@
 //! The laboratory in a browser: scenarios, edits of their text, runs and their tables.
 //!
-//! The page in `studio/` calls [`web`]; the other modules have no JavaScript in them and are tested natively.
+//! The page in `studio/` calls the module `web`; the other modules have no JavaScript in them and are tested natively.
 
 pub mod edit;
 pub mod kept;

@@ -24,7 +24,7 @@ def address(path: Path) -> str:
     text = read_text(path)
     if is_experiment(text):
         raise EcnlabError(f"{path} is an experiment, of many runs; the studio opens a scenario or the folder of a run")
-    return fragment([text], files=dict(_traces(read_scenario(path).resolved, path.parent)))
+    return fragment([text], files=dict(traces(read_scenario(path).resolved, path.parent)))
 
 
 def _of_run(folder: Path) -> str:
@@ -34,7 +34,7 @@ def _of_run(folder: Path) -> str:
     return fragment([toml_text(result.manifest["spec"])], result.manifest["seed"] or 1)
 
 
-def _traces(spec: object, folder: Path) -> Iterator[tuple[str, str]]:
+def traces(spec: object, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the files of rates and delays that a scenario in `folder` names, with their texts."""
     if isinstance(spec, Mapping):
         table: Mapping[str, Any] = spec
@@ -42,4 +42,4 @@ def _traces(spec: object, folder: Path) -> Iterator[tuple[str, str]]:
             if key in ("csv", "mahimahi") and isinstance(value, str):
                 yield value, read_text(folder / value)
             else:
-                yield from _traces(value, folder)
+                yield from traces(value, folder)
