@@ -2,11 +2,12 @@
 import "./style.css";
 import { App, type Part } from "./app";
 import { bench } from "./bench/bench";
+import { lessons } from "./lessons/lessons";
 import { Lab } from "./lab/lab";
 import { decode } from "./share";
 import { h } from "./ui/dom";
 
-const PARTS: Part[] = [bench];
+const PARTS: Part[] = [bench, lessons];
 
 const view = document.querySelector("main")!;
 let leave: () => void = () => undefined;
