@@ -78,7 +78,7 @@ testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -
 	$(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
-slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
+slow: build $(STUDIO) $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --package ecnlab-tcp --test it -- --ignored
 	cargo test --workspace --doc --quiet
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
