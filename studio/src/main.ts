@@ -4,10 +4,11 @@ import { App, type Part } from "./app";
 import { bench } from "./bench/bench";
 import { lessons } from "./lessons/lessons";
 import { Lab } from "./lab/lab";
+import { microscope } from "./microscope/microscope";
 import { decode } from "./share";
 import { h } from "./ui/dom";
 
-const PARTS: Part[] = [bench, lessons];
+const PARTS: Part[] = [bench, microscope, lessons];
 
 const view = document.querySelector("main")!;
 let leave: () => void = () => undefined;
