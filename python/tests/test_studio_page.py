@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import re
 import threading
 from collections.abc import Iterator
@@ -145,6 +146,53 @@ def test_a_link_opens_its_scenario_and_a_damaged_one_has_a_way_back(browser: Win
         simulated(page)
 
 
+def test_the_microscope_follows_a_mark_to_the_confirmation(browser: Windows, address: str, tmp_path: Path) -> None:
+    page = studio(browser, address, "#/microscope").page
+    expect(page.locator(".status")).to_contain_text("packets in 6 s")
+    times = []
+    for button, text in (
+        ("Next mark", "becomes CE"),
+        ("Next ECE", "ECE in the acknowledgement"),
+        ("Next reduction", "reduces its window"),
+        ("Next CWR", "CWR in the next data packet"),
+    ):
+        page.get_by_role("button", name=button).click()
+        expect(page.locator(".moment").last).to_contain_text(text)
+        times.append(float(page.locator(".clock").inner_text().split()[0]))
+    assert times == sorted(times)
+    assert times[2] - times[0] == pytest.approx(
+        0.1, abs=0.1
+    )  # from the router to the receiver and back to the sender: 90 ms without queues
+    expect(page.get_by_role("rowheader", name="TCP: flags").locator("xpath=following-sibling::td")).to_have_text(
+        "ACK CWR"
+    )
+    before = page.locator(".clock").inner_text()
+    page.get_by_role("button", name="Step back").click()
+    page.get_by_role("button", name="Step", exact=True).click()
+    assert page.locator(".clock").inner_text() == before
+
+
+@pytest.mark.slow
+def test_the_microscope_has_every_mark_and_packet_of_the_command(browser: Windows, address: str) -> None:
+    path = ROOT / "studio/src/microscope/reno.toml"
+    run = ecnlab.run(path, seed=1, events=True)
+    found = studio(browser, address, "#/microscope")
+    page = found.page
+    expect(page.locator(".status")).to_contain_text("packets in 6 s")
+    sent = run.packets.filter(
+        (run.packets["event"] == "enqueue") & run.packets["link"].is_in(["access", "bottleneck~reverse"])
+    )
+    assert page.locator(".status").inner_text() == f"{sent.height} packets in 6 s."
+    marks = run.packets.filter(run.packets["event"] == "mark").height
+    assert marks > 2
+    for _ in range(marks):
+        page.get_by_role("button", name="Next mark").click()
+        expect(page.locator(".moment").last).to_contain_text("becomes CE")
+    page.get_by_role("button", name="Next mark").click()
+    expect(page.locator(".status")).to_have_text("There is none after this time.")
+    assert found.messages == []
+
+
 @pytest.mark.parametrize("number", mostly_slow(range(1, LESSONS + 1), 4))
 def test_a_lesson_is_walked_through(browser: Windows, address: str, number: int) -> None:
     found = studio(browser, address, f"#/lessons/{number}")
@@ -165,7 +213,7 @@ def test_a_lesson_is_walked_through(browser: Windows, address: str, number: int)
 @pytest.mark.parametrize(
     ("size", "scheme"), first_fast(1, [(PHONE, "dark"), (PHONE, "light"), (DESKTOP, "light"), (DESKTOP, "dark")])
 )
-@pytest.mark.parametrize("end", ["#/bench", "#/lessons/4"])
+@pytest.mark.parametrize("end", ["#/bench", "#/microscope", "#/lessons/4"])
 def test_pages_are_accessible_and_fit(
     browser: Windows, address: str, size: tuple[int, int], scheme: str, end: str
 ) -> None:
@@ -173,6 +221,9 @@ def test_pages_are_accessible_and_fit(
     page = found.page
     if "bench" in end:
         simulated(page)
+    elif "microscope" in end:
+        page.get_by_role("button", name="Next mark").click()
+        expect(page.locator(".detail caption")).to_be_visible()
     else:
         page.locator(".option").nth(1).click()
         page.get_by_role("button", name="Answer and run").click()
@@ -196,8 +247,6 @@ def test_a_long_run_leaves_the_page_responsive_and_can_be_cancelled(browser: Win
 
 @pytest.mark.slow
 def test_everything_is_small_and_local(browser: Windows, address: str) -> None:
-    import gzip
-
     files = [path for path in SITE.rglob("*") if path.is_file()]
     assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in files) <= 1_200_000
     found = studio(browser, address)
