@@ -189,7 +189,8 @@ def outage() -> Iterator[Sequence[str]]:
             host,
             f"{last.time:.2f}",
             *(f"{value / mss:.1f}" for value in (last.before, last.after, last.ssthresh)),
-        ] + [f"{last.ssthresh / last.before:.3f}"]
+            f"{last.ssthresh / last.before:.3f}",
+        ]
 
 
 def idle() -> Iterator[Sequence[str]]:
@@ -207,7 +208,8 @@ def idle() -> Iterator[Sequence[str]]:
         busy = series.filter(pl.col("flight_bytes") > 0)["time_s"]
         begin = next(two for one, two in pairwise(busy) if two - one > 15)
         times = (begin, begin + 0.12, begin + 0.2, begin + 0.4, begin + 0.8)
-        yield [host, *(f"{window(series, time) / mss:.0f}" for time in times), f"{series['srtt_s'].max() * 1e3:.0f}"]
+        flight = series.filter(pl.col("time_s") <= times[-1])["flight_bytes"][-1]
+        yield [host, *(f"{window(series, time) / mss:.0f}" for time in times), f"{flight / mss:.0f}"]
 
 
 PLACES: Final = ("queue", "sender", "goodput, Mb/s", "lost", "first reductions, s", "window before")
@@ -224,7 +226,7 @@ def main() -> None:
         "curve": table(("sender", "W_max", "K, s", "after", "K/2", "K", "3K/2", "2K"), curve()),
         "outage": table(("sender", "time, s", "window before", "after", "ssthresh", "ssthresh / before"), outage()),
         "idle": table(
-            ("sender", "at the request", "0.12 s", "0.2 s", "0.4 s", "0.8 s later", "largest smoothed RTT, ms"), idle()
+            ("sender", "at the request", "0.12 s", "0.2 s", "0.4 s", "0.8 s later", "in flight then"), idle()
         ),
     }.items():
         begin, end = f"<!-- written by make quic-crosscheck: {name} -->\n", f"<!-- end of {name} -->"
