@@ -165,7 +165,7 @@ quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, 
 	$(BIN)/ecnlab score l4s quic:quinn/cubic
 	$(BIN)/python docs/quic_page.py
 
-quic-crosscheck: build ## docs/quic-crosscheck.md: CUBIC and NewReno of QUIC stacks compared with ecnlab's, ten seconds
+quic-crosscheck: build ## docs/quic-crosscheck.md: CUBIC and NewReno of QUIC stacks compared with ecnlab's: a minute
 	$(BIN)/python docs/quic_crosscheck.py
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"

@@ -221,7 +221,8 @@ def main() -> None:
     for name, lines in {
         "queues": table((*PLACES, "ratio", "between two, s"), queues()),
         "drops": table(
-            ("sender", "1st", "2nd", "3rd", "4 packets, s", "growth, 2 to 3.5 s", "8 to 11.9 s", "goodput, Mb/s"), drops()
+            ("sender", "1st", "2nd", "3rd", "4 packets, s", "growth, 2 to 3.5 s", "8 to 11.9 s", "goodput, Mb/s"),
+            drops(),
         ),
         "curve": table(("sender", "W_max", "K, s", "after", "K/2", "K", "3K/2", "2K"), curve()),
         "outage": table(("sender", "time, s", "window before", "after", "ssthresh", "ssthresh / before"), outage()),
