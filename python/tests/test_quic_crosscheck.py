@@ -81,7 +81,7 @@ def mss(sender: str) -> int:
 
 
 @pytest.mark.parametrize("sender", [*RENO, *CUBIC])
-def test_losses_of_one_round_trip_reduce_once_and_by_the_factor_of_the_law(tmp_path, sender):
+def test_losses_of_one_round_trip_reduce_once_and_by_the_factor_of_the_law(tmp_path: Path, sender: str) -> None:
     found = reductions(series(tmp_path, sender, duration="2 s"))
     assert len(found) == 3  # packets 200 and 210 were sent in one round trip
     assert all(two[0] - one[0] > 0.04 for one, two in pairwise(found))
@@ -92,14 +92,14 @@ def test_losses_of_one_round_trip_reduce_once_and_by_the_factor_of_the_law(tmp_p
 
 
 @pytest.mark.parametrize("sender", RENO)
-def test_newreno_adds_a_packet_each_round_trip(tmp_path, sender):
+def test_newreno_adds_a_packet_each_round_trip(tmp_path: Path, sender: str) -> None:
     samples = series(tmp_path, sender)
     # 6 s are 150 round trips of 40 ms. ACKs of packets in a row make one a percent longer.
     grown = (window(samples, 8) - window(samples, 2)) / mss(sender)
     assert 145 <= grown <= 150
 
 
-def test_above_the_last_window_cubic_of_rfc_9438_has_reno_s_slope_and_that_of_quinn_has_not(tmp_path):
+def test_above_the_last_window_cubic_of_rfc_9438_has_reno_s_slope_and_that_of_quinn_has_not(tmp_path: Path) -> None:
     # 3 * 0.3 / 1.7 = 0.53 packets a round trip; RFC 9438 §4.3: 1 from cwnd_prior on. 2 s are 50 round trips.
     for sender, slope in zip(CUBIC, (1.0, 0.53, 0.53), strict=True):
         samples = series(tmp_path, sender)
@@ -107,7 +107,7 @@ def test_above_the_last_window_cubic_of_rfc_9438_has_reno_s_slope_and_that_of_qu
         assert grown == pytest.approx(50 * slope, abs=1.5), sender
 
 
-def test_after_fast_convergence_the_window_of_quinn_s_cubic_is_flat(tmp_path):
+def test_after_fast_convergence_the_window_of_quinn_s_cubic_is_flat(tmp_path: Path) -> None:
     # W is the window at the third reduction. RFC 9438 §4.3: W_est begins at 0.7 W, so 4 packets take 4 / 0.53 round trips, 0.3 s, and
     # one of recovery. quinn's W_est begins at 0.7 * 0.85 W, and its curve reaches 0.7 W + 3 packets at
     # K - cbrt((0.15 W - 3) / 0.4) - RTT with K = cbrt(0.3 * 0.85 W / 0.4).
@@ -123,14 +123,14 @@ def test_after_fast_convergence_the_window_of_quinn_s_cubic_is_flat(tmp_path):
 
 
 @pytest.mark.parametrize("sender", ["quinn/newreno", "quinn/cubic", "noq/newreno", "noq/cubic"])
-def test_persistent_congestion_leaves_two_packets_and_cubic_reduces_ssthresh_twice(tmp_path, sender):
+def test_persistent_congestion_leaves_two_packets_and_cubic_reduces_ssthresh_twice(tmp_path: Path, sender: str) -> None:
     *_, (time, before, after, threshold) = reductions(series(tmp_path, sender, OUTAGE, "12 s"))
     assert time > 5 and 2 * 1452 <= after <= 3 * 1452
     assert threshold == pytest.approx((0.5 if sender in RENO else 0.7 * 0.7) * before, abs=1452)
 
 
 @pytest.mark.parametrize("stack", ["quinn", "noq"])
-def test_idle_time_counts_in_the_curve_of_the_stacks_cubic(tmp_path, stack):
+def test_idle_time_counts_in_the_curve_of_the_stacks_cubic(tmp_path: Path, stack: str) -> None:
     grown = {}
     for law in ("newreno", "cubic"):
         samples = series(tmp_path, f"{stack}/{law}", "drop = [200]", "24 s", RESPONSES, "one_connection = true")
@@ -143,5 +143,5 @@ def test_idle_time_counts_in_the_curve_of_the_stacks_cubic(tmp_path, stack):
 
 
 @pytest.mark.parametrize("stack", ["quinn", "noq"])
-def test_the_initial_window_is_ten_packets_of_1200_bytes(tmp_path, stack):
+def test_the_initial_window_is_ten_packets_of_1200_bytes(tmp_path: Path, stack: str) -> None:
     assert series(tmp_path, f"{stack}/newreno", duration="1 s")["cwnd_bytes"][0] == 12_000
