@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -164,6 +164,9 @@ quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, 
 	for name in quinn/cubic quinn/newreno quinn/bbr noq/cubic noq/newreno; do $(BIN)/ecnlab score cc quic:$$name || exit; done
 	$(BIN)/ecnlab score l4s quic:quinn/cubic
 	$(BIN)/python docs/quic_page.py
+
+quic-crosscheck: build ## docs/quic-crosscheck.md: CUBIC and NewReno of QUIC stacks compared with ecnlab's: a minute
+	$(BIN)/python docs/quic_crosscheck.py
 
 # The studio's page: a WebAssembly module of the simulator, and TypeScript. Only this needs Node and npm; wheels carry what it makes.
 STUDIO := python/ecnlab/studio/site/index.html
