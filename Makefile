@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 bbr3-noq quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -158,6 +158,9 @@ bbr3: build ## docs/bbr3.md from sweeps and cards of BBRv3, in results: about ha
 	$(BIN)/ecnlab score cc bbr3
 	$(BIN)/ecnlab score l4s examples/pair.toml:bbr3-l4s
 	$(BIN)/python docs/bbr3_page.py
+
+bbr3-noq: ## noq's BBRv3 beside ecnlab's on the same paths, as in docs/bbr3.md; noq's random choices differ in each run
+	cargo run --profile quick --quiet --package bbr3-noq
 
 quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, in results: about half an hour
 	for name in queues gain boxes ping-pongs; do $(BIN)/ecnlab sweep examples/quic-$$name.toml || exit; done
