@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -78,7 +78,7 @@ testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -
 	$(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
-slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
+slow: build $(STUDIO) $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --package ecnlab-tcp --test it -- --ignored
 	cargo test --workspace --doc --quiet
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
@@ -168,6 +168,32 @@ quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, 
 quic-crosscheck: build ## docs/quic-crosscheck.md: CUBIC and NewReno of QUIC stacks compared with ecnlab's: a minute
 	$(BIN)/python docs/quic_crosscheck.py
 
+# The studio's page: a WebAssembly module of the simulator, and TypeScript. Only this needs Node and npm; wheels carry what it makes.
+STUDIO := python/ecnlab/studio/site/index.html
+WASM := studio/build/wasm/ecnlab_studio_bg.wasm
+STUDIO_PROFILE ?= studio
+WASM_FEATURES := bulk-memory multivalue mutable-globals nontrapping-float-to-int reference-types sign-ext
+
+studio: $(STUDIO) ## the studio, the laboratory in a browser, from its sources: `ecnlab studio` opens it
+
+studio/node_modules/.package-lock.json: studio/package-lock.json
+	@command -v npm >/dev/null || { echo "the studio is built with Node.js 20 or newer and npm: none found in PATH" >&2; exit 1; }
+	cd studio && npm ci --no-audit --no-fund --silent
+	touch $@
+
+# cargo installs the target's library if rustup has not.
+$(WASM): $(RUST) studio/bind/src/main.rs studio/bind/Cargo.lock studio/node_modules/.package-lock.json
+	rustup target add wasm32-unknown-unknown 2>&1 | grep -v 'up to date' || true
+	cargo build --quiet --package ecnlab-studio --target wasm32-unknown-unknown --profile $(STUDIO_PROFILE)
+	mkdir -p $(@D)
+	CARGO_TARGET_DIR=target/bind cargo run --quiet --locked --manifest-path studio/bind/Cargo.toml -- \
+	  target/wasm32-unknown-unknown/$(STUDIO_PROFILE)/ecnlab_studio.wasm $(@D)
+	$(if $(filter studio,$(STUDIO_PROFILE)),studio/node_modules/.bin/wasm-opt -O2 $(addprefix --enable-,$(WASM_FEATURES)) $@ -o $@)
+
+$(STUDIO): $(WASM) $(shell find studio/src studio/index.html studio/*.ts studio/*.json)
+	cd studio && npm run --silent check && npm run --silent build -- --logLevel warn
+	touch $@
+
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)
 
@@ -230,10 +256,10 @@ $(ZIG): $(DEV) requirements-wheel.txt
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-wheel.txt
 	touch $@
 
-wheel: $(ZIG) build ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
+wheel: $(ZIG) build $(STUDIO) ## the wheel and the source distribution, with examples, papers and schemas: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py $(ARGS)
 
-wheel-here: build $(DEV) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
+wheel-here: build $(DEV) $(STUDIO) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
 
 install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
@@ -250,5 +276,5 @@ lock: ## choose new versions of the Python packages and write requirements*.txt 
 	$(COMPILE) --constraints requirements-dev.txt --extra plots pyproject.toml docs/requirements.in --output-file docs/requirements.txt
 
 clean: ## remove everything the verbs have made, except results
-	rm -rf .venv target build python/ecnlab/data
+	rm -rf .venv target build python/ecnlab/data python/ecnlab/studio/site studio/build studio/node_modules
 	find python -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
 ORDER = (
     *("base", "models", "laws", "engines", "folder", "report", "scenario", "results", "linux"),
     *("plots", "stages", "api", "runs", "prediction", "explain", "trace", "probing", "agreement", "scoring"),
-    *("searching", "vectors", "cases", "inference", "papers", "advise", "cli"),
+    *("searching", "vectors", "cases", "inference", "papers", "advise", "studio", "cli"),
 )
 """The packages of ecnlab: each imports only those before it."""
 

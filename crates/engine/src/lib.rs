@@ -37,7 +37,7 @@ mod tunnel;
 mod unsteady;
 mod wire;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ecnlab_base::Time;
 
@@ -54,6 +54,7 @@ pub use plan::{
     Shaper, TunnelPlan,
 };
 pub use routes::{ARRIVED, Routes};
+pub use sim::Watch;
 pub use table::{Blocks, Column, Table};
 pub use tunnel::TunnelCounters;
 
@@ -80,8 +81,8 @@ pub struct Outlets<'s> {
     pub blocks: Option<&'s mut dyn Blocks>,
     /// Whether a table is returned, by its name; without it all are.
     pub wanted: Option<&'s dyn Fn(&str) -> bool>,
-    /// Stops only this run, like `cancel`: set when a user-defined law fails.
-    pub halt: Option<&'s AtomicBool>,
+    /// Called with the virtual time every few milliseconds. Returning false stops only this run, like `cancel`.
+    pub watch: Option<Watch<'s>>,
 }
 
 impl Output {
@@ -119,39 +120,40 @@ pub fn run_captured(
 /// output are the rows of the table returned by [`run_until`].
 ///
 /// # Errors
-/// As [`run_until`]; [`Error::Cancelled`] also if an outlet returns false or `halt` becomes true.
+/// As [`run_until`]; [`Error::Cancelled`] also if an outlet returns false.
 pub fn run_into(plan: &Plan, seed: u64, cancel: &AtomicBool, outlets: Outlets<'_>) -> Result<Output, Error> {
-    let Outlets { captures, blocks, wanted, halt } = outlets;
+    let Outlets { captures, blocks, wanted, watch } = outlets;
     let wanted = wanted.unwrap_or(&|_| true);
     plan.unsupplied().map_or(Ok(()), |law| Err(Error::Unsupplied(law.to_owned())))?;
     plan.check_stacks()?;
-    let stops = [Some(cancel), halt];
+    let goes_on = |now| !cancel.load(Ordering::Relaxed) && watch.is_none_or(|watch| watch(now));
+    let goes_on: Watch<'_> = &goes_on;
     let block = if blocks.is_some() { BLOCK_ROWS } else { usize::MAX };
     let log = plan.packet_events.then(|| PacketLog::new(block));
     match (captures.filter(|(captures, _)| !captures.is_empty()), log) {
         (Some((captures, sink)), log) => run_with(
             plan,
             seed,
-            stops,
+            goes_on,
             Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) },
             blocks,
             wanted,
         ),
-        (None, Some(log)) => run_with(plan, seed, stops, log, blocks, wanted),
-        (None, None) => run_with(plan, seed, stops, (), blocks, wanted),
+        (None, Some(log)) => run_with(plan, seed, goes_on, log, blocks, wanted),
+        (None, None) => run_with(plan, seed, goes_on, (), blocks, wanted),
     }
 }
 
 fn run_with<P: Probe>(
     plan: &Plan,
     seed: u64,
-    stops: [Option<&AtomicBool>; 2],
+    goes_on: Watch<'_>,
     probe: P,
     blocks: Option<&mut dyn Blocks>,
     wanted: Wanted<'_>,
 ) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe, blocks)?;
-    sim.run(stops)?;
+    sim.run(goes_on)?;
     let end = sim.period(sim.end);
     sim.flush(sim.end, true)?;
     balance::check(plan, &sim)?;

@@ -5,8 +5,6 @@ mod quench;
 mod quic;
 mod ways;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use ecnlab_aqm::Item;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
@@ -31,6 +29,9 @@ use crate::signals::Signals;
 use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
 use ways::{learn_ways_back, ways};
+
+/// A function that is given the virtual time of a run in progress and returns whether it goes on.
+pub type Watch<'s> = &'s dyn Fn(Time) -> bool;
 
 /// Number of events between two checks of the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;
@@ -130,8 +131,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         })
     }
 
-    /// Runs to the end of the plan; `stops` are checked periodically.
-    pub fn run(&mut self, stops: [Option<&AtomicBool>; 2]) -> Result<(), Error> {
+    /// Runs to the end of the plan, or until `goes_on`, called periodically, returns false.
+    pub fn run(&mut self, goes_on: Watch<'_>) -> Result<(), Error> {
         let mut until_look = EVENTS_PER_LOOK;
         while let Some(event) = self.events.pop() {
             if event.time > self.end {
@@ -148,7 +149,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                if self.stopped || stops.into_iter().flatten().any(|stop| stop.load(Ordering::Relaxed)) {
+                if self.stopped || !goes_on(event.time) {
                     return Err(Error::Cancelled);
                 }
             }

@@ -50,9 +50,9 @@ pub fn run(
     let captures = scenario.captures();
     let mut files = open(&captures, folder)?;
     let taps: Vec<Capture> = captures.into_iter().map(|capture| capture.tap).collect();
-    let Outlets { blocks, wanted, halt, .. } = outlets;
+    let Outlets { blocks, wanted, watch, .. } = outlets;
     let blocks = blocks.map(|blocks| blocks as &mut dyn Blocks);
-    let output = run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks, wanted, halt });
+    let output = run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks, wanted, watch });
     // A run stops when a write fails; the write error is then the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)

@@ -4,7 +4,7 @@ use std::fs::read_to_string;
 use std::path::Path;
 
 use ecnlab_base::Bytes;
-use ecnlab_scenario::{Available, MEMORY_LIMIT};
+use ecnlab_scenario::{Available, Limit, MEMORY_LIMIT};
 
 const GROUPS: &str = "/sys/fs/cgroup";
 
@@ -19,10 +19,10 @@ pub fn available() -> Result<Option<Available>, String> {
         let bytes = stated.to_str().and_then(|text| text.parse::<Bytes>().ok());
         let Bytes(bytes) =
             bytes.ok_or_else(|| format!("{MEMORY_LIMIT} is {stated:?}; write a size such as \"8 GB\""))?;
-        return Ok(Some(Available { bytes, stated: true }));
+        return Ok(Some(Available { bytes, limit: Limit::Stated }));
     }
     let bytes = [machine(), group()].into_iter().flatten().min();
-    Ok(bytes.map(|bytes| Available { bytes, stated: false }))
+    Ok(bytes.map(|bytes| Available { bytes, limit: Limit::Machine }))
 }
 
 /// `MemAvailable` of /proc/meminfo.

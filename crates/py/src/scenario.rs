@@ -171,7 +171,8 @@ impl Scenario {
             plan.record_only(&wanted);
             let (output, raised) = in_run(cancel.clone(), |halt| {
                 let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
-                let outlets = Outlets { blocks, wanted: Some(&wanted), halt: Some(halt), ..Outlets::default() };
+                let watch = |_| !halt.load(Ordering::Relaxed);
+                let outlets = Outlets { blocks, wanted: Some(&wanted), watch: Some(&watch), ..Outlets::default() };
                 match captures {
                     Some(folder) => captures::run(scenario, &plan, seed, cancel, &folder, outlets),
                     None => run_into(&plan, seed, cancel, outlets).map_err(captures::Failure::Run),

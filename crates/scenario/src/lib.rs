@@ -73,7 +73,7 @@ pub use plan::{Drawn, DrawnChanges, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb}
 pub use reference::{Block, blocks, law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};
 pub use schema::{experiment_schema, scenario_schema};
-pub use userlaws::{Available, Found, MEMORY_LIMIT, Requested, Supplier};
+pub use userlaws::{Available, Found, Limit, MEMORY_LIMIT, Requested, Supplier};
 
 /// Returns every file of the repository generated from the types, profiles and registries, with its path.
 pub fn generated() -> [(&'static str, String); 3] {

@@ -12,7 +12,7 @@ use crate::layout::{MAX_INSTANCES, Reference};
 use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;
-use crate::userlaws::{MEMORY_LIMIT, Supplier};
+use crate::userlaws::{Limit, MEMORY_LIMIT, Supplier};
 
 /// Bytes of a Python process with Polars that has stored a small run. Measured.
 const STORED: u64 = 86_000_000;
@@ -301,14 +301,18 @@ pub(crate) fn check(tables: &Tables, tree: &Node, supplier: &dyn Supplier) -> Re
         "a run takes about {} of memory, {} of it for `{key}`, and {}",
         shown(needed),
         shown(part),
-        if available.stated {
-            format!("{MEMORY_LIMIT} allows {}", shown(available.bytes))
-        } else {
-            format!("{} are available", shown(available.bytes))
+        match available.limit {
+            Limit::Stated => format!("{MEMORY_LIMIT} allows {}", shown(available.bytes)),
+            Limit::Machine => format!("{} are available", shown(available.bytes)),
+            Limit::Page => format!("a page in a browser has {}", shown(available.bytes)),
         }
     );
     let allow = (needed as f64 / 1e8).ceil() / 10.0;
-    let help = format!("write less there, or allow more with {MEMORY_LIMIT}=\"{allow} GB\" in the environment");
+    let more = match available.limit {
+        Limit::Page => "run it with the command `ecnlab run`".to_owned(),
+        _ => format!("allow more with {MEMORY_LIMIT}=\"{allow} GB\" in the environment"),
+    };
+    let help = format!("write less there, or {more}");
     Err(vec![Diagnostic::new(tree.place_of(&path), &path, message, help)])
 }
 

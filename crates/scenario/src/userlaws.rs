@@ -35,8 +35,19 @@ pub const MEMORY_LIMIT: &str = "ECNLAB_MAX_MEMORY";
 pub struct Available {
     /// In bytes.
     pub bytes: u64,
-    /// The limit was set by the user, in [`MEMORY_LIMIT`].
-    pub stated: bool,
+    /// What limits it.
+    pub limit: Limit,
+}
+
+/// What limits the memory of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The user, in [`MEMORY_LIMIT`].
+    Stated,
+    /// What the machine has.
+    Machine,
+    /// What a page in a browser can have.
+    Page,
 }
 
 /// Environment of a scenario: loads laws and traces from files, and knows the available memory. Without a supplier laws and traces

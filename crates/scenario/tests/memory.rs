@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_scenario::{Available, Found, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Available, Found, Limit, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
 
 const FILE: &str = r#"format = 1
 duration = "10 s"
@@ -42,7 +42,7 @@ impl Supplier for Machine {
         Err("there is none".to_owned())
     }
     fn memory(&self) -> Result<Option<Available>, String> {
-        let available = |bytes| Some(Available { bytes, stated: false });
+        let available = |bytes| Some(Available { bytes, limit: Limit::Machine });
         self.0.map(available).map_err(str::to_owned)
     }
 }

@@ -24,6 +24,7 @@ GROUPS: Final = {
         "plot": "plot",
         "report": "report",
         "trace": "trace",
+        "studio": "studio",
         "compare": "compare",
         "laws": "catalogue",
         "profiles": "catalogue",

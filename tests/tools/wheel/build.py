@@ -140,9 +140,9 @@ def data_files() -> list[str]:
 
 
 def needed() -> set[str]:
-    """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, and package data."""
+    """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, package data, and the studio."""
     own = {Path(name).relative_to(PACKAGE).as_posix() for name in known(str(PACKAGE))}
-    return own | {f"data/{name}" for name in data_files()}
+    return own | {f"data/{name}" for name in data_files()} | {"studio/site/index.html"}
 
 
 def missing(archive: Path) -> list[str]:
