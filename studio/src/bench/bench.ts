@@ -171,10 +171,9 @@ class Bench {
     const source = { text: this.app.document.arms[index]!, files: this.app.document.files, seed: this.app.document.seed };
     try {
       const begun = performance.now();
-      const about = this.app.lab.call("about", source, { signal });
-      const output = await this.app.lab.call("run", { ...source, events: false }, { signal, progress: (part) => this.advance(part) });
-      arm.about = await about;
-      arm.output = output;
+      const { lab } = this.app;
+      const run = lab.call("run", { ...source, events: false }, { signal, progress: (part) => this.advance(part) });
+      [arm.about, arm.output] = await Promise.all([lab.call("about", source, { signal }), run]);
       arm.editor.refuse(null);
       this.show(index);
       this.say(`Simulated in ${number(performance.now() - begun)} ms.`);
