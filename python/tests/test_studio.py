@@ -34,7 +34,7 @@ def document(end: str) -> dict[str, Any]:
 def test_a_link_has_the_whole_document() -> None:
     end = fragment(["a = 1", "b = 'ü'"], 7, part="microscope", files={"r.csv": "0,1"})
     assert end.startswith("#/microscope?s=1.")
-    assert document(end) == {"arms": ["a = 1", "b = 'ü'"], "seed": 7, "files": {"r.csv": "0,1"}}
+    assert document(end) == {"arms": ["a = 1", "b = 'ü'"], "seed": "7", "files": {"r.csv": "0,1"}}
 
 
 def test_a_scenario_is_opened_with_the_traces_that_it_names() -> None:
@@ -52,7 +52,7 @@ def test_a_run_is_opened_as_a_scenario_with_the_same_hash_and_seed(tmp_path: Pat
     found = document(address(tmp_path / "run"))
     opened = tmp_path / "opened.toml"
     opened.write_text(found["arms"][0])
-    assert found["seed"] == 0
+    assert found["seed"] == "0"
     assert Scenario(str(opened), opened.read_text()).hash == run.manifest["spec_hash"]
 
 

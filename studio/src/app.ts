@@ -5,7 +5,7 @@ import { type Document, encode } from "./share";
 import standard from "./default.toml?raw";
 
 export class App {
-  document: Document = { arms: [standard], seed: 1, files: {} };
+  document: Document = { arms: [standard], seed: 1n, files: {} };
 
   constructor(
     readonly lab: Lab,

@@ -19,7 +19,7 @@ def fragment(
 
     `files` are the texts of files that the scenarios name, by those names.
     """
-    document = json.dumps({"arms": list(texts), "seed": seed, "files": dict(files or {})}, ensure_ascii=False)
+    document = json.dumps({"arms": list(texts), "seed": str(seed), "files": dict(files or {})}, ensure_ascii=False)
     packer = zlib.compressobj(9, wbits=-15)
     packed = packer.compress(document.encode()) + packer.flush()
     return f"#/{part}?s={VERSION}.{urlsafe_b64encode(packed).decode().rstrip('=')}"

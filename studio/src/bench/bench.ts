@@ -2,6 +2,7 @@
 import type { App, Part } from "../app";
 import { Cancelled, Refused } from "../lab/lab";
 import type { About, Change, Output } from "../lab/protocol";
+import { seedOf } from "../share";
 import { Chart } from "../ui/chart";
 import { h } from "../ui/dom";
 import { number, value } from "../ui/quantity";
@@ -60,7 +61,8 @@ class Bench {
     this.panel.addEventListener("submit", (event) => event.preventDefault());
     const seed = h("input", { type: "number", min: "0", step: "1", value: String(app.document.seed), "aria-label": "Seed", class: "seed" });
     seed.addEventListener("change", () => {
-      app.document.seed = Math.max(0, Math.trunc(seed.valueAsNumber) || 0);
+      app.document.seed = seedOf(seed.value) ?? app.document.seed;
+      seed.value = String(app.document.seed);
       this.arms.forEach((_, arm) => void this.run(arm));
     });
     const all = h("button", { type: "button", onclick: () => void this.replicate() }, `${SEEDS} seeds`);

@@ -36,7 +36,7 @@ export async function replicates(
   const { arms, seed, files } = app.document;
   let done = 0;
   const one = async (text: string, about: About, offset: number): Promise<ReturnType<typeof measures>> => {
-    const output = await app.lab.call("run", { text, files, seed: seed + offset, events: false }, { signal });
+    const output = await app.lab.call("run", { text, files, seed: seed + BigInt(offset), events: false }, { signal });
     part(++done / (SEEDS * arms.length));
     return measures(output, about, link);
   };

@@ -85,8 +85,8 @@ export interface Output {
 export interface Calls {
   facts: { in: Record<string, never>; out: Facts };
   edit: { in: { text: string; changes: Change[] }; out: string };
-  about: { in: Source & { seed: number }; out: About };
-  run: { in: Source & { seed: number; events: boolean }; out: Output };
+  about: { in: Source & { seed: bigint }; out: About };
+  run: { in: Source & { seed: bigint; events: boolean }; out: Output };
 }
 
 export type Call = keyof Calls;

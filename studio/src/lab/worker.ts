@@ -24,9 +24,9 @@ function answer(ask: Ask): unknown {
     case "run": {
       const parsed = scenario(ask.input);
       try {
-        if (ask.call === "about") return parsed.about(BigInt(ask.input.seed));
+        if (ask.call === "about") return parsed.about(ask.input.seed);
         const progress = (part: number): void => post({ id: ask.id, kind: "progress", part });
-        return parsed.run(BigInt(ask.input.seed), ask.input.events, progress);
+        return parsed.run(ask.input.seed, ask.input.events, progress);
       } finally {
         parsed.free();
       }

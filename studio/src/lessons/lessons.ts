@@ -9,7 +9,7 @@ import { number } from "../ui/quantity";
 import { type Found, LESSONS, type Lesson } from "./content";
 
 const LINK = "bottleneck";
-const SEED = 1;
+const SEED = 1n;
 
 interface Done {
   output: Output;
