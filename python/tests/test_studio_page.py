@@ -6,8 +6,6 @@ import base64
 import gzip
 import json
 import re
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,29 +13,20 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import DESKTOP, PHONE, Opened, Windows, browser
 from conftest import first_fast, mostly_slow
 from playwright.sync_api import Page, expect
+from studio_served import BUILT, address
 
 import ecnlab
-from ecnlab.studio.server import SITE, serve
+from ecnlab.studio.server import SITE
 from ecnlab.studio.share import fragment
 
-__all__ = ["browser"]
+__all__ = ["address", "browser"]
 
 ROOT = Path(__file__).parents[2]
 LESSONS = 8
 
 expect.set_options(timeout=30_000)  # runs of the module for tests are slow on a loaded machine
 
-pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the studio is not built: `make studio`")
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with serve(0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+pytestmark = BUILT
 
 
 def studio(browser: Windows, address: str, end: str = "", size: tuple[int, int] = DESKTOP, **options: object) -> Opened:
@@ -98,7 +87,8 @@ def test_a_parameter_of_the_queue_has_the_sentence_of_the_schema(browser: Window
 
 
 def test_errors_have_their_line_and_the_remedy(browser: Windows, address: str) -> None:
-    page = studio(browser, address).page
+    found = studio(browser, address)
+    page = found.page
     simulated(page)
     text = page.get_by_label("Scenario A in TOML")
     text.fill(text.input_value().replace('discipline = "codel"', 'discipline = "codle"'))
@@ -108,6 +98,7 @@ def test_errors_have_their_line_and_the_remedy(browser: Windows, address: str) -
     assert text.input_value().split("\n")[line - 1].startswith("discipline")
     error.get_by_role("button").click()
     assert page.evaluate("document.activeElement.tagName") == "TEXTAREA"
+    assert found.messages == []
 
 
 @pytest.mark.slow
@@ -146,14 +137,26 @@ def test_what_is_taken_away(browser: Windows, address: str, tmp_path: Path) -> N
     expect(page.locator(".status")).to_contain_text("ecnlab run scenario.toml --seed 1")
 
 
-def test_a_link_opens_its_scenario_and_a_damaged_one_has_a_way_back(browser: Windows, address: str) -> None:
-    text = (ROOT / "studio/src/default.toml").read_text().replace("20 ms", "33 ms")
-    end = fragment([text], 5)
+def test_a_link_opens_its_scenario_and_a_damaged_one_has_a_way_back(
+    browser: Windows, address: str, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text((ROOT / "studio/src/default.toml").read_text().replace("20 ms", "33 ms"))
+    seed = 2**64 - 1
+    end = fragment([scenario.read_text()], seed)
     page = studio(browser, address, end).page
     simulated(page)
     expect(page.get_by_role("button", name="link bottleneck, 10 Mbps, 33 ms")).to_be_visible()
-    assert page.get_by_label("Seed", exact=True).input_value() == "5"
-    for wrong in (end[:-40], end.replace("?s=1.", "?s=9."), "#/bench?s=1." + base64.urlsafe_b64encode(b"x").decode()):
+    assert page.get_by_label("Seed", exact=True).input_value() == str(seed)
+    goodput = ecnlab.run(scenario, seed=seed).flows["goodput_bps"][0]
+    assert cell(page, "ecn: goodput (Mbit/s)") == pytest.approx(goodput / 1e6, rel=0.005)
+    large = fragment(["#" * 4_000_000])
+    for wrong in (
+        large,
+        end[:-40],
+        end.replace("?s=1.", "?s=9."),
+        "#/bench?s=1." + base64.urlsafe_b64encode(b"x").decode(),
+    ):
         page.goto("about:blank")
         page.goto(address + wrong)
         expect(page.get_by_role("alert")).to_contain_text("cannot be opened")
