@@ -20,12 +20,12 @@ mod replay;
 mod rows;
 mod scenario;
 mod scripts;
-mod student;
 mod tables;
 mod trace;
 mod traces;
 mod userlaws;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -57,13 +57,18 @@ mod _core {
     #[pymodule_export]
     use super::scripts::play_scripts;
     #[pymodule_export]
-    use super::student::student_t;
-    #[pymodule_export]
     use super::trace::{TraceFailure, Traced, trace, trace_changes, trace_series};
     #[pymodule_export]
     use super::userlaws::{
         AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window,
     };
+
+    /// Returns t with P(|T| ≤ t) = `level`, for Student's t distribution with `df` degrees of freedom. Raises ValueError for a
+    /// level outside [0, 1), and for degrees of freedom that are not positive and below 10^9.
+    #[pyfunction]
+    fn student_t(level: f64, df: f64) -> PyResult<f64> {
+        ecnlab_base::student_t(level, df).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -43,6 +43,12 @@ pub fn edit(text: &str, changes: &str) -> Result<String> {
     edit::set(text, &changes).map_err(|problem| plain(&problem))
 }
 
+/// t with P(|T| ≤ t) = `level`, for Student's t distribution with `df` degrees of freedom. Throws `{text}` for a level outside [0, 1).
+#[wasm_bindgen]
+pub fn student_t(level: f64, df: f64) -> Result<f64> {
+    ecnlab_base::student_t(level, df).map_err(|error| plain(&error.to_string()))
+}
+
 /// A valid scenario.
 #[wasm_bindgen]
 pub struct Scenario(ecnlab_scenario::Scenario);

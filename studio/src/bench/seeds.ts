@@ -6,19 +6,17 @@ import { number } from "../ui/quantity";
 import { measures } from "./measures";
 
 export const SEEDS = 20;
-/** The 97.5 % quantile of Student's t distribution with SEEDS - 1 = 19 degrees of freedom. */
-const T = 2.093;
 
-export interface Interval {
+interface Interval {
   mean: number;
   half: number;
 }
 
-/** Mean of `values` and half of its 95 % interval; values that are missing make both missing. */
-export function interval(values: number[]): Interval {
+/** Mean of `values` and half of its interval by the quantile `t`; values that are missing make both missing. */
+function interval(values: number[], t: number): Interval {
   const mean = values.reduce((a, b) => a + b, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);
-  return { mean, half: T * Math.sqrt(variance / values.length) };
+  return { mean, half: t * Math.sqrt(variance / values.length) };
 }
 
 function shown({ mean, half }: Interval): string {
@@ -42,16 +40,16 @@ export async function replicates(
   };
   const offsets = Array.from({ length: SEEDS }, (_, offset) => offset);
   const runs = await Promise.all(arms.map((text, arm) => Promise.all(offsets.map((offset) => one(text, abouts[arm]!, offset)))));
-  return listed(runs);
+  return listed(runs, await app.lab.call("student", { level: 0.95, freedom: SEEDS - 1 }));
 }
 
-function listed(runs: ReturnType<typeof measures>[][]): HTMLElement {
+function listed(runs: ReturnType<typeof measures>[][], t: number): HTMLElement {
   const labels = [...new Set(runs.flatMap((arm) => arm[0]!.map((measure) => measure.label)))];
   const values = (arm: ReturnType<typeof measures>[], label: string): number[] => arm.map((run) => run.find((one) => one.label === label)?.value ?? NaN);
   const rows = labels.map((label) => {
     const arms = runs.map((arm) => values(arm, label));
-    const cells = arms.map((arm) => shown(interval(arm)));
-    if (arms.length === 2) cells.push(shown(interval(arms[1]!.map((value, index) => value - arms[0]![index]!))));
+    const cells = arms.map((arm) => shown(interval(arm, t)));
+    if (arms.length === 2) cells.push(shown(interval(arms[1]!.map((value, index) => value - arms[0]![index]!), t)));
     return h("tr", {}, h("th", { scope: "row" }, label), ...cells.map((cell) => h("td", {}, cell)));
   });
   const heads = runs.length === 2 ? ["A", "B", "B − A, paired by seed"] : ["mean"];

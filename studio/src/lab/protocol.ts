@@ -85,6 +85,8 @@ export interface Output {
 export interface Calls {
   facts: { in: Record<string, never>; out: Facts };
   edit: { in: { text: string; changes: Change[] }; out: string };
+  /** The quantile t of Student's distribution with P(|T| ≤ t) = level. */
+  student: { in: { level: number; freedom: number }; out: number };
   about: { in: Source & { seed: bigint }; out: About };
   run: { in: Source & { seed: bigint; events: boolean }; out: Output };
 }

@@ -1,5 +1,5 @@
 // A worker with the simulator. Its first message is the compiled module, all others are calls.
-import init, { Scenario, edit, facts } from "../../build/wasm/ecnlab_studio";
+import init, { Scenario, edit, facts, student_t } from "../../build/wasm/ecnlab_studio";
 import type { Ask, Output, Refusal, Reply, Source } from "./protocol";
 
 let ready: Promise<unknown> | undefined;
@@ -20,6 +20,8 @@ function answer(ask: Ask): unknown {
       return facts();
     case "edit":
       return edit(ask.input.text, JSON.stringify(ask.input.changes));
+    case "student":
+      return student_t(ask.input.level, ask.input.freedom);
     case "about":
     case "run": {
       const parsed = scenario(ask.input);

@@ -1,9 +1,6 @@
-//! Quantiles of Student's t distribution, for the confidence intervals of the Python package.
+//! Quantiles of Student's t distribution, for confidence intervals.
 
 use std::f64::consts::FRAC_2_SQRT_PI;
-
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
 
 /// Terms of the continued fraction; it converges within O(√df) of them, here for up to 10^9 degrees of freedom.
 const TERMS: u32 = 100_000;
@@ -11,19 +8,29 @@ const TERMS: u32 = 100_000;
 /// Steps of the search within a factor of two; bisection alone needs 53.
 const STEPS: u32 = 200;
 
+/// Arguments for which there is no quantile.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum NoQuantile {
+    /// A level outside [0, 1).
+    #[error("level {0} is not between 0 and 1")]
+    Level(f64),
+    /// Degrees of freedom that are not positive and below 10^9.
+    #[error("degrees of freedom {0} are not between 0 and 1e9")]
+    DegreesOfFreedom(f64),
+}
+
 /// Returns t with P(|T| ≤ t) = `level`, for Student's t distribution with `df` degrees of freedom.
 ///
 /// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7 and 26.5.8.
 ///
 /// # Errors
-/// `ValueError` for a level outside [0, 1) and for degrees of freedom that are not positive and finite.
-#[pyfunction]
-pub fn student_t(level: f64, df: f64) -> PyResult<f64> {
+/// For a level outside [0, 1), and for degrees of freedom that are not positive and below 10^9.
+pub fn student_t(level: f64, df: f64) -> Result<f64, NoQuantile> {
     if !(0.0..1.0).contains(&level) {
-        return Err(PyValueError::new_err(format!("level {level} is not between 0 and 1")));
+        return Err(NoQuantile::Level(level));
     }
     if !(df > 0.0 && df < 1e9) {
-        return Err(PyValueError::new_err(format!("degrees of freedom {df} are not between 0 and 1e9")));
+        return Err(NoQuantile::DegreesOfFreedom(df));
     }
     Ok(if level == 0.0 { 0.0 } else { quantile(level, df) })
 }
