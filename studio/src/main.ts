@@ -4,9 +4,10 @@ import { App, type Part } from "./app";
 import { bench } from "./bench/bench";
 import { Lab } from "./lab/lab";
 import { decode } from "./share";
+import { trace } from "./trace/trace";
 import { h } from "./ui/dom";
 
-const PARTS: Part[] = [bench];
+const PARTS: Part[] = [bench, trace];
 
 const view = document.querySelector("main")!;
 let leave: () => void = () => undefined;
