@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: studio build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 quic-stacks crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: studio studio-picture build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 bbr3-noq quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -78,7 +78,7 @@ testpython: build $(DEV) ## the Python tests; ARGS="python/tests/test_sweep.py -
 	$(BIN)/pytest -rs $(or $(ARGS),--numprocesses auto --dist loadfile)
 
 # Rust tests that are named slow in their `ignore`, optimised, and Python tests with the mark `slow`.
-slow: build $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
+slow: build $(STUDIO) $(DEV) ## the tests that `make test` leaves out: whole papers, more pages, runs of many seconds
 	cargo test --profile quick --quiet --package ecnlab-aqm --package ecnlab-engine --package ecnlab-scenario --package ecnlab-tcp --test it -- --ignored
 	cargo test --workspace --doc --quiet
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
@@ -159,11 +159,17 @@ bbr3: build ## docs/bbr3.md from sweeps and cards of BBRv3, in results: about ha
 	$(BIN)/ecnlab score l4s examples/pair.toml:bbr3-l4s
 	$(BIN)/python docs/bbr3_page.py
 
+bbr3-noq: ## noq's BBRv3 beside ecnlab's on the same paths, as in docs/bbr3.md; noq's random choices differ in each run
+	cargo run --profile quick --quiet --package bbr3-noq
+
 quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, in results: about half an hour
 	for name in queues gain boxes ping-pongs; do $(BIN)/ecnlab sweep examples/quic-$$name.toml || exit; done
 	for name in quinn/cubic quinn/newreno quinn/bbr noq/cubic noq/newreno; do $(BIN)/ecnlab score cc quic:$$name || exit; done
 	$(BIN)/ecnlab score l4s quic:quinn/cubic
 	$(BIN)/python docs/quic_page.py
+
+quic-crosscheck: build ## docs/quic-crosscheck.md: CUBIC and NewReno of QUIC stacks compared with ecnlab's: a minute
+	$(BIN)/python docs/quic_crosscheck.py
 
 # The studio's page: a WebAssembly module of the simulator, and TypeScript. Only this needs Node and npm; wheels carry what it makes.
 STUDIO := python/ecnlab/studio/site/index.html
@@ -193,6 +199,9 @@ $(STUDIO): $(WASM) $(shell find studio/src studio/index.html studio/*.ts studio/
 
 pictures: $(DEV) ## pictures of a report in a browser, for READMEs: build/pictures; ARGS="results/dumbbell/report.html --figure Queue"
 	$(BIN)/python tests/tools/pictures/pictures.py $(ARGS)
+
+studio-picture: build $(STUDIO) $(DEV) ## the README's moving picture of the studio: docs/img/studio.gif
+	$(BIN)/python tests/tools/pictures/studio.py
 
 crosscheck: build $(DEV) ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/tools/crosscheck/crosscheck.py $(ARGS)

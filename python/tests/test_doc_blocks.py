@@ -53,6 +53,7 @@ TOOLS = {"cargo", "jupyter", "python", "pip", "pytest", "ruff", "mypy", "tcpdump
 """Programs of shell blocks that are not ours: their arguments are not looked at."""
 
 PARSED_ONLY = (
+    (r"^studio", "serves until it is interrupted"),
     (r"^linux build", "builds a kernel"),
     (r"--engine linux", "needs the kernel"),
     (r"^agree ", "needs the kernel"),

@@ -116,7 +116,7 @@ traffic = {traffic}
 tcp = "{law}{index}"
 start = {{ uniform = ["0 s", "1 s"] }}
 """
-TRAFFIC = ('"ftp"', '{ kind = "crr", request = "200 B", response = "20 kB", interval = "200 ms" }', '"web"')
+TRAFFIC = ('"ftp"', '{ kind = "crr", request = "200 B", response = "20 kB", think = "200 ms" }', '"web"')
 
 
 def drawn(number: int) -> str:

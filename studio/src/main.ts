@@ -2,12 +2,14 @@
 import "./style.css";
 import { App, type Part } from "./app";
 import { bench } from "./bench/bench";
+import { lessons } from "./lessons/lessons";
 import { Lab } from "./lab/lab";
+import { microscope } from "./microscope/microscope";
 import { decode } from "./share";
 import { trace } from "./trace/trace";
 import { h } from "./ui/dom";
 
-const PARTS: Part[] = [bench, trace];
+const PARTS: Part[] = [bench, microscope, trace, lessons];
 
 const view = document.querySelector("main")!;
 let leave: () => void = () => undefined;

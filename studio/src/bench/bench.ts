@@ -65,6 +65,7 @@ class Bench {
     });
     const all = h("button", { type: "button", onclick: () => void this.replicate() }, `${SEEDS} seeds`);
     root.append(
+      h("h1", { class: "unseen" }, "Bench"),
       h(
         "div",
         { class: "bench" },
@@ -242,7 +243,7 @@ class Bench {
     const cell = (run: ReturnType<typeof measures>, label: string): HTMLElement => h("td", {}, number(run.find((one) => one.label === label)?.value ?? NaN));
     const heads = this.arms.length > 1 ? ["A", "B"] : ["this run"];
     const caption = h("caption", {}, `Seed ${this.app.document.seed}, after the warm-up`);
-    const head = h("tr", {}, h("th", { scope: "col" }, ""), ...heads.map((one) => h("th", { scope: "col" }, one)));
+    const head = h("tr", {}, h("td"), ...heads.map((one) => h("th", { scope: "col" }, one)));
     const rows = labels.map((label) => h("tr", {}, h("th", { scope: "row" }, label), ...runs.map((run) => cell(run, label))));
     this.numbers.replaceChildren(h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows)));
   }

@@ -6,7 +6,7 @@ export class Editor {
   readonly element: HTMLElement;
   private readonly area: HTMLTextAreaElement;
   private readonly gutter = h("div", { class: "gutter", "aria-hidden": "true" });
-  private readonly errors = h("ul", { class: "errors", role: "status" });
+  private readonly errors = h("ul", { class: "errors" });
 
   constructor(name: string, changed: (text: string) => void) {
     this.area = h("textarea", { spellcheck: false, autocapitalize: "off", wrap: "off", "aria-label": name });
@@ -15,7 +15,7 @@ export class Editor {
       changed(this.area.value);
     });
     this.area.addEventListener("scroll", () => (this.gutter.scrollTop = this.area.scrollTop));
-    this.element = h("div", { class: "editor" }, h("div", { class: "page" }, this.gutter, this.area), this.errors);
+    this.element = h("div", { class: "editor" }, h("div", { class: "page" }, this.gutter, this.area), h("div", { role: "status" }, this.errors));
   }
 
   get text(): string {

@@ -132,6 +132,29 @@ export interface Measure {
   value: number;
 }
 
+/** How long the transfers of a group took, if it has transfers with an end. */
+function transfers(output: Output, group: string): Measure[] {
+  const rows = table(output, "transactions");
+  const measured = rows.numbers("measured");
+  const own = rows.where("group", group).filter((row) => measured[row]);
+  const took = at(rows.numbers("latency_s"), own).filter(Number.isFinite).sort((a, b) => a - b);
+  if (took.length === 0) return [];
+  const below = (part: number): number => took[Math.ceil(part * took.length) - 1]! * 1000;
+  return [
+    { label: `${group}: median transfer time (ms)`, value: below(0.5) },
+    { label: `${group}: 90th percentile of it (ms)`, value: below(0.9) },
+  ];
+}
+
+/** The median time in the queue of `link` of each group's packets, if the queue has several groups. */
+function waits(output: Output, link: string): Measure[] {
+  const rows = table(output, "sojourns");
+  const groups = rows.texts("group");
+  const median = rows.numbers("sojourn_p50_s");
+  const own = rows.where("link", link).filter((row) => groups[row] !== ALL && Number.isFinite(median[row]));
+  return own.length < 2 ? [] : own.map((row) => ({ label: `${groups[row]}: median time in the queue (ms)`, value: median[row]! * 1000 }));
+}
+
 /** The numbers that the bench lists: of each group, then of the queue of `link`. All are of the time after the warm-up. */
 export function measures(output: Output, about: About, link: string): Measure[] {
   const flows = table(output, "flows");
@@ -142,6 +165,7 @@ export function measures(output: Output, about: About, link: string): Measure[] 
       { label: `${group}: goodput (Mbit/s)`, value: sum("goodput_bps") / 1e6 },
       { label: `${group}: retransmissions`, value: sum("retransmits") },
       { label: `${group}: reductions by ECN`, value: sum("ecn_reductions") },
+      ...transfers(output, group),
     ];
   });
   const links = table(output, "links");
@@ -153,6 +177,7 @@ export function measures(output: Output, about: About, link: string): Measure[] 
   const ms = (name: string): number => (links.numbers(name)[row] ?? NaN) * 1000;
   return [
     ...ofGroup,
+    ...waits(output, link),
     { label: `${link}: utilisation (%)`, value: (links.numbers("utilisation")[row] ?? NaN) * 100 },
     { label: `${link}: median time in the queue (ms)`, value: ms("sojourn_p50_s") },
     { label: `${link}: 99th percentile of it (ms)`, value: ms("sojourn_p99_s") },

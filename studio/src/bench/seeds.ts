@@ -62,7 +62,7 @@ function listed(runs: ReturnType<typeof measures>[][]): HTMLElement {
       "table",
       {},
       h("caption", {}, `${SEEDS} seeds: mean and 95 % interval (Student's t)`),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), ...heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("thead", {}, h("tr", {}, h("td"), ...heads.map((head) => h("th", { scope: "col" }, head)))),
       h("tbody", {}, ...rows),
     ),
   );

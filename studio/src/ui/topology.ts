@@ -4,7 +4,7 @@ import { svg } from "./dom";
 
 const [COLUMN, ROW, MARGIN] = [190, 64, 46];
 
-interface Place {
+export interface Place {
   x: number;
   y: number;
 }
@@ -39,12 +39,18 @@ function label(table: Table): string {
   return `${shown(table["rate"])}, ${shown(table["delay"])}`;
 }
 
-/** Draws `scenario`; `choose` is called with the name of a link that is chosen, `chosen` is the present one. */
-export function topology(scenario: Resolved, chosen: string, choose: (link: string) => void): SVGElement {
+/** Where the nodes of `scenario` are, in a picture of `width` by `height`, and its links by name. */
+export function layout(scenario: Resolved): { at: Map<string, Place>; width: number; height: number; links: [string, Table][] } {
   const links = Object.entries(scenario.link);
   const at = places(layers(links.map(([, link]) => link)));
   const width = Math.max(...[...at.values()].map((place) => place.x)) + MARGIN;
   const height = Math.max(...[...at.values()].map((place) => place.y)) + 34;
+  return { at, width, height, links };
+}
+
+/** Draws `scenario`; `choose` is called with the name of a link that is chosen, `chosen` is the present one. */
+export function topology(scenario: Resolved, chosen: string, choose: (link: string) => void): SVGElement {
+  const { at, width, height, links } = layout(scenario);
   const edges = links.map(([name, link]) => {
     const [a, b] = [at.get(String(link["from"]))!, at.get(String(link["to"]))!];
     const [x, y] = [(a.x + b.x) / 2, (a.y + b.y) / 2];
