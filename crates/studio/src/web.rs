@@ -30,12 +30,10 @@ fn start() {
     std::panic::set_hook(Box::new(|panic| error(&panic.to_string())));
 }
 
-/// The laws by family and name, the profiles of TCP and the JSON schema of scenarios.
+/// The laws by family and name, and the profiles of TCP.
 #[wasm_bindgen]
 pub fn facts() -> Result<JsValue> {
-    let schema = ecnlab_scenario::scenario_schema();
-    let all = json!({"laws": laws::laws(), "profiles": laws::profiles(), "schema": schema, "version": env!("CARGO_PKG_VERSION")});
-    object(&all)
+    object(&json!({"laws": laws::laws(), "profiles": laws::profiles(), "version": env!("CARGO_PKG_VERSION")}))
 }
 
 /// The text with other values: `changes` is a JSON list of `[dotted key, value in TOML or null]`.

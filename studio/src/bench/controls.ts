@@ -1,6 +1,7 @@
 // Sliders and choices for the document's scenario: each sets one dotted key of its text.
+import keys from "virtual:keys";
 import type { App } from "../app";
-import type { About, Change, Schema, Table } from "../lab/protocol";
+import type { About, Change, Table } from "../lab/protocol";
 import { h } from "../ui/dom";
 import { rate, time, toml, value } from "../ui/quantity";
 
@@ -95,14 +96,6 @@ function linkControls(c: Controls): HTMLElement {
   );
 }
 
-/** The sentence of the schema for `key` of a queue with `discipline`. */
-function meaning(schema: Schema, discipline: string, key: string): string {
-  const has = (one: Schema): boolean => one.properties?.["discipline"]?.const === discipline || (one.properties?.["discipline"]?.enum ?? []).includes(discipline);
-  const queue = schema.$defs?.["Queue"] ?? schema;
-  const found = [...(queue.oneOf ?? []), ...(queue.anyOf ?? [])].find(has) ?? queue;
-  return found.properties?.[key]?.description ?? "";
-}
-
 /** Keys of queues that the scenario's text is the better place for. */
 const RARE = new Set(["discipline", "ecn", "admit", "forced", "full", "mark_at", "quantiles", "profile", "kind"]);
 
@@ -120,7 +113,7 @@ function queueControls(c: Controls): HTMLElement {
     `Queue ${name}`,
     choice("Discipline", `${key}.discipline`, discipline, laws(c, "queue"), c, law?.summary ?? "", (chosen) => [...stale(), ...able(chosen)]),
     law?.queue?.uses_ecn ? tick("Marks packets with ECN", `${key}.ecn`, queue["ecn"] === true, c) : h("p", { class: "note" }, `${law?.label ?? discipline} has no ECN.`),
-    ...scalars.map(([one, now]) => entry(one, `${key}.${one}`, now, c, meaning(c.app.facts.schema, discipline, one))),
+    ...scalars.map(([one, now]) => entry(one, `${key}.${one}`, now, c, keys[discipline]?.[one] ?? "")),
   );
 }
 

@@ -38,23 +38,11 @@ export interface Law {
   marks: string | null;
 }
 
-/** Laws by family and name, profiles of TCP, the JSON schema of scenarios. */
+/** Laws by family and name, profiles of TCP. */
 export interface Facts {
   laws: Record<string, Record<string, Law>>;
   profiles: Record<string, string>;
-  schema: Schema;
   version: string;
-}
-
-export interface Schema {
-  $ref?: string;
-  $defs?: Record<string, Schema>;
-  description?: string;
-  properties?: Record<string, Schema>;
-  oneOf?: Schema[];
-  anyOf?: Schema[];
-  enum?: unknown[];
-  const?: unknown;
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
