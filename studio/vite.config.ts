@@ -15,11 +15,11 @@ function keys(): Plugin {
   const path = new URL("../schema/scenario.schema.json", import.meta.url);
   const load = (): Record<string, Record<string, string>> => {
     const schema = JSON.parse(readFileSync(path, "utf8")) as Schema;
-    const sentence = (key: Schema): string => (key.$ref ? schema.definitions![key.$ref.split("/").at(-1)!]! : key).description ?? "";
-    const forms = schema.properties!.queue!.additionalProperties!.oneOf.filter((form) => form.properties?.discipline?.const);
-    return Object.fromEntries(
-      forms.map((form) => [form.properties!.discipline!.const!, Object.fromEntries(Object.entries(form.properties!).map(([name, key]) => [name, sentence(key)]))]),
-    );
+    const whole = (key: Schema): Schema => (key.$ref ? schema.definitions![key.$ref.split("/").at(-1)!]! : key);
+    const sentences = (form: Schema): Record<string, string> =>
+      Object.fromEntries(Object.entries(form.properties!).map(([name, key]) => [name, whole(key).description ?? ""]));
+    const forms = schema.properties!.queue!.additionalProperties!.oneOf.filter((form) => form.properties?.discipline);
+    return Object.fromEntries(forms.map((form) => [whole(form.properties!.discipline!).const ?? "", sentences(form)]));
   };
   return {
     name: "keys",

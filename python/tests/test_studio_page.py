@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -82,6 +83,18 @@ def test_a_control_changes_the_text_and_the_text_the_controls(browser: Windows, 
     expect(page.locator("label", has=page.locator("[data-key='link.bottleneck.rate']")).locator("output")).to_have_text(
         "2 Mbps"
     )
+
+
+def test_a_parameter_of_the_queue_has_the_sentence_of_the_schema(browser: Windows, address: str) -> None:
+    page = studio(browser, address).page
+    simulated(page)
+    schema = json.loads((ROOT / "schema/scenario.schema.json").read_text())
+    whole = {f"#/definitions/{name}": key for name, key in schema["definitions"].items()}
+    forms = [form["properties"] for form in schema["properties"]["queue"]["additionalProperties"]["oneOf"]]
+    codel = next(form for form in forms if whole.get(form["discipline"].get("$ref"), {}).get("const") == "codel")
+    sentence = whole.get(codel["target"].get("$ref"), codel["target"])["description"]
+    field = page.locator("label", has=page.locator("[data-key='queue.bottleneck.target']"))
+    expect(field).to_have_attribute("title", sentence)
 
 
 def test_errors_have_their_line_and_the_remedy(browser: Windows, address: str) -> None:

@@ -31,7 +31,9 @@ def _of_run(folder: Path) -> str:
     result = load(folder)
     if not isinstance(result, RunResult):
         raise EcnlabError(f"{folder} has a sweep, of many runs; the studio opens a scenario or the folder of a run")
-    return fragment([toml_text(result.manifest["spec"])], result.manifest["seed"] or 1)
+    seed = result.manifest["seed"]
+    # A prediction by the closed forms has none.
+    return fragment([toml_text(result.manifest["spec"])], 1 if seed is None else seed)
 
 
 def traces(spec: object, folder: Path) -> Iterator[tuple[str, str]]:
