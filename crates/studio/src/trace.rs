@@ -15,8 +15,6 @@ const MEMORY: u64 = 1 << 30;
 pub const LISTED: usize = 100_000;
 /// Rows of each kind in the series of a connection.
 const DRAWN: usize = 4_000;
-/// Rules that are checked.
-const STANDARD: Standard = Standard::Rfc3168;
 
 /// Returns the tables of a capture, and its numbers: `{connections, listed, damage, seconds, totals: {kind: packets}, sums: {column: sum}}`.
 /// `damage` is the error that ended the reading, or null.
@@ -24,7 +22,8 @@ const STANDARD: Standard = Standard::Rfc3168;
 /// # Errors
 /// If `bytes` are not the beginning of a capture.
 pub fn tables(bytes: Vec<u8>) -> Result<(Vec<Table>, Value), TraceError> {
-    let found = analyse_capture(open(bytes)?, Tracker::new(STANDARD).within(MEMORY), |_| true);
+    let standard = Standard::default();
+    let found = analyse_capture(open(bytes)?, Tracker::new(standard).within(MEMORY), |_| true);
     let (count, start) = (found.tracker.len(), found.start());
     let all: Vec<Numbered<'_>> = found.numbered(0, LISTED).collect();
     let broken = all.iter().flat_map(broken_by).collect();
@@ -44,7 +43,7 @@ pub fn tables(bytes: Vec<u8>) -> Result<(Vec<Table>, Value), TraceError> {
         verdicts(found.numbered(0, count)),
         connections(&all, start),
         directions(&all),
-        violations(broken, start, STANDARD),
+        violations(broken, start, standard),
         datagrams(&found, start),
         interfaces(&found),
     ];
