@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,7 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
-from conftest import kernel_or_skip, mostly_slow
+from conftest import imported, kernel_or_skip, mostly_slow
 from test_studio import document
 
 import ecnlab
@@ -135,11 +134,7 @@ STATED: dict[str, Callable[[Names], bool]] = {
 @pytest.fixture(scope="module")
 def links() -> ModuleType:
     """The part of the site that notes the runs of examples, and links them to the studio."""
-    spec = importlib.util.spec_from_file_location("gallery_links", ROOT / "docs/gallery_links.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported(ROOT / "docs/gallery_links.py")
 
 
 @pytest.fixture

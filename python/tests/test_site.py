@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import imported
 from test_studio import document
 
 import ecnlab
@@ -20,11 +20,7 @@ EXAMPLES = ROOT / "examples"
 
 @pytest.fixture(scope="module")
 def stage() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("stage", DOCS / "stage.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported(DOCS / "stage.py")
 
 
 @pytest.fixture(scope="module")
