@@ -269,7 +269,7 @@ wheel: $(ZIG) build $(STUDIO) ## the wheel and the source distribution, with exa
 wheel-here: build $(DEV) $(STUDIO) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
 
-install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
+install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does six tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
 	$(BIN)/python tests/tools/wheel/check.py $(ARGS)
 
 COMPILE := build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

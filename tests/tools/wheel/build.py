@@ -144,7 +144,7 @@ def needed() -> set[str]:
     """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, package data, and the studio."""
     own = {Path(name).relative_to(PACKAGE).as_posix() for name in known(str(PACKAGE))}
     studio = {path.relative_to(ROOT / PACKAGE).as_posix() for path in SITE.rglob("*") if path.is_file()}
-    return own | {f"data/{name}" for name in data_files()} | studio
+    return own | {f"data/{name}" for name in data_files()} | studio | {"studio/site/index.html"}
 
 
 def missing(archive: Path) -> list[str]:
