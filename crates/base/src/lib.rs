@@ -1,4 +1,4 @@
-//! Time, units, named random streams and distributions: what every other room stands on.
+//! Time, units, named random streams, distributions and tables, which every other crate may use.
 
 #[cfg(any(test, feature = "coverage-marks"))]
 pub mod coverage;
@@ -8,6 +8,7 @@ pub mod level;
 pub mod rng;
 pub mod steps;
 mod student;
+mod table;
 pub mod time;
 pub mod traces;
 pub mod units;
@@ -18,6 +19,7 @@ pub use dist::{Dist, Tail};
 pub use rng::Rng;
 pub use steps::Steps;
 pub use student::{NoQuantile, student_t};
+pub use table::{Column, Table};
 pub use time::{Dur, Time};
 pub use units::{Bytes, Length, ParseUnitError, Rate};
 pub use userlaw::UserLaw;
