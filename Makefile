@@ -251,11 +251,12 @@ $(DOCSENV): docs/requirements.txt
 	build/docs-env/bin/python -m pip install --quiet --require-hashes -r docs/requirements.txt
 	touch $@
 
-docs: build $(DOCSENV) ## the documentation site with its executed gallery: build/site/index.html
-	"$(PYTHON)" docs/stage.py build/docs-src
+docs: build $(DOCSENV) $(STUDIO) ## the documentation site with its executed gallery and the studio: build/site/index.html
+	PYTHONPATH=python build/docs-env/bin/python docs/stage.py build/docs-src
 	PYTHONPATH=$(CURDIR)/python nice build/docs-env/bin/python docs/make_notebooks.py build/docs-src/docs/notebooks
 	rm -rf build/site build/docs-trees
 	PYTHONPATH=python nice build/docs-env/bin/sphinx-build -W --keep-going -q -b html -d build/docs-trees build/docs-src build/site
+	cp -R python/ecnlab/studio/site build/site/studio
 	du -sh build/site
 
 $(ZIG): $(DEV) requirements-wheel.txt
@@ -268,7 +269,7 @@ wheel: $(ZIG) build $(STUDIO) ## the wheel and the source distribution, with exa
 wheel-here: build $(DEV) $(STUDIO) ## the wheel for this machine only, from what `make build` has compiled with the same PROFILE: build/wheels
 	$(BIN)/python tests/tools/wheel/build.py --no-zig --no-sdist --profile $(PROFILE)
 
-install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does five tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
+install-check: $(DEV) ## installs the wheel of `make wheel` into an empty environment and does six tasks of newcomers; ARGS=--whole for all of rfc2884, --sdist to build and import the source distribution
 	$(BIN)/python tests/tools/wheel/check.py $(ARGS)
 
 COMPILE := build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

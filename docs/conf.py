@@ -28,6 +28,8 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]
 """Types of Polars, Matplotlib and Python in signatures: their documentation is not part of an offline site."""
 exclude_patterns = ["examples-of-gallery"]
+suppress_warnings = ["misc.highlighting_failure"]
+"""Blocks with a part of a file, such as one point of a list, are not TOML for Pygments."""
 
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
@@ -48,7 +50,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "within_subsection_order": "gallery_hooks.Order",
     "image_scrapers": ("gallery_hooks.picture",),
-    "reset_modules": ("gallery_hooks.plain_style",),
+    "reset_modules": ("gallery_hooks.plain_style", "gallery_links.start"),
     "capture_repr": (),
     "remove_config_comments": True,
     "min_reported_time": 1e6,

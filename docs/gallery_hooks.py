@@ -1,4 +1,4 @@
-"""The gallery's use of sphinx-gallery: the order of the examples, their pictures, and the layout of their pages."""
+"""The gallery's use of sphinx-gallery: the order of the examples, their pictures and links, and the layout of their pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import gallery_links
 import matplotlib as mpl
 from sphinx.application import Sphinx
 from sphinx_gallery.scrapers import figure_rst
@@ -71,12 +72,17 @@ def picture(_block: Any, variables: dict[str, Any], config: dict[str, Any]) -> s
         figure.save(path)
     else:
         figure.savefig(path, dpi=200)
-    return figure_rst([str(path)], config["src_dir"])
+    return figure_rst([str(path)], config["src_dir"]) + link(gallery_links.end())
+
+
+def link(end: str | None) -> str:
+    """Return the paragraph with the link that opens the example in the studio; nothing without ``end`` of its address."""
+    return f'\n.. raw:: html\n\n    <p><a href="../studio/index.html{end}">Open in the studio</a></p>\n' if end else ""
 
 
 def picture_first(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Move the picture of an example above its output and its code."""
-    found = re.search(r"^\.\. image-sg::.*\n(?:(?: .*)?\n)*", source[0], re.MULTILINE)
+    """Move the picture of an example, with its link, above its output and its code."""
+    found = re.search(r"^\.\. image-sg::.*\n(?:(?: .*)?\n)*(?:\.\. raw:: html\n\n .*\n)?", source[0], re.MULTILINE)
     if name.startswith("gallery/plot_") and found:
         rest = source[0][: found.start()] + source[0][found.end() :]
         below = re.search(r"^\.\. (?:rst-class:: sphx-glr-script-out|code-block:: Python)$", rest, re.MULTILINE)

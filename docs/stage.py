@@ -5,6 +5,8 @@ Pages keep their paths, so that a link between two pages is the same on the forg
 - A link to a file that is not a page stays; the file is copied, and the site offers it as a download.
 - A link to a folder leads to a page, added here, that lists the folder's files.
 - The sections of docs/README.md become pages of their own, with the pages that they list below them.
+
+The site has the studio in the folder ``studio``: docs/studio.md embeds it, and lists of files have links that open scenarios in it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ import shutil
 import sys
 from pathlib import Path
 from typing import Final
+
+from ecnlab.base.errors import EcnlabError, SpecError
+from ecnlab.studio.opened import address
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = (
@@ -25,7 +30,14 @@ PAGES: Final = (
     "papers/*/*.md",
     "examples/*/README.md",
 )
-SITE_ONLY: Final = ("docs/index.rst", "docs/api.rst", "docs/conf.py", "docs/gallery_hooks.py", "docs/static")
+SITE_ONLY: Final = (
+    "docs/index.rst",
+    "docs/api.rst",
+    "docs/conf.py",
+    "docs/gallery_hooks.py",
+    "docs/gallery_links.py",
+    "docs/static",
+)
 LINK: Final = re.compile(r"(\]\(<?)([^)\s>#]+)((?:#[^)\s>]*)?>?\))")
 FENCED: Final = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 BELOW: Final = {
@@ -36,6 +48,10 @@ BELOW: Final = {
     "CHANGELOG.md": "[CS]*.md",
 }
 """Pages without a row in docs/README.md, by the page that the navigation shows above them."""
+EMBEDDED: Final = "<!-- the site has the studio here -->"
+"""The line of docs/studio.md in whose place the site shows the studio."""
+PRESET: Final = "examples/dumbbell.toml"
+"""The scenario that it shows there."""
 
 
 def pages() -> list[Path]:
@@ -60,6 +76,30 @@ def resolved(page: Path, target: str) -> Path | None:
         return None
     found = (page.parent / target).resolve()
     return found if found.is_relative_to(ROOT) and found.exists() else None
+
+
+def studio(page: Path, scenario: Path) -> str:
+    """Return the address, relative to ``page`` of the site, that opens ``scenario`` in the studio. Raises as `address` does."""
+    return f"{'../' * (len(page.parts) - 1)}studio/index.html{address(scenario)}"
+
+
+def opened(page: Path, file: Path) -> str:
+    """Return the link on ``page`` that opens ``file`` in the studio; nothing unless it is an example that the studio opens."""
+    if file.suffix != ".toml" or not file.is_relative_to(ROOT / "examples"):
+        return ""
+    try:
+        return f' – <a href="{studio(page, file)}">open in the studio</a>'
+    except (EcnlabError, SpecError):
+        return ""
+
+
+def embedded(page: Path) -> str:
+    """Return the studio as a part of ``page``, with a link to it."""
+    place, title = studio(page, ROOT / PRESET), f"The studio with the scenario {Path(PRESET).name}"
+    return (
+        f'<figure class="studio"><iframe src="{place}" title="{title}" loading="lazy"></iframe>\n'
+        f'<figcaption>{title}. <a href="{place}">Open it in a window of its own</a>.</figcaption></figure>\n'
+    )
 
 
 class Stage:
@@ -103,6 +143,8 @@ class Stage:
     def page(self, page: Path) -> str:
         """Return the text of ``page`` for the site, and copy the files that it links to."""
         text, at, parts = page.read_text(), 0, []
+        if EMBEDDED in text:
+            text = text.replace(EMBEDDED, embedded(page.relative_to(ROOT)))
         for block in FENCED.finditer(text):
             parts += [self.linked(page, text[at : block.start()]), block[0]]
             at = block.end()
@@ -146,8 +188,11 @@ class Stage:
         for one in files:
             if one.suffix != ".md":
                 self.copy(one, self.out / one.relative_to(ROOT))
-        rows = "".join(f"- [{one.relative_to(folder)}]({one.relative_to(folder)})\n" for one in files)
-        self.put(name / "files.md", f"---\norphan: true\n---\n# Files of `{name}`\n\n{rows}")
+        page = name / "files.md"
+        rows = "".join(
+            f"- [{one.relative_to(folder)}]({one.relative_to(folder)}){opened(page, one)}\n" for one in files
+        )
+        self.put(page, f"---\norphan: true\n---\n# Files of `{name}`\n\n{rows}")
 
 
 if __name__ == "__main__":

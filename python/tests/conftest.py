@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -32,6 +34,15 @@ def first_fast(number: int, values: Sequence[Any]) -> list[Any]:
     """The parameters ``values`` of a test, tuples if it has several; all after the first ``number`` are of `make slow`."""
     rest = (value if isinstance(value, tuple) else (value,) for value in values[number:])
     return [*values[:number], *(pytest.param(*value, marks=pytest.mark.slow) for value in rest)]
+
+
+def imported(path: Path) -> ModuleType:
+    """The module in the file ``path``, which is not of the package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 SCENARIO = """\

@@ -6,19 +6,26 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
-from conftest import kernel_or_skip, mostly_slow
+from conftest import imported, kernel_or_skip, mostly_slow
+from test_studio import document
+
+import ecnlab
 
 ROOT = Path(__file__).parents[2]
 GALLERY = sorted((ROOT / "docs/gallery").glob("plot_*.py"))
 LONG = ("accecn_thinning", "bbr_buffers", "bbr3_ecn", "cubic", "delay_and_goodput", "dualpi2", "kernel")
 FAST = [path for path in GALLERY if path.stem.removeprefix("plot_") not in LONG]
 """Examples that `make test` runs."""
+
+UNLINKED = ("kernel", "model", "python_law", "square_root")
+"""Examples without a link to the studio that do runs: of laws in Python, or of more than two scenarios."""
 
 Names = dict[str, Any]
 
@@ -124,6 +131,12 @@ STATED: dict[str, Callable[[Names], bool]] = {
 """What the text of each example states, of the variables that the example leaves."""
 
 
+@pytest.fixture(scope="module")
+def links() -> ModuleType:
+    """The part of the site that notes the runs of examples, and links them to the studio."""
+    return imported(ROOT / "docs/gallery_links.py")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder: an example copies its scenario."""
@@ -151,10 +164,21 @@ def executed(example: Path) -> Names:
 
 @pytest.mark.parametrize("example", mostly_slow(GALLERY, *FAST), ids=lambda path: path.stem.removeprefix("plot_"))
 @pytest.mark.usefixtures("folder", "no_kernel")
-def test_the_example_runs_and_shows_what_its_text_states(example: Path) -> None:
+def test_the_example_runs_and_shows_what_its_text_states(
+    example: Path, links: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ecnlab, "run", ecnlab.run)
+    links.start()
     names = executed(example)
     assert names["figure"] is not None
-    assert STATED[example.stem.removeprefix("plot_")](names)
+    name = example.stem.removeprefix("plot_")
+    assert STATED[name](names)
+    end = links.end()
+    assert (end is None) == (not links.RUNS or name in UNLINKED)
+    if end is not None:
+        opened = document(end)
+        hashes = [ecnlab.Scenario(name, text).hash for text in opened["arms"]]
+        assert (hashes, opened["seed"]) == ([scenario.hash for scenario, _ in links.RUNS], links.RUNS[0][1])
 
 
 @pytest.mark.slow

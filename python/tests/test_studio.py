@@ -62,6 +62,13 @@ def test_an_experiment_is_refused_with_what_can_be_opened(capsys: Any, monkeypat
     assert "opens a scenario or the folder of a run" in err
 
 
+@pytest.mark.parametrize(("name", "what"), [("quic", "QUIC"), ("userlaws", "a law in Python")])
+def test_a_scenario_that_a_browser_does_not_run_is_refused(name: str, what: str, capsys: Any, monkeypatch: Any) -> None:
+    code, _, err = called(capsys, monkeypatch, "studio", ROOT / "examples" / f"{name}.toml")
+    assert code == 2
+    assert f"{name}.toml has {what}, which the studio does not run; use `ecnlab run`" in " ".join(err.split())
+
+
 def test_a_studio_that_is_not_built_is_an_error_with_the_remedy(capsys: Any, monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(server, "SITE", tmp_path)
     code, _, err = called(capsys, monkeypatch, "studio", "--no-browser")

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_studio import document
 
-from ecnlab import Experiment, Scenario, SpecError
+from ecnlab import EcnlabError, Experiment, Scenario, SpecError
 from ecnlab._core import laws
-from ecnlab.studio.opened import traces
+from ecnlab.studio.opened import address, traces
 
 ROOT = Path(__file__).parents[2]
 MODULE = ROOT / "studio/build/wasm/ecnlab_studio_bg.wasm"
@@ -59,13 +60,18 @@ def case(name: str, scenario: Scenario, folder: Path, seed: int) -> dict[str, An
     return {"name": name, "text": scenario.to_toml(), "files": dict(traces(scenario.resolved, folder)), "seed": seed}
 
 
+def in_node(cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """The answers of studio/test/digests.mjs to `cases`, by their names."""
+    done = subprocess.run(
+        ["node", ROOT / "studio/test/digests.mjs"], input=json.dumps(cases), capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 def compare(scenarios: dict[str, Scenario], folder: Path = ROOT, seed: int = 1) -> list[str]:
     """The scenarios whose bytes differ, each with its first column that does."""
-    asked = [case(name, scenario, folder, seed) for name, scenario in scenarios.items()]
-    done = subprocess.run(
-        ["node", ROOT / "studio/test/digests.mjs"], input=json.dumps(asked), capture_output=True, text=True, check=True
-    )
-    found = json.loads(done.stdout)
+    found = in_node([case(name, scenario, folder, seed) for name, scenario in scenarios.items()])
     differ = []
     for name, scenario in scenarios.items():
         here, there = native(scenario, seed), found[name]
@@ -187,3 +193,17 @@ def examples() -> dict[str, Scenario]:
 @pytest.mark.slow
 def test_the_examples_have_the_same_bytes() -> None:
     assert compare(examples(), ROOT / "examples") == []
+
+
+def test_the_module_reads_the_scenarios_that_links_open_and_refuses_the_others() -> None:
+    cases, linked = [], set()
+    for path in sorted((ROOT / "examples").rglob("*.toml")):
+        name, text, files = str(path), path.read_text(), {}
+        try:
+            files = document(address(path))["files"]
+            linked.add(name)
+        except (EcnlabError, SpecError):
+            pass
+        cases.append({"name": name, "text": text, "files": files, "seed": None})
+    found = in_node(cases)
+    assert {name for name, answer in found.items() if "error" not in answer} == linked

@@ -6,14 +6,18 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import DESKTOP, PHONE, Opened, Windows, browser
-from conftest import first_fast, mostly_slow
+from conftest import first_fast, imported, mostly_slow
 from playwright.sync_api import Page, expect
 
 import ecnlab
@@ -30,14 +34,34 @@ expect.set_options(timeout=30_000)  # runs of the module for tests are slow on a
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the studio is not built: `make studio`")
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with serve(0) as server:
+@contextmanager
+def running(server: ThreadingHTTPServer) -> Iterator[str]:
+    """The address of `server` while it serves."""
+    with server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with running(serve(0)) as root:
+        yield root
+
+
+@pytest.fixture
+def page_of_site(tmp_path: Path) -> Iterator[str]:
+    """The address of a page that embeds the studio, in a site that a common web server has in a folder."""
+    shutil.copytree(SITE, tmp_path / "ecnlab/latest/studio")
+    page = tmp_path / "ecnlab/latest/docs/page.html"
+    page.parent.mkdir()
+    embedded = imported(ROOT / "docs/stage.py").embedded(Path("docs/page.md"))
+    page.write_text(f'<!doctype html><title>Page</title><link rel="icon" href="data:,">{embedded}')
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as root:
+        yield f"{root}ecnlab/latest/docs/page.html"
 
 
 def studio(browser: Windows, address: str, end: str = "", size: tuple[int, int] = DESKTOP, **options: object) -> Opened:
@@ -159,6 +183,20 @@ def test_a_link_opens_its_scenario_and_a_damaged_one_has_a_way_back(browser: Win
         expect(page.get_by_role("alert")).to_contain_text("cannot be opened")
         page.get_by_role("link", name="Go to the bench").click()
         simulated(page)
+
+
+@pytest.mark.slow
+def test_a_page_of_a_site_in_a_folder_embeds_an_example_and_opens_it(browser: Windows, page_of_site: str) -> None:
+    found = studio(browser, page_of_site)
+    inside = found.page.frame_locator("iframe")
+    expect(inside.locator(".status")).to_contain_text("Simulated in")
+    found.page.get_by_role("link", name="Open it in a window of its own").click()
+    simulated(found.page)
+    text = (ROOT / "examples/dumbbell.toml").read_text()
+    assert found.page.get_by_label("Scenario A in TOML").input_value() == text
+    folder = page_of_site.removesuffix("docs/page.html")
+    assert all(asked.startswith((folder, "data:", "blob:")) for asked in found.asked if asked != "about:blank")
+    assert found.messages == []
 
 
 def test_the_microscope_follows_a_mark_to_the_confirmation(browser: Windows, address: str, tmp_path: Path) -> None:

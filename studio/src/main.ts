@@ -6,9 +6,10 @@ import { lessons } from "./lessons/lessons";
 import { Lab } from "./lab/lab";
 import { microscope } from "./microscope/microscope";
 import { decode } from "./share";
+import { trace } from "./trace/trace";
 import { h } from "./ui/dom";
 
-const PARTS: Part[] = [bench, microscope, lessons];
+const PARTS: Part[] = [bench, microscope, trace, lessons];
 
 const view = document.querySelector("main")!;
 let leave: () => void = () => undefined;

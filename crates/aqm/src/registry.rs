@@ -17,7 +17,7 @@ use crate::laws::fifo_laws;
 use crate::record::columns::{Columns, Integral};
 use crate::{Across, AcrossView, Aqm, Decision, InnerView, LawParams, PacketView, SpeaksBack, Verdict, View};
 
-/// A discipline with its source file, page and schema.
+/// A discipline with its source file and page.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Static properties.
@@ -26,8 +26,6 @@ pub struct Row {
     pub source: &'static str,
     /// Path of its page from the root of the repository.
     pub page: &'static str,
-    /// The JSON schema of its own keys in `[queue.NAME]`.
-    pub schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
 macro_rules! registry {
@@ -66,21 +64,31 @@ macro_rules! registry {
                 facts: &crate::$module::FACTS,
                 source: concat!("crates/aqm/src/laws/", stringify!($module), ".rs"),
                 page: concat!("docs/laws/", $name, ".md"),
-                schema: crate::$module::Params::json_schema,
             },)+
             $(Row {
                 facts: &crate::$cmodule::FACTS,
                 source: concat!("crates/aqm/src/composed/", stringify!($cmodule), ".rs"),
                 page: concat!("docs/laws/", $cname, ".md"),
-                schema: crate::$cmodule::Params::json_schema,
             },)+
             $(Row {
                 facts: &crate::$amodule::FACTS,
                 source: concat!("crates/aqm/src/across/", stringify!($amodule), ".rs"),
                 page: concat!("docs/laws/", $aname, ".md"),
-                schema: crate::$amodule::Params::json_schema,
             },)+
         ];
+
+        impl Row {
+            /// The JSON schema of its own keys in `[queue.NAME]`. It is not a field, so that a program which reads no schema
+            /// has no code for any.
+            pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+                match self.facts.name {
+                    $($name => crate::$module::Params::json_schema(generator),)+
+                    $($cname => crate::$cmodule::Params::json_schema(generator),)+
+                    $($aname => crate::$amodule::Params::json_schema(generator),)+
+                    _ => unreachable!("rows have the names of the registry"),
+                }
+            }
+        }
 
         // The macro needs the name as a literal; it must equal that in the properties.
         $(const _: () = assert!(same($name, crate::$module::FACTS.name), "the registry calls a law otherwise than its facts");)+
@@ -217,7 +225,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for row in ROWS {
             let page = std::fs::read_to_string(root.join(row.page)).unwrap();
-            let schema = (row.schema)(&mut SchemaGenerator::default());
+            let schema = row.schema(&mut SchemaGenerator::default());
             let keys = schema.get("properties").and_then(|p| p.as_object()).into_iter().flatten();
             for (key, _) in keys {
                 assert!(page.contains(&format!("`{key}`")), "{} does not speak of `{key}`", row.page);
@@ -229,7 +237,7 @@ mod tests {
     fn no_discipline_has_a_key_of_queues_or_of_classes() {
         let shared: Vec<&str> = crate::Common::KEYS.into_iter().chain(crate::Member::KEYS).collect();
         for row in ROWS {
-            let schema = (row.schema)(&mut SchemaGenerator::default());
+            let schema = row.schema(&mut SchemaGenerator::default());
             let keys = schema.get("properties").and_then(|p| p.as_object()).into_iter().flatten();
             let twice: Vec<&String> = keys.map(|(key, _)| key).filter(|key| shared.contains(&key.as_str())).collect();
             assert!(twice.is_empty(), "{}: {twice:?}", row.facts.name);

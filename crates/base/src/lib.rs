@@ -1,4 +1,4 @@
-//! Time, units, named random streams and distributions: what every other room stands on.
+//! Time, units, named random streams, distributions and tables, which every other crate may use.
 
 #[cfg(any(test, feature = "coverage-marks"))]
 pub mod coverage;
@@ -7,6 +7,7 @@ pub mod facts;
 pub mod level;
 pub mod rng;
 pub mod steps;
+mod table;
 pub mod time;
 pub mod traces;
 pub mod units;
@@ -16,6 +17,7 @@ pub mod varying;
 pub use dist::{Dist, Tail};
 pub use rng::Rng;
 pub use steps::Steps;
+pub use table::{Column, Table};
 pub use time::{Dur, Time};
 pub use units::{Bytes, Length, ParseUnitError, Rate};
 pub use userlaw::UserLaw;

@@ -10,7 +10,7 @@ use crate::period::{Period, Snapshot};
 use crate::plan::Plan;
 use crate::series::Series;
 use crate::signals::Signals;
-use crate::table::Table;
+use ecnlab_base::Table;
 
 /// Counters of links at the end of the warm-up, and samples of their queues.
 pub struct Ledger {

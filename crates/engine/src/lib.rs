@@ -42,6 +42,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ecnlab_base::Time;
 
 pub use boxes::{BoxCounters, Inside, Inspect, Passage, reset_of};
+pub use ecnlab_base::{Column, Table};
 pub use error::Error;
 pub use events::{Class, Event, EventQueue};
 pub use flow::source_stream;
@@ -55,7 +56,7 @@ pub use plan::{
 };
 pub use routes::{ARRIVED, Routes};
 pub use sim::Watch;
-pub use table::{Blocks, Column, Table};
+pub use table::Blocks;
 pub use tunnel::TunnelCounters;
 
 use capture::{Capture, Sink, Taps};

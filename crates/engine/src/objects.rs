@@ -5,7 +5,7 @@ use ecnlab_traffic::{Object, Source};
 
 use crate::flow::Flow;
 use crate::plan::Plan;
-use crate::table::Table;
+use ecnlab_base::Table;
 
 /// Returns the table of objects; `None` if no flow is web traffic.
 pub fn table(plan: &Plan, flows: &[Flow]) -> Option<Table> {

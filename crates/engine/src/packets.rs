@@ -9,7 +9,8 @@ use crate::link::WatchWire;
 use crate::packet::{Body, Cargo, Hold, Packet};
 use crate::packet_event::{EVENT_NAMES, PacketEvent};
 use crate::signals::Signals;
-use crate::table::{Labels, Table};
+use crate::table::Labels;
+use ecnlab_base::Table;
 
 /// Observer of packet events, selected when a run is built: no observer has no cost.
 pub trait Probe {

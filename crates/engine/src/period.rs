@@ -11,9 +11,9 @@ use crate::hosts::Hosts;
 use crate::link::{self, Link};
 use crate::plan::{FlowPlan, Plan};
 use crate::sojourns;
-use crate::table::Table;
 use crate::totals::Totals;
 use crate::tunnel::TunnelCounters;
+use ecnlab_base::Table;
 
 /// Counters at the end of the warm-up.
 #[derive(Clone)]

@@ -9,8 +9,9 @@ use ecnlab_traffic::{Exchange, Side};
 use ecnlab_wire::{Datagram, Ecn, IpVersion, UDP_HEADER};
 
 use crate::packet::{Payload, Way};
-use crate::table::{Labels, Table};
+use crate::table::Labels;
 use crate::totals::Totals;
+use ecnlab_base::Table;
 
 /// Parameters of a new connection.
 pub struct Opening {

@@ -13,7 +13,7 @@ use crate::link::Link;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::signals::{FlowSignals, Signals};
-use crate::table::Table;
+use ecnlab_base::Table;
 
 /// The counts in `queue_series`.
 const COUNTS: [&str; 5] = ["arrived", "marks", "early_drops", "forced_drops", "tail_drops"];

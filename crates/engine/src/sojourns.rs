@@ -4,7 +4,7 @@ use ecnlab_aqm::{ClassReading, Sojourns, Stats};
 use ecnlab_base::Dur;
 
 use crate::plan::Plan;
-use crate::table::Table;
+use ecnlab_base::Table;
 
 /// Name for all classes or all groups.
 const ALL: &str = "all";

@@ -5,7 +5,8 @@ use ecnlab_tcp::Counters;
 use ecnlab_traffic::Exchange;
 
 use crate::hosts::Connection;
-use crate::table::{Labels, Table};
+use crate::table::Labels;
+use ecnlab_base::Table;
 
 /// One completed transaction.
 #[derive(Clone, Copy, Debug)]

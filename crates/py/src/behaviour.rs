@@ -9,7 +9,7 @@ use ecnlab_trace::{
 use pyo3::prelude::*;
 
 use crate::tables;
-use crate::trace::{failure, texts};
+use crate::trace::failure;
 
 /// The behaviour of the ends in the capture `path` after `start` (nanoseconds since 1970), as {column: values}: a row
 /// per direction of a connection with data. In a capture on a link, segments at most `gap` nanoseconds apart form one
@@ -34,8 +34,8 @@ type Row<'a> = (Key, usize, &'a Direction);
 
 fn table(rows: &[Row<'_>]) -> Table {
     let mut t = Table::new("behaviour");
-    texts(&mut t, "from", rows.iter().map(|r| endpoint(r.0.endpoints()[r.1])).collect());
-    texts(&mut t, "to", rows.iter().map(|r| endpoint(r.0.endpoints()[1 - r.1])).collect());
+    t.texts("from", rows.iter().map(|r| endpoint(r.0.endpoints()[r.1])));
+    t.texts("to", rows.iter().map(|r| endpoint(r.0.endpoints()[1 - r.1])));
     receiver_columns(&mut t, rows);
     sender_columns(&mut t, rows);
     spacing_columns(&mut t, rows);

@@ -1,16 +1,16 @@
 //! Analysed captures: tables of connections, directions, violations, interfaces; the packets of one connection.
 
-mod columns;
-mod verdicts;
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ecnlab_engine::Table;
+use ecnlab_base::Table;
+use ecnlab_trace::tables::{
+    Numbered, broken_by, connections, datagrams, directions, interfaces, series, sums, verdicts, violations,
+};
 use ecnlab_trace::{
-    Analysis, Capture, Connection, Filter, Input, KINDS, Key, Segment, Series, Standard, TraceError, Tracker, Twice,
+    Analysis, Capture, Connection, Filter, Input, KINDS, Key, Segment, Standard, TraceError, Tracker, Twice,
     UdpTunnels, Unread, analyse_capture, endpoint,
 };
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -18,9 +18,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::{rows, tables};
-use columns::{Numbered, broken_by, connections, datagrams, directions, interfaces, sums, violations};
-
-pub(crate) use columns::texts;
 
 pyo3::create_exception!(
     ecnlab._core,
@@ -36,19 +33,6 @@ pub struct Traced {
     found: Analysis,
     standard: Standard,
     path: PathBuf,
-}
-
-impl Traced {
-    fn numbered(&self, first: usize, end: usize) -> impl Iterator<Item = Numbered<'_>> {
-        let tracker = &self.found.tracker;
-        let timed = |number| !self.found.untimed.contains(&number);
-        (first..end.min(tracker.len())).map(move |number| (number, tracker.connection(number), timed(number)))
-    }
-
-    /// Time of the first packet, in nanoseconds since 1970.
-    fn start(&self) -> u64 {
-        self.found.totals.times.map_or(0, |times| times.0)
-    }
 }
 
 #[pymethods]
@@ -72,8 +56,8 @@ impl Traced {
     /// The tables of the connections from `first` to before `end`: {table: {column: values}}.
     fn tables<'py>(&self, py: Python<'py>, first: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
         let tables = py.detach(|| {
-            let all: Vec<Numbered<'_>> = self.numbered(first, end).collect();
-            let start = self.start();
+            let all: Vec<Numbered<'_>> = self.found.numbered(first, end).collect();
+            let start = self.found.start();
             let broken = all.iter().flat_map(broken_by).collect();
             vec![
                 connections(&all, start),
@@ -89,16 +73,17 @@ impl Traced {
     /// The rows of one table of the connections from `first` to before `end`, as JSON objects with commas between them.
     fn json(&self, py: Python<'_>, table: &str, first: usize, end: usize) -> PyResult<String> {
         py.detach(|| {
-            let all = || -> Vec<Numbered<'_>> { self.numbered(first, end).collect() };
+            let all = || -> Vec<Numbered<'_>> { self.found.numbered(first, end).collect() };
             Ok(rows::json(&match table {
-                "connections" => connections(&all(), self.start()),
+                "connections" => connections(&all(), self.found.start()),
                 "directions" => directions(&all()),
                 "violations" => {
-                    let broken = self.numbered(first, end).flat_map(|connection| broken_by(&connection)).collect();
-                    violations(broken, self.start(), self.standard)
+                    let broken =
+                        self.found.numbered(first, end).flat_map(|connection| broken_by(&connection)).collect();
+                    violations(broken, self.found.start(), self.standard)
                 }
                 "interfaces" => interfaces(&self.found),
-                "datagrams" => datagrams(&self.found, self.start()),
+                "datagrams" => datagrams(&self.found, self.found.start()),
                 _ => return Err(PyValueError::new_err(format!("there is no table {table:?}"))),
             }))
         })
@@ -107,13 +92,13 @@ impl Traced {
     /// Verdicts on ECN for the connections from `first` to before `end`: {column: values}, a row for the directions with the
     /// same verdict.
     fn verdicts<'py>(&self, py: Python<'py>, first: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
-        let table = py.detach(|| verdicts::verdicts(self.numbered(first, end)));
+        let table = py.detach(|| verdicts(self.found.numbered(first, end)));
         tables::to_python(py, vec![table])
     }
 
     /// Sums over the connections from `first` to before `end`, by the names of the columns.
     fn sums(&self, py: Python<'_>, first: usize, end: usize) -> Vec<(&'static str, u64)> {
-        py.detach(|| sums(self.numbered(first, end)))
+        py.detach(|| sums(self.found.numbered(first, end)))
     }
 
     /// Number of packets with ECT(1).
@@ -127,7 +112,7 @@ impl Traced {
     fn negotiations(&self, py: Python<'_>, first: usize, end: usize) -> Vec<(&'static str, usize)> {
         py.detach(|| {
             let mut found: Vec<(&'static str, usize)> = Vec::new();
-            for (_, connection, _) in self.numbered(first, end) {
+            for (_, connection, _) in self.found.numbered(first, end) {
                 let name = connection.negotiation.name();
                 match found.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, count)) => *count += 1,
@@ -248,26 +233,17 @@ pub fn trace_series<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let filter = parse(&path, filter)?;
     let tunnels = parse_tunnels(&path, decapsulate)?;
-    let (series, opener) = py
+    let (table, every) = py
         .detach(|| {
             let capture = Capture::new(Input::open(&path)?)?.opening(tunnels);
-            Ok(read_series(capture, connection, filter.as_ref(), most))
+            Ok(series(capture, connection, filter.as_ref(), most))
         })
         .map_err(|error| failure(&path, error))?;
-    let (rows, every) = series.finish();
-    let first = rows.iter().map(|row| row.time).min().unwrap_or(0);
-    let mut t = Table::new("series");
-    t.u64("packet", rows.iter().map(|row| row.packet));
-    t.f64("time_s", rows.iter().map(|row| (row.time - first) as f64 / 1e9));
-    t.bool("from_opener", rows.iter().map(|row| usize::from(row.end) == opener));
-    t.text("kind", rows.iter().map(|row| row.kind as u32), &KINDS.map(str::to_owned));
-    t.f64("low", rows.iter().map(|row| row.low as f64));
-    t.f64("high", rows.iter().map(|row| row.high as f64));
     let thinned = PyDict::new(py);
     for (kind, every) in KINDS.iter().zip(every) {
         thinned.set_item(kind, every)?;
     }
-    let table = tables::to_python(py, vec![t])?.get_item("series")?;
+    let table = tables::to_python(py, vec![table])?.get_item("series")?;
     Ok((table.into_pyobject(py)?.into_any(), thinned))
 }
 
@@ -286,10 +262,11 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     let paired = found.changes.iter().map(|(c, packets)| (c.key, c.from_low, c.before, c.after, c.flags, *packets));
     let unclear = found.ambiguous.iter().map(|((key, low), packets)| (*key, *low, AMBIGUOUS, AMBIGUOUS, 0, *packets));
     let rows: Vec<(Key, bool, u8, u8, u16, u64)> = paired.chain(unclear).collect();
-    let ends = |low: bool| rows.iter().map(|row| endpoint(row.0.endpoints()[usize::from(row.1 != low)])).collect();
+    let ends =
+        |low: bool| rows.iter().map(|row| endpoint(row.0.endpoints()[usize::from(row.1 != low)])).collect::<Vec<_>>();
     let mut t = Table::new("changes");
-    texts(&mut t, "from", ends(true));
-    texts(&mut t, "to", ends(false));
+    t.texts("from", ends(true));
+    t.texts("to", ends(false));
     let codepoints = CODEPOINTS.map(str::to_owned);
     t.text("before", rows.iter().map(|row| row.2.into()), &codepoints);
     t.text("after", rows.iter().map(|row| row.3.into()), &codepoints);
@@ -308,11 +285,13 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
 fn paths(found: &ecnlab_trace::Comparison) -> Table {
     let rows: Vec<_> = found.paths.iter().collect();
     let ends = |low: bool| {
-        rows.iter().map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)])).collect()
+        rows.iter()
+            .map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)]))
+            .collect::<Vec<_>>()
     };
     let mut t = Table::new("paths");
-    texts(&mut t, "from", ends(true));
-    texts(&mut t, "to", ends(false));
+    t.texts("from", ends(true));
+    t.texts("to", ends(false));
     t.u64("paired", rows.iter().map(|row| row.1.paired));
     let names =
         [["only_first", "only_first_bytes", "only_first_ce"], ["only_second", "only_second_bytes", "only_second_ce"]];
@@ -336,13 +315,15 @@ fn lost(found: &ecnlab_trace::Comparison) -> Table {
     let mut rows: Vec<_> = listed.collect();
     rows.sort_by_key(|(direction, packet)| (packet.side, packet.number, *direction));
     let ends = |low: bool| {
-        rows.iter().map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)])).collect()
+        rows.iter()
+            .map(|((key, from_low), _)| endpoint(key.endpoints()[usize::from(*from_low != low)]))
+            .collect::<Vec<_>>()
     };
     let mut t = Table::new("lost");
     t.u64("packet", rows.iter().map(|row| row.1.number));
     t.f64("time_s", rows.iter().map(|row| (row.1.time - found.starts[row.1.side]) as f64 / 1e9));
-    texts(&mut t, "from", ends(true));
-    texts(&mut t, "to", ends(false));
+    t.texts("from", ends(true));
+    t.texts("to", ends(false));
     t.text("side", rows.iter().map(|row| row.1.side as u32), &["first", "second"].map(str::to_owned));
     t.text("codepoint", rows.iter().map(|row| row.1.ecn.into()), &CODEPOINTS.map(str::to_owned));
     t.u64("len", rows.iter().map(|row| row.1.len));
@@ -387,43 +368,9 @@ fn parse_tunnels(path: &Path, text: Option<&str>) -> PyResult<UdpTunnels> {
     parsed.map(Option::unwrap_or_default).map_err(|error| failure(path, error))
 }
 
-fn read_series(mut capture: Capture, wanted: usize, filter: Option<&Filter>, most: usize) -> (Series, usize) {
-    let mut tracker = Tracker::default().following(wanted);
-    let mut series = Series::new(most);
-    let mut take = |segment: &Segment<'_>| {
-        if filter.is_none_or(|filter| filter.wants(segment))
-            && let (index, Some(seen)) = tracker.take(segment)
-            && index == wanted
-        {
-            series.take(segment, &seen, &tracker.connection(index));
-        }
-    };
-    // An error that ends the reading was reported with the tables.
-    while matches!(capture.step(&mut take), Ok(true)) {}
-    let opener = if wanted < tracker.len() { tracker.connection(wanted).opener } else { 0 };
-    (series, opener)
-}
-
 fn totals<'py>(py: Python<'py>, found: &Analysis) -> PyResult<Bound<'py, PyDict>> {
     let (dict, t) = (PyDict::new(py), &found.totals);
-    let counts = [
-        ("packets", t.packets),
-        ("bytes", t.bytes),
-        ("tcp", t.tcp),
-        ("udp", t.udp),
-        ("icmp", t.icmp),
-        ("other_ip", t.other_ip),
-        ("other", t.other),
-        ("tunnelled", t.tunnelled),
-        ("fragments", t.fragments),
-        ("cut", t.cut),
-        ("malformed", t.malformed),
-        ("unknown_link", t.unknown_link),
-        ("back_in_time", t.back_in_time),
-        ("step_back_ns", t.step_back),
-        ("untimed", t.untimed),
-    ];
-    for (name, count) in counts {
+    for (name, count) in t.counts() {
         dict.set_item(name, count)?;
     }
     dict.set_item("first_ns", t.times.map(|times| times.0))?;

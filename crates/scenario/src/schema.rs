@@ -121,7 +121,7 @@ const CLASS: &str = "Class";
 fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
     let common = schema_of::<aqm::Common>(generator);
     let queue = |row: &aqm::registry::Row| {
-        let mut law = (row.schema)(generator).to_value();
+        let mut law = row.schema(generator).to_value();
         law["title"] = json!(row.facts.name);
         law["description"] = json!(row.facts.summary);
         let mut keys = object(&common["properties"]);

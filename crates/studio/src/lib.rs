@@ -1,4 +1,4 @@
-//! The laboratory in a browser: scenarios, edits of their text, runs and their tables.
+//! The laboratory in a browser: scenarios, edits of their text, runs and captures with their tables.
 //!
 //! The page in `studio/` calls the module `web`; the other modules have no JavaScript in them and are tested natively.
 
@@ -6,5 +6,6 @@ pub mod edit;
 pub mod kept;
 pub mod laws;
 pub mod supply;
+pub mod trace;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::kept::Kept;
-use crate::{edit, laws, supply};
+use crate::{edit, laws, supply, trace as captures};
 
 const TOO_LONG: &str = "the tables of this run need more memory than a page has; shorten the duration, sample less often, or run it with \
                         the command `ecnlab run`";
@@ -116,6 +116,26 @@ impl Scenario {
         put(&result, "captures", &all)?;
         Ok(result.into())
     }
+}
+
+/// Analyses a capture. Returns `{tables: {table: {column: values}}, about}`, columns as those of [`Scenario::run`]; `about` is
+/// that of [`captures::tables`]. Throws `{text}` if it is no capture.
+#[wasm_bindgen]
+pub fn trace(bytes: Vec<u8>) -> Result<JsValue> {
+    let (found, about) = captures::tables(bytes).map_err(|error| plain(&captures::problem(&error)))?;
+    let result = Object::new();
+    put(&result, "tables", &tables(found)?.into())?;
+    put(&result, "about", &object(&about)?)?;
+    Ok(result.into())
+}
+
+/// The packets of one connection of a capture: `{tables: {series: {column: values}}}`. Throws `{text}` if it is no capture.
+#[wasm_bindgen]
+pub fn series(bytes: Vec<u8>, connection: usize) -> Result<JsValue> {
+    let found = captures::series(bytes, connection).map_err(|error| plain(&captures::problem(&error)))?;
+    let result = Object::new();
+    put(&result, "tables", &tables(vec![found])?.into())?;
+    Ok(result.into())
 }
 
 fn tables(tables: Vec<Table>) -> Result<Object> {

@@ -58,6 +58,29 @@ pub struct Totals {
     pub unread: Vec<(Unread, u64)>,
 }
 
+impl Totals {
+    /// The counts by name.
+    pub fn counts(&self) -> [(&'static str, u64); 15] {
+        [
+            ("packets", self.packets),
+            ("bytes", self.bytes),
+            ("tcp", self.tcp),
+            ("udp", self.udp),
+            ("icmp", self.icmp),
+            ("other_ip", self.other_ip),
+            ("other", self.other),
+            ("tunnelled", self.tunnelled),
+            ("fragments", self.fragments),
+            ("cut", self.cut),
+            ("malformed", self.malformed),
+            ("unknown_link", self.unknown_link),
+            ("back_in_time", self.back_in_time),
+            ("step_back_ns", self.step_back),
+            ("untimed", self.untimed),
+        ]
+    }
+}
+
 /// Kind of a packet that is not analysed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {

@@ -33,6 +33,7 @@ mod rules;
 mod series;
 mod stats;
 mod stream;
+pub mod tables;
 mod ticks;
 mod tracker;
 mod tunnel;

@@ -56,6 +56,8 @@ class Seat {
     if (!job || reply.id !== job.ask.id) return;
     if (reply.kind === "progress") return job.options.progress?.(reply.part);
     this.job = undefined;
+    // The memory of a module never shrinks: a worker that has read a capture is replaced.
+    if ("bytes" in job.ask.input) this.replace();
     if (reply.kind === "done") job.resolve(reply.output);
     else job.reject(new Refused(reply.refusal));
     this.free();
@@ -65,15 +67,20 @@ class Seat {
   end(reason: Error): void {
     const job = this.job;
     this.job = undefined;
-    this.worker.terminate();
-    this.worker = this.hire();
+    this.replace();
     job?.reject(reason);
     this.free();
   }
 
+  private replace(): void {
+    this.worker.terminate();
+    this.worker = this.hire();
+  }
+
   begin(job: Job): void {
     this.job = job;
-    this.worker.postMessage(job.ask);
+    const { input } = job.ask;
+    this.worker.postMessage(job.ask, "bytes" in input ? [input.bytes.buffer] : []);
   }
 }
 
@@ -93,9 +100,9 @@ export class Lab {
     return new Lab(await WebAssembly.compileStreaming(fetch(wasm)));
   }
 
-  /** Does a call: runs in workers of their own, so that edits never wait for them. Throws Refused or Cancelled. */
+  /** Does a call: runs and captures in workers of their own, so that edits never wait for them. Throws Refused or Cancelled. */
   call<C extends Call>(call: C, input: Calls[C]["in"], options: Options = {}): Promise<Calls[C]["out"]> {
-    const group = call === "run" ? "runners" : "desk";
+    const group = call === "run" || "bytes" in input ? "runners" : "desk";
     return new Promise((resolve, reject) => {
       const ask = { id: this.next++, call, input } as unknown as Ask;
       const job: Job = { ask, options, resolve: resolve as (output: unknown) => void, reject };

@@ -77,9 +77,23 @@ export interface About {
 /** Values of a column. Text is stored as codes. */
 export type Values = Float64Array | Uint32Array | BigUint64Array | Uint8Array | { codes: Uint32Array; names: string[] };
 
-export interface Output {
+export interface Tables {
   tables: Record<string, Record<string, Values>>;
+}
+
+export interface Output extends Tables {
   captures: Record<string, Uint8Array<ArrayBuffer>>;
+}
+
+/** The numbers of an analysed capture. Tables have rows for the first `listed` of its connections. */
+export interface Traced {
+  connections: number;
+  listed: number;
+  /** The error that ended the reading before the end of the capture. */
+  damage: string | null;
+  seconds: number;
+  totals: Record<string, number>;
+  sums: Record<string, number>;
 }
 
 export interface Calls {
@@ -87,6 +101,9 @@ export interface Calls {
   edit: { in: { text: string; changes: Change[] }; out: string };
   about: { in: Source & { seed: number }; out: About };
   run: { in: Source & { seed: number; events: boolean }; out: Output };
+  /** The bytes of captures move to the worker: the page has them no more. */
+  trace: { in: { bytes: Uint8Array<ArrayBuffer> }; out: Tables & { about: Traced } };
+  series: { in: { bytes: Uint8Array<ArrayBuffer>; connection: number }; out: Tables };
 }
 
 export type Call = keyof Calls;

@@ -1,5 +1,5 @@
-// The tables of a run: columns of numbers and of text.
-import type { Output, Values } from "./protocol";
+// Tables of runs and captures: columns of numbers and of text.
+import type { Tables, Values } from "./protocol";
 
 export class Table {
   readonly rows: number;
@@ -30,6 +30,14 @@ export class Table {
     return Array.from(column.codes, (code) => column.names[code] ?? "");
   }
 
+  /** One value: text, a number, or a boolean. */
+  value(name: string, row: number): string | number | boolean {
+    const column = this.columns[name];
+    if (column === undefined) return NaN;
+    if ("codes" in column) return column.names[column.codes[row] ?? -1] ?? "";
+    return column instanceof Uint8Array ? column[row] === 1 : Number(column[row]);
+  }
+
   /** The rows in which the text column `name` is `value`. */
   where(name: string, value: string): number[] {
     return this.texts(name).flatMap((text, row) => (text === value ? [row] : []));
@@ -51,8 +59,8 @@ function quoted(text: string): string {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The table `name` of a run; one without rows if the run has none. */
-export function table(output: Output, name: string): Table {
+/** The table `name` of a run or capture; one without rows if there is none. */
+export function table(output: Tables, name: string): Table {
   return new Table(output.tables[name] ?? {});
 }
 

@@ -1,6 +1,6 @@
 // A worker with the simulator. Its first message is the compiled module, all others are calls.
-import init, { Scenario, edit, facts } from "../../build/wasm/ecnlab_studio";
-import type { Ask, Output, Refusal, Reply, Source } from "./protocol";
+import init, { Scenario, edit, facts, series, trace } from "../../build/wasm/ecnlab_studio";
+import type { Ask, Output, Refusal, Reply, Source, Tables } from "./protocol";
 
 let ready: Promise<unknown> | undefined;
 
@@ -20,6 +20,10 @@ function answer(ask: Ask): unknown {
       return facts();
     case "edit":
       return edit(ask.input.text, JSON.stringify(ask.input.changes));
+    case "trace":
+      return trace(ask.input.bytes);
+    case "series":
+      return series(ask.input.bytes, ask.input.connection);
     case "about":
     case "run": {
       const parsed = scenario(ask.input);
@@ -38,11 +42,12 @@ function post(reply: Reply, transfer: Transferable[] = []): void {
   self.postMessage(reply, { transfer });
 }
 
-/** The memory of a run's tables, which moves to the page without copies. */
-function buffers(output: Output): ArrayBuffer[] {
+/** The memory of tables and captures, which moves to the page without copies. */
+function buffers(output: Tables | Output): ArrayBuffer[] {
   const columns = Object.values(output.tables).flatMap((table) => Object.values(table));
   const values = columns.map((column) => ("codes" in column ? column.codes : column));
-  return [...values, ...Object.values(output.captures)].map((array) => array.buffer as ArrayBuffer);
+  const captures = "captures" in output ? Object.values(output.captures) : [];
+  return [...values, ...captures].map((array) => array.buffer as ArrayBuffer);
 }
 
 self.onmessage = async (event: MessageEvent<WebAssembly.Module | Ask>): Promise<void> => {
@@ -54,7 +59,8 @@ self.onmessage = async (event: MessageEvent<WebAssembly.Module | Ask>): Promise<
   await ready;
   try {
     const output = answer(ask);
-    post({ id: ask.id, kind: "done", output }, ask.call === "run" ? buffers(output as Output) : []);
+    const moved = output instanceof Object && "tables" in output ? buffers(output as Tables) : [];
+    post({ id: ask.id, kind: "done", output }, moved);
   } catch (thrown) {
     // A panic ends the module: the page replaces this worker.
     if (thrown instanceof WebAssembly.RuntimeError) throw thrown;

@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PACKAGE = Path("python/ecnlab")
 DATA = ROOT / PACKAGE / "data"
+SITE = ROOT / PACKAGE / "studio" / "site"
 OUT = ROOT / "build" / "wheels"
 
 FOLDERS = ("examples", "papers", "schema", "tests/data/scripts")
@@ -142,7 +143,8 @@ def data_files() -> list[str]:
 def needed() -> set[str]:
     """Files of the package, relative to ``ecnlab``: sources, assets, sources of the Linux guest, package data, and the studio."""
     own = {Path(name).relative_to(PACKAGE).as_posix() for name in known(str(PACKAGE))}
-    return own | {f"data/{name}" for name in data_files()} | {"studio/site/index.html"}
+    studio = {path.relative_to(ROOT / PACKAGE).as_posix() for path in SITE.rglob("*") if path.is_file()}
+    return own | {f"data/{name}" for name in data_files()} | studio | {"studio/site/index.html"}
 
 
 def missing(archive: Path) -> list[str]:

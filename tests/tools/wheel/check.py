@@ -60,6 +60,7 @@ def check(installed: Installed, *, whole: bool) -> None:
     task("Lecturer: the sawtooth of AIMD", tasks.lecturer, installed)
     task("Implementer: violations in a capture", tasks.implementer, installed)
     task("Engineer: a queue at a given rate", tasks.engineer, installed)
+    task("Student: a scenario in the studio", tasks.student, installed)
     task("Reader: a paper's first runs", partial(tasks.reader, whole=whole), installed)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 from typing import Final
 
@@ -119,6 +120,29 @@ def reader(installed: Installed, *, whole: bool) -> None:
     sweep = runs[0].parents[1].relative_to(installed.folder)
     installed.ecnlab(f"report {sweep} -o part.html", "")
     installed.has("part.html", "<svg")
+
+
+def student(installed: Installed) -> None:
+    """Opens a scenario in the studio, whose server has the files of the wheel."""
+    installed.ecnlab("examples copy coexist --out studio", r"coexist\.toml$")
+    began = time.monotonic()
+    command = [str(ENVIRONMENT / "bin" / "ecnlab"), "studio", "studio/coexist.toml", "--no-browser"]
+    site = next(ENVIRONMENT.glob("lib/python*/site-packages/ecnlab/studio/site"))
+    child = subprocess.Popen(command, cwd=installed.folder, env=environment(), stdout=subprocess.PIPE, text=True)
+    try:
+        printed = child.stdout.readline() if child.stdout else ""
+        address, found, _ = printed.partition("#/bench?s=1.")
+        if not found:
+            raise FailedError(f"`ecnlab studio` printed {printed!r}, and no address with the scenario")
+        files = [path for path in site.rglob("*") if path.is_file()]
+        for path in files:
+            with urllib.request.urlopen(f"{address}{path.relative_to(site)}") as answer:
+                if answer.read() != path.read_bytes():
+                    raise FailedError(f"`ecnlab studio` serves another {path.name} than the wheel has")
+    finally:
+        child.kill()
+        child.wait()
+    report(time.monotonic() - began, f"ecnlab studio: {len(files)} files")
 
 
 def interruptible() -> None:

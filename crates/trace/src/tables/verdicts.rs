@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_engine::Table;
-use ecnlab_trace::{Connection, Evidence, Verdict};
+use ecnlab_base::Table;
 
-use super::columns::{Numbered, chosen, texts};
+use super::{Numbered, chosen};
+use crate::connection::Connection;
+use crate::verdict::{Evidence, Verdict};
 
 /// Returns the verdict of the data of end `i`, and its sentence.
 pub(super) fn of_direction(connection: &Connection, i: usize) -> (&'static str, &'static str, String) {
@@ -15,7 +16,7 @@ pub(super) fn of_direction(connection: &Connection, i: usize) -> (&'static str, 
 }
 
 /// Returns a row for each verdict and kind of direction, with sums of its evidence: red first, then amber, green, grey.
-pub(super) fn verdicts<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Table {
+pub fn verdicts<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Table {
     let mut sums: BTreeMap<(Verdict, bool), Evidence> = BTreeMap::new();
     for (_, connection, _) in all {
         for i in [0, 1] {
@@ -41,7 +42,7 @@ pub(super) fn verdicts<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Table {
     t.u64("cwr", count(|e| e.cwr));
     t.u64("marks_told", count(|e| e.marks));
     t.u64("lost", count(|e| e.lost));
-    texts(&mut t, "says", rows().map(|(verdict, evidence)| verdict.summary(evidence)).collect());
+    t.texts("says", rows().map(|(verdict, evidence)| verdict.summary(evidence)));
     chosen(&mut t, "capture", rows().map(|(verdict, _)| verdict.capture()));
     t
 }

@@ -1,39 +1,54 @@
 //! The tables of an analysed capture.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::net::IpAddr;
 
-use ecnlab_engine::Table;
-use ecnlab_trace::{Analysis, Connection, End, Flow, Marks, RULES, Standard, Summary, Violation, endpoint};
+use ecnlab_base::Table;
 
-use super::verdicts::of_direction;
+use crate::capture::Analysis;
+use crate::connection::{Connection, End};
+use crate::counted::Marks;
+use crate::datagrams::Flow;
+use crate::packet::endpoint;
+use crate::rules::{RULES, Standard, Violation};
+use crate::stats::Summary;
+
+mod series;
+mod verdicts;
+
+pub use series::series;
+pub use verdicts::verdicts;
+
+use verdicts::of_direction;
+
+impl Analysis {
+    /// The connections from `first` to before `end`.
+    pub fn numbered(&self, first: usize, end: usize) -> impl Iterator<Item = Numbered<'_>> {
+        let timed = |number| !self.untimed.contains(&number);
+        (first..end.min(self.tracker.len())).map(move |number| (number, self.tracker.connection(number), timed(number)))
+    }
+
+    /// Time of the first packet, in nanoseconds since 1970.
+    pub fn start(&self) -> u64 {
+        self.totals.times.map_or(0, |times| times.0)
+    }
+}
 
 /// A connection: its number, the connection, and whether all its packets have times.
-pub(super) type Numbered<'a> = (usize, Cow<'a, Connection>, bool);
+pub type Numbered<'a> = (usize, Cow<'a, Connection>, bool);
 
 /// Returns `value`, or NaN if the connection has packets without times.
 fn if_timed(timed: bool, value: f64) -> f64 {
     if timed { value } else { f64::NAN }
 }
 
-pub(crate) fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
-    let (mut places, mut all, mut codes) = (HashMap::new(), Vec::new(), Vec::with_capacity(values.len()));
-    for value in values {
-        codes.push(*places.entry(value).or_insert_with_key(|value| {
-            all.push(value.clone());
-            all.len() as u32 - 1
-        }));
-    }
-    t.text(name, codes, &all);
-}
-
 /// Adds a column of names, as indices into `all`.
-pub(super) fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
-    texts(t, name, values.map(str::to_owned).collect());
+fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
+    t.texts(name, values.map(str::to_owned));
 }
 
-pub(super) fn connections(all: &[Numbered<'_>], first: u64) -> Table {
+/// Returns a row for each connection; `first` is the time of the first packet, in nanoseconds since 1970.
+pub fn connections(all: &[Numbered<'_>], first: u64) -> Table {
     let span = |c: &Connection| {
         let times = c.ends.iter().filter_map(|end| end.times);
         times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)))
@@ -43,8 +58,8 @@ pub(super) fn connections(all: &[Numbered<'_>], first: u64) -> Table {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let mut t = Table::new("connections");
     t.u32("connection", all.iter().map(|(number, _, _)| *number as u32));
-    texts(&mut t, "opener", each().map(|c| endpoint(c.key.endpoints()[c.opener])).collect());
-    texts(&mut t, "responder", each().map(|c| endpoint(c.key.endpoints()[1 - c.opener])).collect());
+    t.texts("opener", each().map(|c| endpoint(c.key.endpoints()[c.opener])));
+    t.texts("responder", each().map(|c| endpoint(c.key.endpoints()[1 - c.opener])));
     t.f64("start_s", timed().map(|(c, timed)| if_timed(timed, seconds(span(c).0.saturating_sub(first)))));
     t.f64("duration_s", timed().map(|(c, timed)| if_timed(timed, seconds(span(c).1.saturating_sub(span(c).0)))));
     t.u64("first_packet", each().map(|c| c.packets.0));
@@ -63,14 +78,14 @@ fn broken(end: &End) -> u64 {
     RULES.iter().map(|rule| u64::from(end.violations.count(*rule))).sum()
 }
 
-/// Returns a row for each flow of UDP.
-pub(super) fn datagrams(found: &Analysis, first: u64) -> Table {
+/// Returns a row for each flow of UDP; `first` is as in [`connections`].
+pub fn datagrams(found: &Analysis, first: u64) -> Table {
     let flows = found.totals.datagrams.flows();
     let count = |f: fn(&Flow) -> u64| flows.iter().map(f);
     let known = |f: fn(&Flow) -> Option<f64>| flows.iter().map(move |flow| f(flow).unwrap_or(f64::NAN));
     let mut t = Table::new("datagrams");
-    texts(&mut t, "from", flows.iter().map(|flow| endpoint(flow.ends[0])).collect());
-    texts(&mut t, "to", flows.iter().map(|flow| endpoint(flow.ends[1])).collect());
+    t.texts("from", flows.iter().map(|flow| endpoint(flow.ends[0])));
+    t.texts("to", flows.iter().map(|flow| endpoint(flow.ends[1])));
     t.u64("packets", count(|flow| flow.packets));
     t.u64("bytes", count(|flow| flow.bytes));
     t.f64("start_s", flows.iter().map(|flow| flow.times.0.saturating_sub(first) as f64 / 1e9));
@@ -87,7 +102,7 @@ pub(super) fn datagrams(found: &Analysis, first: u64) -> Table {
 }
 
 /// Returns the sums of counts over both directions of connections, by the names of the columns.
-pub(super) fn sums<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Vec<(&'static str, u64)> {
+pub fn sums<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Vec<(&'static str, u64)> {
     type Count = (&'static str, fn(&End) -> u64);
     const COUNTS: [Count; 13] = [
         ("packets", |e| e.counts.packets),
@@ -119,14 +134,15 @@ pub(super) fn sums<'a>(all: impl Iterator<Item = Numbered<'a>>) -> Vec<(&'static
 /// the connection have times.
 type Direction<'a> = (usize, &'a Connection, usize, bool);
 
-pub(super) fn directions(all: &[Numbered<'_>]) -> Table {
+/// Returns two rows for each connection: the data of the opener, and those of the responder.
+pub fn directions(all: &[Numbered<'_>]) -> Table {
     let each = all.iter().map(|(number, connection, timed)| (*number, &**connection, *timed));
     let rows: Vec<Direction<'_>> =
         each.flat_map(|(i, c, timed)| [(i, c, c.opener, timed), (i, c, 1 - c.opener, timed)]).collect();
     let mut t = Table::new("directions");
     t.u32("connection", rows.iter().map(|r| r.0 as u32));
-    texts(&mut t, "from", rows.iter().map(|r| endpoint(r.1.key.endpoints()[r.2])).collect());
-    texts(&mut t, "to", rows.iter().map(|r| endpoint(r.1.key.endpoints()[1 - r.2])).collect());
+    t.texts("from", rows.iter().map(|r| endpoint(r.1.key.endpoints()[r.2])));
+    t.texts("to", rows.iter().map(|r| endpoint(r.1.key.endpoints()[1 - r.2])));
     t.bool("from_opener", rows.iter().map(|r| r.2 == r.1.opener));
     data_columns(&mut t, &rows);
     retransmission_columns(&mut t, &rows);
@@ -229,7 +245,7 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     let verdicts: Vec<_> = rows.iter().map(|r| of_direction(r.1, r.2)).collect();
     chosen(t, "ecn_verdict", verdicts.iter().map(|verdict| verdict.0));
     chosen(t, "vantage", verdicts.iter().map(|verdict| verdict.1));
-    texts(t, "ecn_evidence", verdicts.into_iter().map(|verdict| verdict.2).collect());
+    t.texts("ecn_evidence", verdicts.into_iter().map(|verdict| verdict.2));
     t.u64("not_ect", count(|e| e.ecn.counts.codepoints[0]));
     t.u64("ect1", count(|e| e.ecn.counts.codepoints[1]));
     t.u64("ect0", count(|e| e.ecn.counts.codepoints[2]));
@@ -272,7 +288,7 @@ fn mark_columns(t: &mut Table, rows: &[Direction<'_>]) {
 
 /// A violation: the number of its connection, the end that broke the rule, and its time if all packets of the connection
 /// have times.
-pub(super) struct Broken {
+pub struct Broken {
     connection: usize,
     by: (IpAddr, u16),
     violation: Violation,
@@ -280,7 +296,7 @@ pub(super) struct Broken {
 }
 
 /// The listed violations of a connection.
-pub(super) fn broken_by(&(number, ref connection, timed): &Numbered<'_>) -> Vec<Broken> {
+pub fn broken_by(&(number, ref connection, timed): &Numbered<'_>) -> Vec<Broken> {
     let mut found = Vec::new();
     for (end, by) in connection.ends.iter().zip(connection.key.endpoints()) {
         let listed = end.violations.list().iter();
@@ -289,7 +305,8 @@ pub(super) fn broken_by(&(number, ref connection, timed): &Numbered<'_>) -> Vec<
     found
 }
 
-pub(super) fn violations(mut rows: Vec<Broken>, first: u64, standard: Standard) -> Table {
+/// Returns a row for each violation of a rule of `standard`, in the order of packets; `first` is as in [`connections`].
+pub fn violations(mut rows: Vec<Broken>, first: u64, standard: Standard) -> Table {
     rows.retain(|row| row.violation.rule.section(standard).is_some());
     rows.sort_by_key(|row| row.violation.packet);
     let rule = || rows.iter().map(|row| row.violation.rule);
@@ -298,18 +315,19 @@ pub(super) fn violations(mut rows: Vec<Broken>, first: u64, standard: Standard) 
     t.u64("packet", rows.iter().map(|row| row.violation.packet));
     t.f64("time_s", rows.iter().map(time));
     t.u32("connection", rows.iter().map(|row| row.connection as u32));
-    texts(&mut t, "by", rows.iter().map(|row| endpoint(row.by)).collect());
+    t.texts("by", rows.iter().map(|row| endpoint(row.by)));
     chosen(&mut t, "rule", rule().map(|rule| rule.name()));
     chosen(&mut t, "section", rule().map(|rule| rule.section(standard).unwrap_or_default()));
     chosen(&mut t, "says", rule().map(|rule| rule.text()));
     t
 }
 
-pub(super) fn interfaces(found: &Analysis) -> Table {
+/// Returns a row for each interface of the file.
+pub fn interfaces(found: &Analysis) -> Table {
     let all = &found.interfaces;
     let mut t = Table::new("interfaces");
     t.u32("interface", 0..all.len() as u32);
-    texts(&mut t, "name", all.iter().map(|i| i.name.clone().unwrap_or_default()).collect());
+    t.texts("name", all.iter().map(|i| i.name.clone().unwrap_or_default()));
     t.u32("link_type", all.iter().map(|i| i.link_type.into()));
     t
 }
