@@ -77,8 +77,38 @@ def test_abe_keeps_eight_tenths_in_congestion_avoidance() -> None:
     ]
 
 
+def test_a_rate_limited_sender_grows_up_to_a_limit_of_its_largest_flight() -> None:
+    cwnd: float = 4 * MSS
+    ssthresh, largest = math.inf, 4 * MSS
+    acked = counted = recover = end = 0
+    for event in found("rate-limited-increase"):
+        before = end - acked
+        if event["event"] == "send":
+            end = event["seq"] + event["bytes"]
+        elif event["event"] == "ack":
+            acked = event["ack"]
+        largest = max(largest, end - acked)
+        if event["event"] != "ack":
+            continue
+        if event["ece"] and event["ack"] > recover:
+            cwnd = ssthresh = before / 2
+            recover, largest = end, 0
+        elif not event["ece"] and cwnd < ssthresh:
+            cwnd = max(cwnd, min(cwnd + event["newly_acked"], 2 * largest))
+        elif not event["ece"]:
+            counted += event["newly_acked"]
+            if counted >= cwnd:
+                counted -= cwnd
+                cwnd = max(cwnd, min(cwnd + MSS, largest + MSS))
+        assert event["cwnd_bytes"] == cwnd, event
+    windows = [event["cwnd_bytes"] for event in of("rate-limited-increase", "ack")]
+    # Twice and once the eight segments of a write; after the mark first three in flight.
+    assert windows[12:35] == [2 * 8 * MSS] * 23
+    assert (4 * MSS in windows[40:50], windows[-1]) == (True, 9 * MSS)
+
+
 def test_the_receiver_echoes_from_a_mark_until_cwr() -> None:
-    for name in ("reno-growth", "ecn-once-per-window", "abe-reduction"):
+    for name in ("reno-growth", "ecn-once-per-window", "abe-reduction", "rate-limited-increase"):
         cwr = {event["seq"] + event["bytes"] for event in of(name, "send") if event["cwr"]}
         echo = False
         for event in of(name, "ack"):

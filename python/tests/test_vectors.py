@@ -28,6 +28,7 @@ DIGESTS: dict[str, tuple[int, str]] = {
     "dctcp-alpha": (1, "ca9280e0e665d648"),
     "ecn-once-per-window": (1, "d6c26382b2d6f1a1"),
     "newreno-recovery": (1, "c678831ba4b0cc55"),
+    "rate-limited-increase": (1, "f9ca10f159c9cae0"),
     "reno-growth": (1, "37920234e120b73f"),
     "rto-backoff": (2, "80381af8e7c6d059"),
     "step-marking": (1, "27aba35a5ed9635e"),
@@ -56,14 +57,14 @@ def changed(name: str, path: Path, change: Callable[[Event], Event | None]) -> P
     return path
 
 
-def test_there_are_ten_small_vectors() -> None:
-    assert len(names()) == 10
+def test_there_are_eleven_small_vectors() -> None:
+    assert len(names()) == 11
     for name in names():
         one = vector(name)
         found = own_events(name)
         packets = [event for event in found if event["event"] in ("send", "packet")]
         assert 50 <= len(packets) <= 200, name
-        assert one.rfcs and all(rfc.startswith("RFC ") and "§" in rfc for rfc in one.rfcs)
+        assert one.rfcs and all(rfc.startswith(("RFC ", "draft-ietf-")) and "§" in rfc for rfc in one.rfcs)
 
 
 def test_every_field_has_a_rule_and_every_rule_a_field() -> None:
@@ -173,6 +174,12 @@ def test_a_reduction_of_the_window_instead_of_the_flight_departs(tmp_path: Path)
     assert (found.rule.name, found.rule.source[:15]) == ("reduction", "RFC 3168 §6.1.2")
 
 
+def test_growth_by_every_ack_departs_at_twice_the_largest_flight(tmp_path: Path) -> None:
+    found = departed("rate-limited-increase", tmp_path, {"tcp.default.rate_limited_growth": "unlimited"})
+    assert (found.field, found.expected, found.got) == ("cwnd_bytes", 2 * 8000, 2 * 8000 + 1000)
+    assert found.rule.name == "slow start"
+
+
 def test_a_counter_from_zero_departs_at_the_first_ack(tmp_path: Path) -> None:
     def from_zero(event: Event) -> Event:
         return event | ({"ace": (event["ace"] - 5) % 8} if "ace" in event else {})
@@ -280,7 +287,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 
 def test_the_command_line(cli, tmp_path: Path) -> None:
     listed = cli("vectors", "list")
-    assert listed.returncode == 0 and len(listed.stdout.splitlines()) == 10
+    assert listed.returncode == 0 and len(listed.stdout.splitlines()) == 11
     assert [one["name"] for one in json.loads(cli("vectors", "list", "--json").stdout)] == list(names())
     assert cli("vectors", "export", "abe-reduction", "--out", "right").returncode == 0
     assert sorted(path.name for path in (tmp_path / "right").iterdir()) == [
@@ -375,7 +382,7 @@ def test_the_page_lists_every_vector_and_every_field() -> None:
     fields = set()
     for name in names():
         one = vector(name)
-        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |") and "RFC" in line]
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |") and "§" in line]
         assert row.endswith(f"| {', '.join(one.rfcs)} |")
         fields |= {key for event in own_events(name) for key in event}
         fields |= {event.get("phase", "ack") for event in own_events(name)}

@@ -282,6 +282,9 @@ pub enum RateLimitedGrowth {
     /// ACKs open the window up to a limit: twice the largest flight since the last reduction in slow start, a segment
     /// more than it in congestion avoidance (draft-ietf-ccwg-ratelimited-increase-10).
     RatelimitedIncrease,
+    /// RFC 7661: in the non-validated phase (pipeACK below half of the window) only ACKs of a full window open it, for
+    /// five minutes it is kept, and a loss or mark reduces the data in use and not the window.
+    Rfc7661,
 }
 
 /// Value that the reduction after congestion multiplies.

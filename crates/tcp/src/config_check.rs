@@ -2,7 +2,7 @@
 
 use ecnlab_base::Dur;
 
-use crate::config::{Config, Estimator, InitialSsthresh, ReceiveWindow};
+use crate::config::{Config, Estimator, InitialSsthresh, RateLimitedGrowth, ReceiveWindow};
 use crate::control_packets::{ControlPacket, EcnControl, WITH_ECHO};
 use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
@@ -43,6 +43,7 @@ impl Config {
         checks.extend(self.check_feedback());
         checks.extend(self.check_control());
         checks.extend(self.check_recovery());
+        checks.push(self.check_rate_limited());
         checks.into_iter().filter_map(Result::err).collect()
     }
 
@@ -185,6 +186,13 @@ impl Config {
         }
     }
 
+    fn check_rate_limited(&self) -> Result<(), Invalid> {
+        let kept = self.rate_limited_growth == RateLimitedGrowth::Rfc7661;
+        ensure_fit(!kept || !self.idle_restart, "idle_restart", Remedy::set("idle_restart", false), || {
+            "must be false with rate_limited_growth = \"rfc7661\", which keeps the window of an idle sender".into()
+        })
+    }
+
     fn check_recovery(&self) -> Vec<Result<(), Invalid>> {
         let leaving = || RecoveryKind::ALL.iter().copied().filter(|scheme| scheme.leaves_window());
         let fits = !self.congestion.owns_window() || self.recovery.leaves_window();
@@ -233,6 +241,17 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+    }
+
+    #[test]
+    fn a_window_that_is_kept_has_no_idle_restart_and_is_not_reduced_by_prr() {
+        let refused = |profile: &str, idle_restart| {
+            let config = crate::profile(profile).unwrap().config.clone();
+            let config = Config { idle_restart, rate_limited_growth: RateLimitedGrowth::Rfc7661, ..config };
+            config.check().err().map(|refused| refused.key)
+        };
+        assert_eq!([refused("modern", true), refused("modern", false)], [Some("idle_restart"), None]);
+        assert_eq!(refused("linux-7", false), Some("rate_limited_growth"));
     }
 
     #[test]

@@ -14,9 +14,9 @@ use crate::ranges::Ranges;
 use super::chunk::{Chunk, How};
 use super::context::Cx;
 use super::last_sent::LastSent;
-use super::max_flight::MaxFlight;
 use super::pacer::Pacer;
 use super::peer_window::PeerWindow;
+use super::rate_limited_state::RateLimited;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
 use super::resent::Resent;
 use super::sampler::Sampler;
@@ -60,8 +60,8 @@ pub(crate) struct Flight {
     pub sampler: Sampler,
     /// Pacing of segments.
     pub pacer: Pacer,
-    /// Largest flight, if it limits growth.
-    pub max_flight: Option<Box<MaxFlight>>,
+    /// State of `rate_limited_growth`, if its value has any.
+    pub rate_limited: Option<Box<RateLimited>>,
 }
 
 /// What the handshake has settled, when the SYN of the sender is acknowledged.
@@ -99,7 +99,7 @@ impl Flight {
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
             pacer: Pacer::new(config.pacing),
-            max_flight: None,
+            rate_limited: None,
         }
     }
 
@@ -372,6 +372,9 @@ impl Flight {
     /// this when the application writes (tcp_skb_entail), so that data that waited for the peer's window keep the window.
     pub fn restart_after_idle(&mut self, is_linux: impl FnOnce() -> bool, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
+        if idle && self.rate_limited.is_some() {
+            self.end_non_validated_periods(config, now);
+        }
         if idle
             && config.idle_restart
             && now.since(self.last_sent.at) > self.timer.rto.current()
@@ -407,7 +410,7 @@ impl Flight {
         if self.timer.timeouts > 0 && rtt.is_none() {
             self.timer.rto.restart_after_syn_loss(cx.config);
         }
-        self.max_flight = MaxFlight::new(cx.config, self.law.cwnd());
+        self.rate_limited = RateLimited::new(cx.config, self.law.cwnd(), cx.now);
         self.una = 1;
         self.sampler = Sampler::new(self.una, rtt);
         self.scoreboard.segments.rates = self.law.wants_rates().then(Box::default);
@@ -482,7 +485,7 @@ impl Flight {
     #[inline]
     pub fn note_sent(&mut self, now: Time) {
         self.last_sent = LastSent { at: now, outstanding: self.max - self.una };
-        if self.max_flight.is_some() {
+        if self.rate_limited.is_some() {
             self.measure_flight();
         }
     }

@@ -1,8 +1,6 @@
 //! The largest flight since the last reduction of the window, which limits the growth of a rate-limited sender
 //! (draft-ietf-ccwg-ratelimited-increase-10, "Rate-Limited Increase").
 
-use crate::config::{Config, RateLimitedGrowth};
-
 /// maxFS of the draft.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MaxFlight {
@@ -13,10 +11,9 @@ pub(crate) struct MaxFlight {
 }
 
 impl MaxFlight {
-    /// The initial value, if `config` uses it: the initial window.
-    pub fn new(config: &Config, initial_window: u64) -> Option<Box<MaxFlight>> {
-        let used = config.rate_limited_growth == RateLimitedGrowth::RatelimitedIncrease;
-        used.then(|| Box::new(MaxFlight { bytes: initial_window, cwnd: initial_window }))
+    /// The initial value: the initial window.
+    pub fn new(initial_window: u64) -> MaxFlight {
+        MaxFlight { bytes: initial_window, cwnd: initial_window }
     }
 
     /// Takes note of the window: after a reduction the flight before it does not count.

@@ -24,6 +24,9 @@ impl Flight {
         self.recovery.recover = self.max;
         self.recovery.cause = cause;
         cx.ecn.on_reduction();
+        if self.rate_limited.is_some() {
+            self.forget_pipe_ack(cx.now);
+        }
     }
 
     /// Whether duplicate ACKs may start a fast retransmit now. `counts_sacks` states whether the scheme counts SACKs.
@@ -61,7 +64,10 @@ impl Flight {
         let waits = self.waits_at_one_segment(cx.config);
         // FlightSize before the ACK: the acknowledged data was in flight when the mark was set.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
-        let base = self.reduction_base(cx.config) + acked;
+        let mut base = self.reduction_base(cx.config) + acked;
+        if self.rate_limited.is_some() {
+            base = self.used_of_non_validated(self.in_flight() + acked, cx).unwrap_or(base);
+        }
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
         if waits {
@@ -78,7 +84,12 @@ impl Flight {
 
     /// Starts a recovery: reduces the window and schedules the retransmission of the first unacknowledged segment.
     pub fn enter_recovery(&mut self, cx: &mut Cx) {
+        let rule = self.rate_limited.is_some();
+        let used = if rule { self.used_of_non_validated(self.in_flight(), cx) } else { None };
         self.reduce_for_loss(cx);
+        if let Some(used) = used {
+            self.enter_non_validated_recovery(used);
+        }
         let r = &mut self.recovery;
         r.active = true;
         r.head_due = true;

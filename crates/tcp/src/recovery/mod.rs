@@ -212,12 +212,13 @@ fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSee
         scheme.on_new_ack(tx, acked, cx)
     } else {
         tx.new_data_acked();
-        // RFC 7661 §4.3: a window is validated if at least half of it is used.
-        Progress {
-            grow: cx.config.rate_limited_growth != RateLimitedGrowth::WindowLimited
-                || 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
-            rearm: true,
-        }
+        let grow = match cx.config.rate_limited_growth {
+            // RFC 7661 §4.3: a window is validated if at least half of it is used.
+            RateLimitedGrowth::WindowLimited => 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
+            RateLimitedGrowth::Unlimited | RateLimitedGrowth::RatelimitedIncrease => true,
+            RateLimitedGrowth::Rfc7661 => tx.may_open(cx),
+        };
+        Progress { grow, rearm: true }
     };
     if !tx.recovery.active {
         scheme.outside(tx, cx.config);

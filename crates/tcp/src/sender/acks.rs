@@ -26,9 +26,9 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
     let prior_in_flight = if SAMPLED { scheme.in_flight_before(tx, seen) } else { 0 };
     // Updates the scoreboard and the delivered bytes.
     scheme.deliver(tx, seen, cx);
-    let limited = tx.max_flight.is_some();
+    let limited = tx.rate_limited.is_some();
     if limited {
-        tx.measure_flight();
+        tx.measure_ack(cx);
     }
     let rtt = scheme.rtt(tx, seen, una, cx);
     if let Some(rtt) = rtt {
@@ -65,6 +65,6 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
         tx.shut_below_one_segment();
     }
     if limited {
-        tx.note_window();
+        tx.end_ack(cx);
     }
 }

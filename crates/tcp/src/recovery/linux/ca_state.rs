@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::tail_probe::TailProbe;
 use super::{Burst, CwndValidation, Delivery, DuplicateCount, Duplicates, Prr, ReorderingSteps, Undo};
 use crate::cc::{CcState, Congestion, CongestionControl};
-use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
+use crate::config::{Config, EcnResponse, RateLimitedGrowth, ReduceFrom, RttSampling};
 use crate::flight::{Cause, Chunk, Cx, Flight, How};
 use crate::invalid::{Invalid, Remedy, ensure_fit};
 use crate::law::Law;
@@ -77,6 +77,7 @@ impl CongestionState {
     /// The problems of a configuration that cannot be combined with Linux's schemes: these time each segment, and do
     /// not support ns-2's windows.
     pub fn check(config: &Config) -> Vec<Invalid> {
+        const KEY: &str = "rate_limited_growth";
         let name = config.recovery.name();
         let timed = config.rtt_sampling != RttSampling::TimedSegment;
         let timed = ensure_fit(timed, "rtt_sampling", Remedy::set("rtt_sampling", "each-ack"), || {
@@ -86,7 +87,11 @@ impl CongestionState {
         let response = ensure_fit(response, "ecn_response", Remedy::set("ecn_response", "linux"), || {
             format!("must not be ns-2 with recovery = \"{name}\"")
         });
-        [timed, response].into_iter().filter_map(Result::err).collect()
+        let growth = config.rate_limited_growth != RateLimitedGrowth::Rfc7661;
+        let growth = ensure_fit(growth, KEY, Remedy::set(KEY, "window-limited"), || {
+            format!("must not be rfc7661 with recovery = \"{name}\", which reduces windows by PRR")
+        });
+        [timed, response, growth].into_iter().filter_map(Result::err).collect()
     }
 
     /// Called before an ACK or another congestion signal is processed. `flight` is the bytes outstanding before it.
