@@ -95,25 +95,27 @@ function feedback(about: About, packet: Packet, connection: Connection, marked: 
 const FALL = 0.95;
 
 interface Descent {
-  /** The row at which it begins, the window before and after. */
+  /** The row at which it begins; -1 before the window falls. */
   row: number;
   from: number;
   to: number;
+  /** ssthresh during the fall. */
+  threshold: number;
 }
 
-/** Uninterrupted falls of each flow's window: some senders reduce it segment by segment over a round trip. */
-function descents(flow: string[], cwnd: Float64Array): Descent[] {
+/** Falls of each flow's window without growth or another ssthresh between: some senders reduce it segment by segment over a round trip. */
+function descents(flow: string[], cwnd: Float64Array, ssthresh: Float64Array): Descent[] {
   const last = new Map<string, Descent>();
   const found: Descent[] = [];
   flow.forEach((name, row) => {
-    const now = cwnd[row]!;
-    if (!Number.isFinite(now)) return;
+    const [now, threshold] = [cwnd[row]!, ssthresh[row]!];
     const before = last.get(name);
-    if (!before || now > before.to) last.set(name, { row: -1, from: now, to: now });
-    else if (now < before.to) {
-      if (before.row < 0) found.push(Object.assign(before, { row }));
-      before.to = now;
-    }
+    if (!Number.isFinite(now) || now === before?.to) return;
+    if (before && now < before.to && before.row >= 0 && Object.is(threshold, before.threshold)) return void (before.to = now);
+    const falls = before !== undefined && now < before.to;
+    const next = { row: falls ? row : -1, from: falls ? before.to : now, to: now, threshold };
+    last.set(name, next);
+    if (falls) found.push(next);
   });
   return found.filter(({ from, to }) => to < FALL * from);
 }
@@ -121,7 +123,7 @@ function descents(flow: string[], cwnd: Float64Array): Descent[] {
 function reductions(app: App, about: About, output: Output, accecn: Set<string>): Moment[] {
   const rows = table(output, "flow_series");
   const flow = rows.texts("flow");
-  return descents(flow, rows.numbers("cwnd_bytes")).map(({ row, from, to }) => {
+  return descents(flow, rows.numbers("cwnd_bytes"), rows.numbers("ssthresh_bytes")).map(({ row, from, to }) => {
     const name = flow[row]!;
     const window = lawsOf(about, name).window;
     const law = app.facts.laws["congestion"]?.[window];
