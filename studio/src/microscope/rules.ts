@@ -33,11 +33,10 @@ export function flagNames(flags: number): string {
   return FLAGS.filter((_, bit) => flags & (1 << bit)).join(" ") || "none";
 }
 
-/** The feedback that a flow's hosts are set to, and the window law of its sender, by their names. */
-function lawsOf(about: About, flow: string): { feedback: string; window: string } {
+/** The law of `family` at the sender (`tcp_from`) or the receiver (`tcp_to`) of a flow, by its name. */
+function named(about: About, flow: string, host: "tcp_from" | "tcp_to", family: "ecn" | "congestion"): string {
   const stated = about.resolved.flow[flow] ?? about.resolved.flow[flow.split("[")[0]!];
-  const tcp = about.resolved.tcp[String(stated?.["tcp_from"])];
-  return { feedback: lawOf(tcp?.["ecn"]), window: lawOf(tcp?.["congestion"]) };
+  return lawOf(about.resolved.tcp[String(stated?.[host])]?.[family]);
 }
 
 /** Moments of the run in the order of time. `marked` reads the option of a receiver's segment. */
@@ -62,7 +61,7 @@ function onLinks(app: App, about: About, packet: Packet): Moment[] {
   for (const hop of packet.hops) {
     const law = app.facts.laws["queue"]?.[lawOf(about.resolved.queue[String(about.resolved.link[hop.link.replace("~reverse", "")]?.["queue"])]?.["discipline"])];
     const by = law ? `${law.label}${law.reference && ` (${law.reference})`}` : "The queue";
-    const l4s = packet.ecn === 1 ? " RFC 9331 section 4.1: ECT(1) identifies senders that respond to frequent marks." : "";
+    const l4s = packet.ecn === 1 ? " RFC 9331 section 4.1: a sender sets ECT(1) in packets for L4S's treatment." : "";
     if (Number.isFinite(hop.mark))
       found.push({ time: hop.mark, kind: "mark", packet, text: `The router of ${hop.link} marks the packet: its ECN field becomes CE.`, rule: `${by} decides to signal; RFC 3168 section 5: a router sets CE only in packets of ECN-capable transports.${l4s}` });
     if (hop.lost)
@@ -83,7 +82,7 @@ function handshake(packet: Packet, connection: Connection): Report {
 /** What the ECN flags of a segment after the handshake report. */
 function feedback(about: About, packet: Packet, connection: Connection, marked: Marked): Report[] {
   if (connection.agreed) return connection.follow(packet, marked);
-  const texts = LAWS.ecn[lawsOf(about, packet.flow).feedback];
+  const texts = LAWS.ecn[named(about, packet.flow, "tcp_to", "ecn")] ?? LAWS.ecn[named(about, packet.flow, "tcp_from", "ecn")];
   const kind = packet.data ? "confirmation" : "echo";
   if (!texts || !(packet.flags & (packet.data ? CWR : ECE))) return [];
   packet.echo = !packet.data;
@@ -99,6 +98,8 @@ interface Descent {
   row: number;
   from: number;
   to: number;
+  /** The row at which it ends. */
+  end: number;
   /** ssthresh during the fall. */
   threshold: number;
 }
@@ -111,9 +112,9 @@ function descents(flow: string[], cwnd: Float64Array, ssthresh: Float64Array): D
     const [now, threshold] = [cwnd[row]!, ssthresh[row]!];
     const before = last.get(name);
     if (!Number.isFinite(now) || now === before?.to) return;
-    if (before && now < before.to && before.row >= 0 && Object.is(threshold, before.threshold)) return void (before.to = now);
+    if (before && now < before.to && before.row >= 0 && Object.is(threshold, before.threshold)) return void Object.assign(before, { to: now, end: row });
     const falls = before !== undefined && now < before.to;
-    const next = { row: falls ? row : -1, from: falls ? before.to : now, to: now, threshold };
+    const next = { row: falls ? row : -1, from: falls ? before.to : now, to: now, end: row, threshold };
     last.set(name, next);
     if (falls) found.push(next);
   });
@@ -123,14 +124,16 @@ function descents(flow: string[], cwnd: Float64Array, ssthresh: Float64Array): D
 function reductions(app: App, about: About, output: Output, accecn: Set<string>): Moment[] {
   const rows = table(output, "flow_series");
   const flow = rows.texts("flow");
-  return descents(flow, rows.numbers("cwnd_bytes"), rows.numbers("ssthresh_bytes")).map(({ row, from, to }) => {
+  const time = rows.numbers("time_s");
+  return descents(flow, rows.numbers("cwnd_bytes"), rows.numbers("ssthresh_bytes")).map(({ row, from, to, end }) => {
     const name = flow[row]!;
-    const window = lawsOf(about, name).window;
+    const window = named(about, name, "tcp_from", "congestion");
     const law = app.facts.laws["congestion"]?.[window];
     const { columns, rule } = LAWS.congestion[window] ?? { columns: [], rule: `RFC 5681 section 3.1 and RFC 3168 section 6.1.2: at most one reduction for each window of data, for a mark as for a loss; ${law?.label ?? "the window law"} defines by how much.` };
     const known = columns.filter((column) => Number.isFinite(rows.numbers(column)[row]));
     const values = known.map((column) => ` ${law?.columns["flow_series"]?.[column]?.meaning ?? column}: ${number(rows.numbers(column)[row]!)}.`);
     const agreed = accecn.has(name) ? " RFC 9768 section 3.1.5: the sender responds to AccECN's feedback, and confirms nothing: it sets no CWR." : "";
-    return { time: rows.numbers("time_s")[row]!, kind: "reduction", text: `${name} reduces its window from ${number(from / 1000)} to ${number(to / 1000)} kB.${values.join("")}`, rule: rule + agreed };
+    const within = end > row ? ` within ${number((time[end]! - time[row]!) * 1000)} ms` : "";
+    return { time: time[row]!, kind: "reduction", text: `${name} reduces its window from ${number(from / 1000)} to ${number(to / 1000)} kB${within}.${values.join("")}`, rule: rule + agreed };
   });
 }
