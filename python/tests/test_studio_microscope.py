@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from studio_served import BUILT, address
 
 import ecnlab
+from ecnlab.studio.share import fragment
 
 __all__ = ["address", "browser"]
 
@@ -27,6 +28,7 @@ DCTCP = 'congestion = "dctcp"\necn = "dctcp"\n'
 BBR = 'congestion = "bbr3"\necn = "accecn"\ndsack = true\nrecovery = "rack"\n'
 PRAGUE = 'profile = "l4s"\n'
 QUEUE = 'discipline = "codel"\nlimit = "30 packets"\ntarget = "15 ms"\necn = true\n'
+DELAY = 'delay = "40 ms"\n'
 DUAL = 'discipline = "dualpi2"\nlimit = "30 packets"\n'
 NEXT = {"mark": "Next mark", "echo": "Next ECE or ACE", "reduction": "Next reduction"}
 NONE = "There is none after this time."
@@ -39,13 +41,17 @@ expect.set_options(timeout=30_000)  # runs of the module for tests are slow on a
 pytestmark = BUILT
 
 
-def performed(folder: Path, host: str, queue: str = QUEUE) -> ecnlab.Run:
-    """The run of a scenario of the microscope with ``host`` as its TCP, with events and a capture at the receiver."""
+def scenario_of(host: str, queue: str = QUEUE, loss: str = "0") -> str:
+    """The scenario of the microscope with ``host`` as its TCP."""
     text = (ROOT / "studio/src/microscope/reno.toml").read_text()
-    assert HOST in text and QUEUE in text
+    assert HOST in text and QUEUE in text and DELAY in text
+    return text.replace(HOST, host).replace(QUEUE, queue).replace(DELAY, f"{DELAY}loss = {loss}\n")
+
+
+def performed(folder: Path, scenario: str) -> ecnlab.Run:
+    """The run of ``scenario``, with events and a capture at the receiver."""
     path = folder / "s.toml"
-    capture = '\n[capture.receiver]\nnode = "receiver"\nformat = "pcap"\n'
-    path.write_text(text.replace(HOST, host).replace(QUEUE, queue) + capture)
+    path.write_text(scenario + '\n[capture.receiver]\nnode = "receiver"\nformat = "pcap"\n')
     return ecnlab.run(path, seed=1, events=True, out=folder / "run")
 
 
@@ -78,12 +84,12 @@ def counted(folder: Path) -> list[tuple[int, int, int, int]]:
     return found
 
 
-def opened(browser: Windows, address: str, scenario: str, run: ecnlab.Run) -> Page:
-    """The microscope with ``scenario``, whose packets are as many as those of ``run``."""
+def opened(browser: Windows, address: str, choice: str, run: ecnlab.Run, end: str = "#/microscope") -> Page:
+    """The microscope with the scenario ``choice``, whose packets are as many as those of ``run``."""
     found = browser.window()
     found.size(DESKTOP)
-    found.page.goto(address + "#/microscope")
-    found.page.get_by_label("Scenario").select_option(label=scenario)
+    found.page.goto(address + end)
+    found.page.get_by_label("Scenario").select_option(label=choice)
     sent = run.packets.filter(
         (pl.col("event") == "enqueue") & pl.col("link").is_in(["access", "bottleneck~reverse"])
     ).height
@@ -107,7 +113,7 @@ def every(page: Page, kind: str) -> Iterator[str]:
 
 
 def test_accecn_from_the_handshake_to_the_reduction(browser: Windows, address: str, tmp_path: Path) -> None:
-    run = performed(tmp_path, RENO)
+    run = performed(tmp_path, scenario_of(RENO))
     page = opened(browser, address, "One Reno flow with AccECN", run)
     following(page, "mark")
     expect(page.locator(".moment")).to_have_text(
@@ -134,17 +140,18 @@ def test_accecn_from_the_handshake_to_the_reduction(browser: Windows, address: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scenario", "host", "queue"),
+    ("choice", "host", "queue"),
     [
         ("One Reno flow with AccECN", RENO, QUEUE),
         ("One Prague flow, DualPI2", PRAGUE, DUAL),
         ("One BBRv3 flow with AccECN", BBR, QUEUE),
     ],
+    ids=["reno", "prague", "bbr3"],
 )
 def test_every_change_of_ace_is_that_of_the_capture(
-    browser: Windows, address: str, tmp_path: Path, scenario: str, host: str, queue: str
+    browser: Windows, address: str, tmp_path: Path, choice: str, host: str, queue: str
 ) -> None:
-    page = opened(browser, address, scenario, performed(tmp_path, host, queue))
+    page = opened(browser, address, choice, performed(tmp_path, scenario_of(host, queue)))
     found = [ACE.findall(text) for text in every(page, "echo")]
     expected = counted(tmp_path)
     assert found == [[tuple(map(str, one))] for one in expected]
@@ -152,10 +159,23 @@ def test_every_change_of_ace_is_that_of_the_capture(
 
 
 @pytest.mark.slow
+def test_equal_duplicate_acks_after_losses_are_packets_of_their_own(
+    browser: Windows, address: str, tmp_path: Path
+) -> None:
+    scenario = scenario_of(RENO, loss="0.005")
+    run = performed(tmp_path, scenario)
+    equal = run.packets.filter((pl.col("event") == "enqueue") & (pl.col("link") == "bottleneck~reverse"))
+    assert equal.select("seq", "ack", "len", "flags").is_duplicated().sum() > 10
+    page = opened(browser, address, "The scenario of the bench", run, fragment([scenario], 1, part="microscope"))
+    found = [ACE.findall(text) for text in every(page, "echo")]
+    assert len(found) > 4 and found == [[tuple(map(str, one))] for one in counted(tmp_path)]
+
+
+@pytest.mark.slow
 def test_dctcp_has_ece_on_each_ack_of_marked_data_and_reduces_by_alpha(
     browser: Windows, address: str, tmp_path: Path
 ) -> None:
-    run = performed(tmp_path, DCTCP)
+    run = performed(tmp_path, scenario_of(DCTCP))
     page = opened(browser, address, "One DCTCP flow", run)
     echoes = list(every(page, "echo"))
     assert len(echoes) == sum(flags & ECE != 0 for flags, _ in segments(tmp_path))
