@@ -7,6 +7,7 @@ mod boxes;
 mod captures;
 mod closed_forms;
 mod common;
+mod fallbacks;
 mod flow_signals;
 mod ipv6;
 mod ledbat;
