@@ -15,6 +15,7 @@ mod link;
 mod policer;
 mod prague;
 mod quic;
+mod rate_limited;
 mod reads;
 mod series;
 mod small_worlds;
