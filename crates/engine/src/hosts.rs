@@ -108,8 +108,8 @@ impl Hosts {
             cut: false,
             live: true,
         };
-        let silent = opening.is_silent(exchange.opener, &self.fallbacks, now);
-        let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, silent, serial, now, out));
+        let without_ecn = opening.is_without_ecn(exchange.opener, &self.fallbacks, now);
+        let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, without_ecn, serial, now, out));
         let index = self.place(connection, pair);
         if let Some(reads) = opening.reads {
             self.read_at_fixed_times(host_of(index, Side::To), reads, now);
@@ -209,15 +209,15 @@ impl Hosts {
 
 impl Opening<'_> {
     /// Whether the host at the side `opener` makes no offer of ECN, because of earlier connections.
-    fn is_silent(&self, opener: Side, fallbacks: &Fallbacks, now: Time) -> bool {
+    fn is_without_ecn(&self, opener: Side, fallbacks: &Fallbacks, now: Time) -> bool {
         let memory = self.tcp[opener.index()].ecn_fallback_memory;
         !memory.is_zero() && fallbacks.suppress(from_opener(self.nodes, opener), memory, now)
     }
 
-    fn host(&self, side: Side, exchange: &Exchange, silent: bool, serial: u32, now: Time, out: &mut Out) -> Host {
+    fn host(&self, side: Side, exchange: &Exchange, without_ecn: bool, serial: u32, now: Time, out: &mut Out) -> Host {
         let i = side.index();
         let (endpoint, expects) = if side == exchange.opener {
-            let connect = if silent { Endpoint::connect_without_ecn } else { Endpoint::connect };
+            let connect = if without_ecn { Endpoint::connect_without_ecn } else { Endpoint::connect };
             let mut endpoint = connect(self.tcp[i], self.ip, self.iss[i], now, out);
             endpoint.write(exchange.request, now, out);
             if exchange.is_one_way() && exchange.request != ENDLESS {
