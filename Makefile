@@ -191,7 +191,7 @@ $(WASM): $(RUST) studio/bind/src/main.rs studio/bind/Cargo.lock studio/node_modu
 	mkdir -p $(@D)
 	CARGO_TARGET_DIR=target/bind cargo run --quiet --locked --manifest-path studio/bind/Cargo.toml -- \
 	  target/wasm32-unknown-unknown/$(STUDIO_PROFILE)/ecnlab_studio.wasm $(@D)
-	$(if $(filter studio,$(STUDIO_PROFILE)),studio/node_modules/.bin/wasm-opt -O2 $(addprefix --enable-,$(WASM_FEATURES)) $@ -o $@)
+	$(if $(filter studio,$(STUDIO_PROFILE)),studio/node_modules/.bin/wasm-opt -Os $(addprefix --enable-,$(WASM_FEATURES)) $@ -o $@)
 
 $(STUDIO): $(WASM) $(shell find studio/src studio/index.html studio/*.ts studio/*.json)
 	cd studio && npm run --silent check && npm run --silent build -- --logLevel warn

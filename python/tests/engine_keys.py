@@ -137,6 +137,11 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
         for mode in ("off", "minimum", "full", "persist")
     ],
     "tcp.x.ecn_option_beacon": [{"tcp.x.ecn_option_beacon": beacon} for beacon in (0, 1)],
+    "tcp.x.ecn_fallback_memory": [{"tcp.x.ecn_fallback_memory": "60 s", "tcp.x.ecn_syn_fallback": True}],
+    "tcp.x.rate_limited_growth": [
+        *({"tcp.x.rate_limited_growth": growth} for growth in ("unlimited", "window-limited", "ratelimited-increase")),
+        {"tcp.x.rate_limited_growth": "rfc7661", "tcp.x.recovery": "newreno", "tcp.x.idle_restart": False},
+    ],
     "tcp.x.sack": [{"tcp.x.sack": False, "tcp.x.recovery": "linux-newreno"}],
     "tcp.x.window_scaling": [{"tcp.x.window_scaling": False, "tcp.x.receive_buffer": "60 kB"}],
     "dctcp.g": [{"tcp.x.congestion.g": 0.125}],

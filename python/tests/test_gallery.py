@@ -178,7 +178,7 @@ def test_the_example_runs_and_shows_what_its_text_states(
     if end is not None:
         opened = document(end)
         hashes = [ecnlab.Scenario(name, text).hash for text in opened["arms"]]
-        assert (hashes, opened["seed"]) == ([scenario.hash for scenario, _ in links.RUNS], links.RUNS[0][1])
+        assert (hashes, int(opened["seed"])) == ([scenario.hash for scenario, _ in links.RUNS], links.RUNS[0][1])
 
 
 @pytest.mark.slow

@@ -52,6 +52,13 @@ discipline = "droptail"
 limit = "1000 packets"
 """
 
+QUIC = """\
+quic = "host"
+
+[quic.host]
+stack = "quinn"
+"""
+
 DROPTAIL = 'discipline = "droptail"\nlimit = "1000 packets"\n'
 
 MEASURE = """\
@@ -89,9 +96,10 @@ SHORT_CRR = '{ kind = "crr", request = "100 B", response = "1 kB", think = "10 m
             SCENARIO.replace('"ftp"', CRR),
             SCENARIO.replace('"ftp"', SHORT_CRR).replace("20000", "1000").replace('"1.2 s"', '"14 s"'),
             SCENARIO.replace('"ftp"', WEB).replace("20000", "3").replace('"1.2 s"', '"30 s"'),
+            SCENARIO.replace("20000", "2000") + QUIC,
         ],
     ),
-    ids=["ftp", "65,536 queues of 65,536 and 10 flows", "256 queues of 256", "crr", "transactions", "web"],
+    ids=["ftp", "65,536 queues of 65,536 and 10 flows", "256 queues of 256", "crr", "transactions", "web", "quic"],
 )
 @pytest.mark.parametrize("threshold", mostly_slow(["", *THRESHOLDS], THRESHOLDS[0]))
 def test_the_estimate_is_within_a_fifth_of_what_a_run_takes(tmp_path, text, threshold):

@@ -322,7 +322,7 @@ def test_a_search_of_a_law_whose_file_has_changed_is_not_continued(small: None, 
     law = tmp_path / "law.py"
     text = (PLANTED / "queues.py").read_text()
     law.write_text(text)
-    searched(tmp_path / "one", 16, f"{law}:OneRate")
+    searched(tmp_path / "one", 4, f"{law}:OneRate")
     law.write_text(text.replace("0.010", "0.011"))
     with pytest.raises(FolderError, match="of another state of its file"):
-        searched(tmp_path / "one", 16, f"{law}:OneRate")
+        searched(tmp_path / "one", 4, f"{law}:OneRate")

@@ -148,7 +148,7 @@ def test_the_microscope_steps_from_a_mark_to_the_confirmation(firefox: Firefox, 
     times = []
     for button, text in (
         ("Next mark", "becomes CE"),
-        ("Next ECE", "ECE in the acknowledgement"),
+        ("Next ECE or ACE", "ECE in the acknowledgement"),
         ("Next reduction", "reduces its window"),
         ("Next CWR", "CWR in the next data packet"),
     ):

@@ -115,6 +115,16 @@ impl Flow {
         quics::Opening { flow: index, number: self.opened - 1, seed: self.iss.u64(), ip: self.ip, ways }
     }
 
+    /// Settings of the TCP at `side`.
+    pub fn tcp(&self, side: Side) -> &Config {
+        &self.tcp[side.index()]
+    }
+
+    /// The nodes at the given ends, `from` first.
+    pub fn nodes(&self, ends: [u32; 2]) -> [u32; 2] {
+        self.ways.between(ends).0
+    }
+
     /// Number of connections opened.
     pub fn opened(&self) -> u32 {
         self.opened

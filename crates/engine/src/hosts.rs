@@ -8,6 +8,7 @@ use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::{Dscp, IpVersion, Seq};
 
+use crate::fallbacks::Fallbacks;
 use crate::packet::{Label, Way};
 use crate::plan::Reads;
 use crate::quics::Quics;
@@ -88,6 +89,8 @@ pub struct Hosts {
     numbers: Vec<u32>,
     /// Applications that read at fixed times, by index of their host.
     readers: BTreeMap<u32, AppReader>,
+    /// Peers to which hosts offer no ECN.
+    fallbacks: Fallbacks,
     /// Connections over QUIC.
     pub quics: Quics,
 }
@@ -105,7 +108,8 @@ impl Hosts {
             cut: false,
             live: true,
         };
-        let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
+        let without_ecn = opening.is_without_ecn(exchange.opener, &self.fallbacks, now);
+        let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, without_ecn, serial, now, out));
         let index = self.place(connection, pair);
         if let Some(reads) = opening.reads {
             self.read_at_fixed_times(host_of(index, Side::To), reads, now);
@@ -193,6 +197,10 @@ impl Hosts {
     pub fn connection_mut(&mut self, index: u32) -> &mut Connection {
         &mut self.connections[index as usize]
     }
+    /// Records the outcome of the handshake between `nodes`, opener first, which the host `opener` completes.
+    pub fn record_fallback(&mut self, nodes: [u32; 2], opener: u32, now: Time) {
+        self.fallbacks.record(nodes, &self.hosts[opener as usize].endpoint, now);
+    }
     /// Counters of a connection's ends, `from` first.
     pub fn counters(&self, index: u32) -> [&Counters; 2] {
         [0, 1].map(|side| self.hosts[2 * index as usize + side].endpoint.counters())
@@ -200,10 +208,17 @@ impl Hosts {
 }
 
 impl Opening<'_> {
-    fn host(&self, side: Side, exchange: &Exchange, serial: u32, now: Time, out: &mut Out) -> Host {
+    /// Whether the host at the side `opener` makes no offer of ECN, because of earlier connections.
+    fn is_without_ecn(&self, opener: Side, fallbacks: &Fallbacks, now: Time) -> bool {
+        let memory = self.tcp[opener.index()].ecn_fallback_memory;
+        !memory.is_zero() && fallbacks.suppress(from_opener(self.nodes, opener), memory, now)
+    }
+
+    fn host(&self, side: Side, exchange: &Exchange, without_ecn: bool, serial: u32, now: Time, out: &mut Out) -> Host {
         let i = side.index();
         let (endpoint, expects) = if side == exchange.opener {
-            let mut endpoint = Endpoint::connect(self.tcp[i], self.ip, self.iss[i], now, out);
+            let connect = if without_ecn { Endpoint::connect_without_ecn } else { Endpoint::connect };
+            let mut endpoint = connect(self.tcp[i], self.ip, self.iss[i], now, out);
             endpoint.write(exchange.request, now, out);
             if exchange.is_one_way() && exchange.request != ENDLESS {
                 endpoint.close(now, out);
@@ -216,6 +231,14 @@ impl Opening<'_> {
         let label = Label { to, flow, group, dscp, ip, ..Label::default() };
         let way = Way::new(self.first_links[i], self.nodes[i], serial, label);
         Host { endpoint, armed: Time::NEVER, expects, way }
+    }
+}
+
+/// Returns the nodes at `from` and `to` in another order: the one at the side `opener` first.
+pub fn from_opener([from, to]: [u32; 2], opener: Side) -> [u32; 2] {
+    match opener {
+        Side::From => [from, to],
+        Side::To => [to, from],
     }
 }
 

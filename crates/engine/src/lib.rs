@@ -9,6 +9,7 @@ mod bursts;
 pub mod capture;
 mod error;
 mod events;
+mod fallbacks;
 mod faults;
 mod flow;
 mod hosts;

@@ -75,6 +75,14 @@ impl Stack {
             Stack::S2n => "s2n",
         }
     }
+
+    /// Bytes of the two ends of a connection, without data in flight. Measured (`docs/reliability.md`).
+    pub const fn memory(self) -> u64 {
+        match self {
+            Stack::Quinn => 75_000,
+            Stack::Noq | Stack::S2n => 115_000,
+        }
+    }
 }
 
 /// A congestion controller of a stack.

@@ -41,6 +41,12 @@ const PACKET: f64 = 1500.0;
 /// Segments that a connection sends before the first is acknowledged.
 const INITIAL_WINDOW: f64 = 10.0;
 
+/// Bytes of a QUIC stream that a receiver accepts by default, in quinn and noq: 12.5 MB/s for 100 ms.
+const QUIC_WINDOW: u64 = 1_250_000;
+
+/// Bytes of a QUIC packet in flight: its payload, the data that its sender keeps, and records of both. Measured.
+const QUIC_PACKET: f64 = 3700.0;
+
 /// Fraction of an oversized buffer that TCP fills. Measured for the profile `modern`.
 const FILLED: f64 = 0.5;
 
@@ -95,7 +101,8 @@ pub(crate) fn of(tables: &Tables) -> Estimate {
         let pool = flow.traffic.is_pool();
         let count = if pool { counted(flow.count) } else { instances(flow.count, ends, tables) };
         let pairs = if pool { ends.map(|end| nodes(end, tables)).into_iter().fold(1, u64::saturating_mul) } else { 1 };
-        let bytes = memory::of_flow(&flow.traffic, pairs).saturating_mul(count);
+        let stack = quic(flow, tables).map_or(0, |quic| quic.stack.memory());
+        let bytes = memory::of_flow(&flow.traffic, pairs).saturating_add(stack).saturating_mul(count);
         estimate.add(key_of("flow", name, flow.count), bytes, bytes / 100 * KEPT);
         tcp_flows += if flow.traffic.uses_tcp() { count } else { 0 };
     }
@@ -103,6 +110,11 @@ pub(crate) fn of(tables: &Tables) -> Estimate {
     add_transactions(&mut estimate, tables);
     add_tables(&mut estimate, tables, links, tcp_flows);
     estimate
+}
+
+/// The QUIC settings of the sending end.
+fn quic<'a>(flow: &Flow, tables: &'a Tables) -> Option<&'a ecnlab_quic::Settings> {
+    flow.quics().and_then(|[sender, _]| tables.quics.get(sender)).map(AsRef::as_ref)
 }
 
 fn key_of(section: &str, name: &str, count: Option<u32>) -> String {
@@ -152,7 +164,10 @@ fn add_packets(estimate: &mut Estimate, tables: &Tables) {
     let Some((_, queue)) = room.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| packets.is_finite()) else {
         return;
     };
-    let bytes = (packets * memory::of_packet() as f64) as u64;
+    let of_quic: f64 =
+        of(true).filter(|flow| flow.names_quic()).map(|flow| window(flow, tables) * count_of(flow, tables)).sum();
+    let quic = FILLED * of_quic.min(sent).min(all - udp);
+    let bytes = (packets * memory::of_packet() as f64 + quic * QUIC_PACKET) as u64;
     estimate.add(format!("queue.{queue}.limit"), bytes, 0);
 }
 
@@ -194,7 +209,9 @@ fn window(flow: &Flow, tables: &Tables) -> f64 {
         Params::OnOff(p) => sent(p.rate, p.packet),
         Params::Crr(_) | Params::Ftp(_) | Params::Live(_) | Params::Web(_) => {
             let buffer = |name: &str| tables.tcps.get(name).map_or(0, |tcp| tcp.config.receive_buffer.0);
-            buffer(flow.tcp_from()).max(buffer(flow.tcp_to())) as f64 / PACKET
+            let tcp = || buffer(flow.tcp_from()).max(buffer(flow.tcp_to()));
+            let quic = quic(flow, tables).map(|quic| quic.receive_window.map_or(QUIC_WINDOW, |window| window.0));
+            quic.unwrap_or_else(tcp) as f64 / PACKET
         }
     }
 }

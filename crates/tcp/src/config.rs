@@ -54,6 +54,9 @@ pub struct Config {
     pub ecn_option_beacon: u32,
     /// A SYN retransmitted after a timeout no longer requests ECN (RFC 3168 §6.1.1.1).
     pub ecn_syn_fallback: bool,
+    /// Time for which connections to a peer offer no ECN after two successive connections to it were established only by
+    /// a SYN without the offer (RFC 9768 §3.1.4.1); 0 s: every connection makes the offer.
+    pub ecn_fallback_memory: Dur,
     /// Control packets that are ECN-capable: "scheme", those of the specification of `ecn`; "generalized", all that ECN++
     /// permits with the feedback agreed (draft-ietf-tcpm-generalized-ecn); "try-once", the first SYN-ACK by RFC 5562; or a
     /// list of kinds, of which the others are left as "scheme" has them. CE on a SYN or SYN-ACK reduces the initial window

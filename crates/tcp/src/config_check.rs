@@ -42,6 +42,7 @@ impl Config {
         checks.push(self.check_delay());
         checks.extend(self.check_feedback());
         checks.extend(self.check_control());
+        checks.push(self.check_fallback());
         checks.extend(self.check_recovery());
         checks.push(self.check_rate_limited());
         checks.into_iter().filter_map(Result::err).collect()
@@ -186,6 +187,13 @@ impl Config {
         }
     }
 
+    fn check_fallback(&self) -> Result<(), Invalid> {
+        let falls_back = self.ecn_syn_fallback || self.ecn_fallback_memory.is_zero();
+        ensure_fit(falls_back, "ecn_fallback_memory", Remedy::set("ecn_syn_fallback", true), || {
+            "needs ecn_syn_fallback = true, as without it no connection falls back".into()
+        })
+    }
+
     fn check_rate_limited(&self) -> Result<(), Invalid> {
         let kept = self.rate_limited_growth == RateLimitedGrowth::Rfc7661;
         ensure_fit(!kept || !self.idle_restart, "idle_restart", Remedy::set("idle_restart", false), || {
@@ -241,6 +249,7 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+        assert_eq!(refused(|c| c.ecn_fallback_memory = Dur::from_s(1)), "ecn_fallback_memory");
     }
 
     #[test]

@@ -93,18 +93,27 @@ pub struct Endpoint {
 impl Endpoint {
     /// Active open over a version of IP: sends the SYN. `iss` is the initial sequence number.
     pub fn connect(config: &Arc<Config>, ip: IpVersion, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
-        let mut end = Endpoint::new(config, ip, iss, State::SynSent);
+        Endpoint::open(config, config.ecn, ip, iss, now, out)
+    }
+
+    /// Active open as by [`Endpoint::connect`], whose SYN does not offer the ECN feedback of `config`.
+    pub fn connect_without_ecn(config: &Arc<Config>, ip: IpVersion, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
+        Endpoint::open(config, EcnKind::Off, ip, iss, now, out)
+    }
+
+    fn open(config: &Arc<Config>, ecn: EcnKind, ip: IpVersion, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
+        let mut end = Endpoint::new(config, ecn, ip, iss, State::SynSent);
         end.send_syn(now, out);
         end
     }
 
     /// Passive open over a version of IP: waits for a SYN.
     pub fn listen(config: &Arc<Config>, ip: IpVersion, iss: Seq) -> Endpoint {
-        Endpoint::new(config, ip, iss, State::Listen)
+        Endpoint::new(config, config.accepted_ecn(), ip, iss, State::Listen)
     }
 
-    fn new(config: &Arc<Config>, ip: IpVersion, iss: Seq, state: State) -> Endpoint {
-        let mut scheme = ecn::Scheme::new(if state == State::Listen { config.accepted_ecn() } else { config.ecn });
+    fn new(config: &Arc<Config>, ecn: EcnKind, ip: IpVersion, iss: Seq, state: State) -> Endpoint {
+        let mut scheme = ecn::Scheme::new(ecn);
         scheme.configure(config);
         Endpoint {
             tx: Sender::new(config, iss),

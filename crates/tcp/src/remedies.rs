@@ -57,6 +57,8 @@ fn apply(config: &mut Config, key: &str, value: &toml::Value) -> Option<()> {
         "ecn" => set(&mut config.ecn, value),
         "ecn_control" => set(&mut config.ecn_control, value),
         "ecn_response" => set(&mut config.ecn_response, value),
+        "ecn_syn_fallback" => set(&mut config.ecn_syn_fallback, value),
+        "idle_restart" => set(&mut config.idle_restart, value),
         "initial_ssthresh" => set(&mut config.initial_ssthresh, value),
         "max_rto" => set(&mut config.max_rto, value),
         "recovery" => set(&mut config.recovery, value),

@@ -42,7 +42,7 @@ export const LESSONS: Lesson[] = [
     title: "One sender: up by one, down by half",
     before: [
       "A TCP sender may have a certain amount of data on the way: its congestion window. Reno, the classic rule, adds about one packet to the window in each round trip, and halves it when a packet is lost. The rule is called AIMD: additive increase, multiplicative decrease.",
-      "One Reno flow uses a link of 10 Mbit/s with a round trip of 40 ms. So much data fits on the way alone: 10 Mbit/s × 40 ms = 50 kB, or 33 packets. In A the router can store 34 packets more, in B only 3.",
+      "One Reno flow uses a link of 10 Mbit/s with a round trip of 40 ms. The way itself holds 10 Mbit/s × 40 ms = 50 kB, or 33 packets: this is the bandwidth-delay product. The router can store 34 packets more in A, and only 3 in B.",
     ],
     text: aimd,
     b: [[`${QUEUE}.limit`, '"3 packets"']],
@@ -54,7 +54,7 @@ export const LESSONS: Lesson[] = [
     pictures: ["windows", "queue"],
     after: [
       "The window is a sawtooth. In A it falls from about 67 packets to 33, which still fills the link: the queue runs empty, but the link does not. In B it falls from 36 packets to 18, which fills half of the link, and then grows back. The mean of a tooth from a half to one is three quarters.",
-      "Here the rule of thumb comes from that a buffer should have one bandwidth-delay product.",
+      "Hence the rule of thumb that a buffer should hold one bandwidth-delay product.",
     ],
     find: { question: "What is the utilisation of the link in B?", arm: "b", label: "bottleneck: utilisation (%)", unit: "%", within: 3 },
     solution: [
@@ -154,7 +154,7 @@ export const LESSONS: Lesson[] = [
     holds: ({ a, b }) => Math.abs(b("host: goodput (Mbit/s)") / a("host: goodput (Mbit/s)") - 1) < 0.06,
     pictures: ["queue", "windows"],
     after: [
-      "The message is earlier by the time from the router to the receiver and back. But a sender on this path needs many seconds to fill the link again after a reduction, whichever message asked for it. Knowing 200 ms earlier changes little.",
+      "The message is earlier by the time from the router to the receiver and back. But a sender on this path needs seconds to fill the link again after a reduction, whichever message caused it. A message that is 200 ms earlier changes little.",
       "ecnlab repeats a paper that combined both (papers/akujobi): its page has the printed numbers beside those measured.",
     ],
     find: { question: "What is the utilisation of the link in A?", arm: "a", label: "bottleneck: utilisation (%)", unit: "%", within: 2 },
@@ -214,7 +214,7 @@ export const LESSONS: Lesson[] = [
   {
     title: "Two queues for two kinds: DualPI2 and Prague",
     before: [
-      "A classic sender gives up a third or half of its window for a mark. Prague reduces by half of the part of packets that were marked, so the router can mark often, and the queue can be very short: this is L4S. But a router cannot serve both kinds in one queue: the same marks mean different things.",
+      "A classic sender gives up a third or half of its window for a mark. Prague gives up only half of the part of packets that were marked (if a tenth were marked, a twentieth of the window), so the router can mark often, and the queue can be very short: this is L4S. But a router cannot serve both kinds in one queue: the same marks mean different things.",
       "A CUBIC flow with ECN and a Prague flow share 40 Mbit/s. In A both are in one queue with CoDel. In B the router uses DualPI2: Prague's packets, which declare themselves by ECT(1), have a queue of their own; one controller couples both.",
     ],
     text: l4s,
@@ -226,7 +226,7 @@ export const LESSONS: Lesson[] = [
     holds: ({ a, b }) => a("cubic: goodput (Mbit/s)") < 4 && b("cubic: goodput (Mbit/s)") > 2 * a("cubic: goodput (Mbit/s)"),
     pictures: ["goodput", "sojourn"],
     after: [
-      "In A both flows get CoDel's marks. For each round trip with a mark CUBIC gives up almost a third of its window, Prague only as much as the part of its packets that were marked. In B CUBIC's queue marks seldom and Prague's often: the table has the reductions of both. Prague's packets wait a fraction of a millisecond, while CUBIC's wait near the target of 15 ms.",
+      "In A both flows get CoDel's marks. For each round trip with a mark CUBIC gives up almost a third of its window, Prague only half of the part of its packets that were marked. In B CUBIC's queue marks seldom and Prague's often: the table has the reductions of both. Prague's packets wait a fraction of a millisecond, while CUBIC's wait near the target of 15 ms.",
       "Prague in the wrong queue is the reason why L4S senders try to detect classic queues.",
     ],
     find: { question: "How long does Prague's median packet wait in B?", arm: "b", label: "prague: median time in the queue (ms)", unit: "ms", within: 0.15 },

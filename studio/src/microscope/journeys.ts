@@ -18,6 +18,7 @@ export interface Hop {
 export interface Packet {
   id: number;
   flow: string;
+  connection: number;
   protocol: string;
   /** Whether the flow's sender sent it. */
   data: boolean;
@@ -27,6 +28,10 @@ export interface Packet {
   flags: number;
   /** The ECN field that its sender set. */
   ecn: number;
+  /** ACE, if AccECN counts in it. */
+  ace: number | null;
+  /** Whether its ECN flags report a mark. */
+  echo: boolean;
   hops: Hop[];
 }
 
@@ -45,12 +50,13 @@ export function journeys(output: Output): Packet[] {
     if (event[row] === "enqueue" || !open.get(place)?.length) {
       const hop = { link: link[row]!, enqueue: now, dequeue: NaN, deliver: NaN, mark: NaN, lost: null, lostAt: NaN };
       open.set(place, [...(open.get(place) ?? []), hop]);
-      // A packet goes on at the time at which it arrives, also if its arrival is later in the log.
+      // A packet goes on at the time at which it arrives, also if its arrival is later in the log. Equal duplicate ACKs begin on a
+      // link on which it has been.
       const known = moving.get(who) ?? [];
-      const from = known.find((packet) => packet.hops.at(-1)!.link !== link[row] && !packet.hops.at(-1)!.lost && arrives(packet.hops.at(-1)!, now));
+      const from = known.find((packet) => packet.hops.every((one) => one.link !== link[row]) && !packet.hops.at(-1)!.lost && arrives(packet.hops.at(-1)!, now));
       if (from) from.hops.push(hop);
       else {
-        const packet = { id: packets.length, flow: flow[row]!, protocol: protocol[row]!, data: sender![row] === 1, seq: seq![row]!, ack: ack![row]!, len: len![row]!, flags: flags![row]!, ecn: ecn![row]!, hops: [hop] };
+        const packet = { id: packets.length, flow: flow[row]!, connection: connection![row]!, protocol: protocol[row]!, data: sender![row] === 1, seq: seq![row]!, ack: ack![row]!, len: len![row]!, flags: flags![row]!, ecn: ecn![row]!, ace: null, echo: false, hops: [hop] };
         packets.push(packet);
         moving.set(who, [...known, packet]);
       }

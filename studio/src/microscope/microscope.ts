@@ -1,9 +1,11 @@
 // The microscope: one run, packet by packet. Time can be stepped, dragged and played in slow motion.
 import type { App, Part } from "../app";
 import { Cancelled } from "../lab/lab";
-import type { About } from "../lab/protocol";
+import type { About, Change } from "../lab/protocol";
 import { h } from "../ui/dom";
+import { binary, options } from "./accecn";
 import { type Packet, codepoint, journeys } from "./journeys";
+import presets from "./presets.json";
 import reno from "./reno.toml?raw";
 import { CODEPOINTS, type Kind, type Moment, flagNames, moments } from "./rules";
 import { key, scene, spots } from "./scene";
@@ -12,6 +14,8 @@ import { key, scene, spots } from "./scene";
 const LONGEST = 10;
 /** Moments listed around the present. */
 const LISTED = 7;
+/** Names of the captures at receivers, from which options are read. */
+const PREFIX = "microscope-";
 const SPEEDS: [string, number][] = [
   ["1/500", 1 / 500],
   ["1/100", 1 / 100],
@@ -20,14 +24,14 @@ const SPEEDS: [string, number][] = [
 ];
 const KINDS: [Kind, string][] = [
   ["mark", "Next mark"],
-  ["echo", "Next ECE"],
+  ["echo", "Next ECE or ACE"],
   ["reduction", "Next reduction"],
   ["confirmation", "Next CWR"],
   ["drop", "Next drop"],
 ];
 
 class Microscope {
-  private readonly stopped = new AbortController();
+  private running = new AbortController();
   private about: About | undefined;
   private packets: Packet[] = [];
   private all: Moment[] = [];
@@ -50,8 +54,9 @@ class Microscope {
     private readonly app: App,
   ) {
     this.scrub.addEventListener("input", () => this.go(this.scrub.valueAsNumber));
-    const which = h("select", { "aria-label": "Scenario" }, h("option", { value: "" }, "One Reno flow, a router that marks"), h("option", { value: "bench" }, "The scenario of the bench"));
-    which.addEventListener("change", () => void this.run(which.value === "bench" ? app.document.arms[0]! : reno));
+    const names = [...presets.map(([name]) => name as string), "The scenario of the bench"];
+    const which = h("select", { "aria-label": "Scenario" }, ...names.map((name, index) => h("option", { value: String(index) }, name)));
+    which.addEventListener("change", () => void this.open(Number(which.value)));
     const jumps = KINDS.map(([kind, text]) => h("button", { type: "button", onclick: () => this.next(kind) }, text));
     const step = (text: string, by: number): HTMLElement => h("button", { type: "button", onclick: () => this.step(by) }, text);
     root.append(
@@ -63,27 +68,38 @@ class Microscope {
       key(),
       h("div", { class: "below" }, h("section", { "aria-label": "What happens" }, this.list), this.detail),
     );
-    void this.run(reno);
+    void this.open(0);
+  }
+
+  /** Runs a preset, a list of changes of the first; the scenario of the bench is after the last. */
+  private async open(index: number): Promise<void> {
+    this.running.abort();
+    const { signal } = (this.running = new AbortController());
+    const changes = presets[index]?.[1] as Change[] | undefined;
+    const text = changes ? await this.app.lab.call("edit", { text: reno, changes }) : this.app.document.arms[0]!;
+    if (!signal.aborted) await this.run(text, signal);
   }
 
   destroy(): void {
-    this.stopped.abort();
+    this.running.abort();
     this.pause();
   }
 
-  private async run(text: string): Promise<void> {
+  private async run(text: string, signal: AbortSignal): Promise<void> {
     this.pause();
     this.status.textContent = "Running.";
     const { files, seed } = this.app.document;
-    const { signal } = this.stopped;
     try {
       const first = await this.app.lab.call("about", { text, files, seed }, { signal });
       const duration = Math.min(LONGEST, Number.parseFloat(first.resolved.duration) * (first.resolved.duration.endsWith("ms") ? 1e-3 : 1));
-      const overrides = { duration: `${duration} s`, warmup: "0 s", sample: "2 ms" };
+      const receivers = [...new Set(Object.values(first.resolved.flow).map((flow) => String(flow["to"])))];
+      const captures = receivers.map((node, index) => [`capture.${PREFIX}${index}`, { node, format: "pcap" }]);
+      const overrides = { duration: `${duration} s`, warmup: "0 s", sample: "2 ms", ...(Object.fromEntries(captures) as object) };
       const output = await this.app.lab.call("run", { text, files, seed, events: true, overrides }, { signal });
       this.about = first;
       this.packets = journeys(output);
-      this.all = moments(this.app, first, output, this.packets);
+      const written = Object.entries(output.captures).filter(([file]) => file.startsWith(PREFIX));
+      this.all = moments(this.app, first, output, this.packets, options(written.map(([, bytes]) => bytes)));
       const steps = this.packets.flatMap((packet) => packet.hops.flatMap((hop) => [hop.enqueue, hop.dequeue, hop.deliver, hop.mark, hop.lostAt]));
       this.times = [...new Set([...steps, ...this.all.map((moment) => moment.time)].filter(Number.isFinite))].sort((a, b) => a - b);
       this.scrub.max = String(duration);
@@ -131,6 +147,7 @@ class Microscope {
       ["Flow", `${packet.flow}, from the ${packet.data ? "sender" : "receiver"}`],
       ["IP: ECN field", `${CODEPOINTS[codepoint(packet, this.now)]}${packet.ecn !== codepoint(packet, this.now) ? `, sent as ${CODEPOINTS[packet.ecn]}` : ""}`],
       ["TCP: flags", flagNames(packet.flags)],
+      ...(packet.ace === null ? [] : [["TCP: ACE", `${packet.ace}, bits ${binary(packet.ace)}`] as [string, string]]),
       ["TCP: sequence number", `${relative(packet.seq, origin)}, relative`],
       ["TCP: acknowledges", packet.flags & 16 ? `${relative(packet.ack, peer)}, relative` : "nothing"],
       ["Payload", `${packet.len} bytes`],

@@ -4,7 +4,6 @@ import { h, svg } from "../ui/dom";
 import { layout } from "../ui/topology";
 import { type Packet, codepoint } from "./journeys";
 
-const ECE = 64;
 /** Packets of a queue that are drawn; more are counted. */
 const SHOWN = 12;
 
@@ -27,8 +26,7 @@ export function spots(packets: Packet[], now: number): Spot[] {
 
 function look(packet: Packet, now: number): string {
   const ce = codepoint(packet, now) === 3;
-  const echo = packet.protocol === "tcp" && !packet.data && packet.flags & ECE && !(packet.flags & 2);
-  return `packet ${packet.data ? "data" : "ack"} ${ce ? "ce" : ""} ${echo ? "echo" : ""}`;
+  return `packet ${packet.data ? "data" : "ack"} ${ce ? "ce" : ""} ${packet.echo && !packet.data ? "echo" : ""}`;
 }
 
 /** Draws the packets at `now` over the nodes and wires; `open` is called with a packet that is chosen. */
@@ -72,5 +70,5 @@ function described(packets: Packet[], now: number): string {
 /** What the colours mean. */
 export function key(): HTMLElement {
   const one = (kind: string, text: string): HTMLElement => h("li", {}, h("span", { class: `swatch packet-${kind}`, "aria-hidden": "true" }), text);
-  return h("ul", { class: "legend" }, one("data", "data"), one("ce", "data marked CE"), one("ack", "acknowledgement"), one("echo", "acknowledgement with ECE"));
+  return h("ul", { class: "legend" }, one("data", "data"), one("ce", "data marked CE"), one("ack", "acknowledgement"), one("echo", "acknowledgement that reports a mark"));
 }

@@ -74,9 +74,15 @@ def many(count: int, traffic: Any = "ftp", duration: str = "2 s") -> dict[str, A
     return {"flow.f.count": count, "flow.f.traffic": traffic, "duration": duration}
 
 
+def quic(stack: str) -> dict[str, Any]:
+    """QUIC in place of TCP."""
+    return {"quic.host": {"stack": stack}, "flow.f.quic": "host"}
+
+
 ROWS: dict[str, dict[str, Any]] = {
     "one flow": {},
     **{f"`ftp`: {count:,} flows": many(count) for count in (1_000, 10_000, 100_000, 300_000)},
+    **{f"`ftp` over {stack}: 2,000 flows": many(2_000) | quic(stack) for stack in ("quinn", "noq")},
     **{f"`crr`: {count:,} flows": many(count, CRR | {"think": "1 s"}) for count in (1_000, 10_000, 100_000)},
     "`crr`, think 10 ms: 1,000 flows, 30 s": many(1_000, CRR, "30 s"),
     "the same, 60 s": many(1_000, CRR, "60 s"),

@@ -8,7 +8,7 @@ use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 use super::quic::QUIC;
 use super::{BLOCK_ROWS, Sim};
 use crate::events::Class;
-use crate::hosts::{AppReader, host_of, side_of};
+use crate::hosts::{AppReader, Connection, from_opener, host_of, side_of};
 use crate::packet::Body;
 use crate::packets::Probe;
 use crate::transactions::Transaction;
@@ -93,6 +93,7 @@ impl<P: Probe> Sim<'_, P> {
         let endpoint = &mut self.hosts.host_mut(index).endpoint;
         if opened_here && first_time && endpoint.is_established() {
             self.hosts.connection_mut(connection).established = now;
+            self.remember_fallback(connection, now);
         } else if endpoint.peer_closed() && !endpoint.is_closed() {
             endpoint.close(now, &mut self.out);
             self.send(index, now);
@@ -105,6 +106,16 @@ impl<P: Probe> Sim<'_, P> {
         let refused = end(opener).state() == State::Closed && end(opener.other()).state() == State::Listen;
         if both_closed || refused {
             self.retire(connection, now);
+        }
+    }
+
+    /// Records whether ECN was negotiated on `connection`, whose opener is established, if its TCP has such a memory.
+    fn remember_fallback(&mut self, connection: u32, now: Time) {
+        let Connection { flow, exchange, .. } = *self.hosts.connection(connection);
+        let flow = &self.flows[flow as usize];
+        if !flow.tcp(exchange.opener).ecn_fallback_memory.is_zero() {
+            let nodes = from_opener(flow.nodes(exchange.ends), exchange.opener);
+            self.hosts.record_fallback(nodes, host_of(connection, exchange.opener), now);
         }
     }
 

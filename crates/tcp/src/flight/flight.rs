@@ -370,6 +370,7 @@ impl Flight {
 
     /// RFC 5681 §4.1: limits the window to the restart window after more than one RTO without a segment sent. Linux tests
     /// this when the application writes (tcp_skb_entail), so that data that waited for the peer's window keep the window.
+    #[inline]
     pub fn restart_after_idle(&mut self, is_linux: impl FnOnce() -> bool, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
         if idle && self.rate_limited.is_some() {

@@ -340,6 +340,7 @@ impl Receiver {
         new
     }
 
+    #[inline]
     fn delay(&mut self, segment: &Segment, opened: bool, config: &Config, rto: &Rto, now: Time) -> Dur {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
