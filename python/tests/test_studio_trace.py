@@ -42,6 +42,8 @@ def test_the_page_has_the_connections_and_violations_of_the_command(browser: Win
     assert rows(found, "connections") == native.connections.height
     assert rows(found, "violations") == native.violations.height
     assert found.page.locator(".verdict").count() == native.verdicts.height
+    without = native.directions.filter(connection=0, data_packets=0).height
+    assert found.page.get_by_text("This end sent no data.").count() == without
     assert not [message for message in found.messages if "rror" in message]
 
 

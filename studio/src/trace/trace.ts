@@ -136,7 +136,9 @@ class Captures {
     const directions = table(capture, "directions");
     const parts = [true, false].flatMap((fromOpener, place) => {
       const row = 2 * connection + place;
-      const drawn = graphs(table(found, "series"), fromOpener).map((data) => ({ data, chart: new Chart(data.title) }));
+      // Rows of the series have SYN and FIN as data, too.
+      const shown = Number(directions.value("data_packets", row)) > 0 ? graphs(table(found, "series"), fromOpener) : [];
+      const drawn = shown.map((data) => ({ data, chart: new Chart(data.title) }));
       this.charts.push(...drawn.map(({ chart }) => chart));
       const title = h("h3", {}, `${directions.value("from", row)} → ${directions.value("to", row)}`);
       const none = h("p", { class: "note" }, "This end sent no data.");
