@@ -229,7 +229,7 @@ export const LESSONS: Lesson[] = [
     pictures: ["goodput", "sojourn"],
     after: [
       "In A both flows get CoDel's marks. For each round trip with a mark CUBIC gives up three tenths of its window, Prague only half of the marked fraction. In B CUBIC's queue marks seldom and Prague's often: the table has the reductions of both. Prague's packets wait a fraction of a millisecond, while CUBIC's wait near the target of 15 ms.",
-      "For this reason RFC 9331 (section 4.3) requires L4S senders to detect such a queue; ecnlab's Prague does not.",
+      "For this reason RFC 9331 (section 4.3) requires L4S senders to detect such a queue. ecnlab's Prague does so only if its key classic_detection is set.",
     ],
     find: { question: "How long does Prague's median packet wait in B?", arm: "b", label: "prague: median time in the queue (ms)", unit: "ms", within: 0.15 },
     solution: [
