@@ -63,10 +63,11 @@ impl Flight {
     pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let waits = self.waits_at_one_segment(cx.config);
         // FlightSize before the ACK: the acknowledged data was in flight when the mark was set.
+        let flight = self.in_flight() + acked;
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
         let mut base = self.reduction_base(cx.config) + acked;
         if self.rate_limited.is_some() {
-            base = self.used_of_non_validated(self.in_flight() + acked, cx).unwrap_or(base);
+            base = self.used_of_non_validated(flight, cx).unwrap_or(base);
         }
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
