@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from forked_cli import ForkedCli
 
+from ecnlab.base import locks
 from ecnlab.base.errors import EcnlabError
+from ecnlab.folder.names import LOCK
 from ecnlab.linux.kernel import Kernel, find
 
 os.environ["ECNLAB_CACHE"] = "off"  # also for processes that tests begin; `test_cache.py` has caches of its own
@@ -135,6 +137,13 @@ def kernel_or_skip() -> Kernel:
         return find()
     except EcnlabError as error:
         pytest.skip(f"{error} (`make linux`)")
+
+
+def unlocked(folder: Path) -> None:
+    """Wait until the workers of a killed command have ended, of which the last one releases the lock of its results."""
+    if folder.exists():
+        with (folder / LOCK).open("w") as lock:
+            locks.acquire(lock.fileno(), wait=True)
 
 
 def ecnlab_command(*arguments: object) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
-from conftest import Cli, assert_same_bytes, ecnlab_command, mostly_slow
+from conftest import Cli, assert_same_bytes, ecnlab_command, mostly_slow, unlocked
 from polars.testing import assert_frame_equal
 
 from ecnlab import Batch, batch, sweep
@@ -334,6 +334,7 @@ def test_a_killed_sweep_leaves_no_wrong_row(
         with subprocess.Popen(command, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True) as process:
             time.sleep(moment)
             os.killpg(process.pid, signal.SIGKILL)
+        unlocked(here / "killed")
         parts = [path for path in (here / "killed" / "parts").glob("*.arrows") if path.name[0] != "."]
         stored = [run for path in parts for run in ids_in(path.read_bytes())]
         done: list[int] = []

@@ -253,6 +253,13 @@ def test_a_lesson_is_walked_through(browser: Windows, address: str, number: int)
     verdict = page.locator(".verdict")
     expect(verdict).to_be_visible(timeout=30_000)
     assert "do not show what the lesson expects" not in verdict.inner_text()
+    for goodput in page.get_by_role("img", name="Goodput").all():
+        rates = re.findall(r": mean (\d+\.?\d*), highest (\d+\.?\d*)", goodput.get_attribute("aria-label") or "")
+        means, tops = ([float(one[place]) for one in rates] for place in (0, 1))
+        assert len(means) == 2
+        assert min(means) > 0
+        # Also for a flow without a connection at some samples. Data behind a loss arrive at once: more than the link's rate.
+        assert max(tops) < 3 * sum(means)
     page.get_by_role("button", name="Check").click()
     expect(page.locator(".find p")).to_contain_text("Not yet")
     expect(page.locator(".plot canvas")).to_have_count(4)

@@ -42,6 +42,8 @@ def test_the_page_has_the_connections_and_violations_of_the_command(browser: Win
     assert rows(found, "connections") == native.connections.height
     assert rows(found, "violations") == native.violations.height
     assert found.page.locator(".verdict").count() == native.verdicts.height
+    without = native.directions.filter(connection=0, data_packets=0).height
+    assert found.page.get_by_text("This end sent no data.").count() == without
     assert not [message for message in found.messages if "rror" in message]
 
 
@@ -63,3 +65,20 @@ def test_a_file_that_is_no_capture_is_an_error_with_its_name(browser: Windows, a
     wrong.write_bytes(b"GIF89a and more")
     found = given(browser, address, wrong)
     found.page.get_by_text("picture.gif: byte 0").wait_for(timeout=WAIT)
+
+
+def test_a_file_that_is_too_large_ends_the_reading_before_it(browser: Windows, address: str) -> None:
+    found = browser.window()
+    found.page.goto(f"{address}#/trace")
+    found.page.locator(".drop").wait_for(timeout=WAIT)
+    status = found.eval(
+        """(async () => {
+          for (const [name, size] of [["small.pcap", 24], ["large.pcap", 6e8]]) {
+            const files = [{ name, size, arrayBuffer: async () => new ArrayBuffer(24) }];
+            document.querySelector(".trace").dispatchEvent(Object.assign(new Event("drop", { bubbles: true }), { dataTransfer: { files } }));
+          }
+          await new Promise((done) => setTimeout(done, 100));
+          return document.querySelector(".status").textContent;
+        })()"""
+    )
+    assert status.startswith("large.pcap has 600 MB; a page reads at most 500 MB.")

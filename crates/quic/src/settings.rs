@@ -76,7 +76,8 @@ impl Stack {
         }
     }
 
-    /// Bytes of the two ends of a connection, without data in flight. Measured (`docs/reliability.md`).
+    /// Bytes of the two ends of a connection, without data in flight. Measured with quinn and noq (`docs/reliability.md`);
+    /// s2n has the value of noq.
     pub const fn memory(self) -> u64 {
         match self {
             Stack::Quinn => 75_000,

@@ -101,7 +101,7 @@ pub(crate) fn of(tables: &Tables) -> Estimate {
         let pool = flow.traffic.is_pool();
         let count = if pool { counted(flow.count) } else { instances(flow.count, ends, tables) };
         let pairs = if pool { ends.map(|end| nodes(end, tables)).into_iter().fold(1, u64::saturating_mul) } else { 1 };
-        let stack = quic(flow, tables).map_or(0, |quic| quic.stack.memory());
+        let stack = most_of_quic(flow, tables, |quic| quic.stack.memory()).unwrap_or(0);
         let bytes = memory::of_flow(&flow.traffic, pairs).saturating_add(stack).saturating_mul(count);
         estimate.add(key_of("flow", name, flow.count), bytes, bytes / 100 * KEPT);
         tcp_flows += if flow.traffic.uses_tcp() { count } else { 0 };
@@ -112,9 +112,9 @@ pub(crate) fn of(tables: &Tables) -> Estimate {
     estimate
 }
 
-/// The QUIC settings of the sending end.
-fn quic<'a>(flow: &Flow, tables: &'a Tables) -> Option<&'a ecnlab_quic::Settings> {
-    flow.quics().and_then(|[sender, _]| tables.quics.get(sender)).map(AsRef::as_ref)
+/// The larger value of both ends' QUIC settings; `None` without QUIC.
+fn most_of_quic(flow: &Flow, tables: &Tables, value: fn(&ecnlab_quic::Settings) -> u64) -> Option<u64> {
+    flow.quics()?.into_iter().filter_map(|end| tables.quics.get(end)).map(|quic| value(quic)).max()
 }
 
 fn key_of(section: &str, name: &str, count: Option<u32>) -> String {
@@ -210,7 +210,7 @@ fn window(flow: &Flow, tables: &Tables) -> f64 {
         Params::Crr(_) | Params::Ftp(_) | Params::Live(_) | Params::Web(_) => {
             let buffer = |name: &str| tables.tcps.get(name).map_or(0, |tcp| tcp.config.receive_buffer.0);
             let tcp = || buffer(flow.tcp_from()).max(buffer(flow.tcp_to()));
-            let quic = quic(flow, tables).map(|quic| quic.receive_window.map_or(QUIC_WINDOW, |window| window.0));
+            let quic = most_of_quic(flow, tables, |quic| quic.receive_window.map_or(QUIC_WINDOW, |window| window.0));
             quic.unwrap_or_else(tcp) as f64 / PACKET
         }
     }

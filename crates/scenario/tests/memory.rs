@@ -77,6 +77,21 @@ fn the_key_is_that_of_the_most_inner_queues() {
 }
 
 #[test]
+fn quic_has_data_in_flight_up_to_the_larger_receive_window_of_both_ends() {
+    let of = |from: &str, to: &str| {
+        let ends = "traffic = \"ftp\"\nquic_from = \"from\"\nquic_to = \"to\"";
+        let quic = |name, window| format!("[quic.{name}]\nstack = \"quinn\"\nreceive_window = \"{window}\"\n");
+        let text = file(10, 16, 16).replace("traffic = \"ftp\"", ends).replace("1 Mbps", "1 Gbps");
+        let text = text.replace("1000 packets", "1000000 packets") + &quic("from", from) + &quic("to", to);
+        parse_scenario("x.toml", &text).unwrap().memory()
+    };
+    let large = of("15 MB", "15 MB");
+    assert_eq!([of("15 kB", "15 MB"), of("15 MB", "15 kB")], [large; 2]);
+    // 10 flows have 10 · 10,000 packets in flight in place of 10 · 10, half of which are estimated with at least 3.7 kB each.
+    assert!(large - of("15 kB", "15 kB") > 150_000_000);
+}
+
+#[test]
 fn inner_queues_that_no_flow_comes_to_take_little() {
     // One flow: 65,536 places outside, and the inner queues of one flow and of the first place.
     let (one, other) = (memory(1, 1, 65_536), memory(1, 65_536, 65_536));

@@ -42,7 +42,7 @@ fn if_timed(timed: bool, value: f64) -> f64 {
     if timed { value } else { f64::NAN }
 }
 
-/// Adds a column of names, as indices into `all`.
+/// Adds a column of names.
 fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
     t.texts(name, values.map(str::to_owned));
 }

@@ -3,7 +3,7 @@ import type { App, Part } from "../app";
 import { Cancelled, Refused } from "../lab/lab";
 import type { About, Change, Output } from "../lab/protocol";
 import { seedOf } from "../share";
-import { Chart } from "../ui/chart";
+import { Chart, alike } from "../ui/chart";
 import { h } from "../ui/dom";
 import { number, value } from "../ui/quantity";
 import { topology } from "../ui/topology";
@@ -227,14 +227,14 @@ class Bench {
 
   private draw(): void {
     PICTURES.forEach(([picture], place) => {
-      const drawn = this.arms.map((arm) => (arm.output && arm.about && this.link in arm.about.resolved.link ? data(picture, arm.output, arm.about, this.link) : undefined));
-      const highest = Math.max(...drawn.flatMap((one) => one?.lines.flatMap((line) => Array.from(line.values).filter(Number.isFinite)) ?? []), 0);
-      drawn.forEach((one, index) => {
-        if (!one) return;
-        const title = this.arms.length > 1 ? `${"AB"[index]}: ${one.title}` : one.title;
-        const top = one.top ?? (this.arms.length > 1 ? highest * 1.05 : undefined);
-        this.arms[index]!.charts[place]!.draw({ ...one, title, ...(top === undefined ? {} : { top }) });
+      const several = this.arms.length > 1;
+      const drawn = this.arms.flatMap(({ about, output, charts }, index) => {
+        if (!output || !about || !(this.link in about.resolved.link)) return [];
+        const found = data(picture, output, about, this.link);
+        return [{ chart: charts[place]!, data: several ? { ...found, title: `${"AB"[index]}: ${found.title}` } : found }];
       });
+      const shown = drawn.map((one) => one.data);
+      (several ? alike(shown) : shown).forEach((one, row) => drawn[row]!.chart.draw(one));
     });
   }
 

@@ -1,7 +1,7 @@
 // What the bench shows of a run: series for charts, and sums for its table.
 import type { About, Output } from "../lab/protocol";
 import { Table, at, table } from "../lab/tables";
-import type { Data, Line } from "../ui/chart";
+import type { Data } from "../ui/chart";
 
 export type Picture = "windows" | "queue" | "goodput" | "sojourn";
 
@@ -20,7 +20,7 @@ const ALL = "all";
 const FLOWS = 6;
 
 /** Times of all samples, and for each name its values at them: a flow that has not begun has none. */
-function series(rows: Table, names: string[], key: string, value: Float64Array): { x: number[]; lines: Line[] } {
+function series(rows: Table, names: string[], key: string, value: Float64Array): { x: number[]; lines: { label: string; values: Float64Array }[] } {
   const time = rows.numbers("time_s");
   const x = [...new Set(time)].sort((a, b) => a - b);
   const place = new Map(x.map((one, index) => [one, index]));
@@ -72,13 +72,15 @@ const WINDOW = 0.5;
 function goodput(output: Output, about: About): Data {
   const rows = table(output, "flow_series");
   const { x, lines } = series(rows, about.names.flow, "flow", rows.numbers("delivered_bytes"));
+  // A flow has no samples between its connections, and after the last.
+  for (const { values } of lines) values.forEach((bytes, row) => (values[row] = Number.isNaN(bytes) ? (values[row - 1] ?? 0) : bytes));
   const groups = groupsOf(output);
   const back = Math.max(1, Math.round(WINDOW / ((x[1] ?? 1) - (x[0] ?? 0))));
   const rate = (name: string): number[] =>
     x.map((now, index) => {
       if (index < back) return NaN;
       const bytes = lines.filter((line) => groups.get(line.label) === name);
-      const got = (at: number): number => bytes.reduce((all, line) => all + (line.values[at] || 0), 0);
+      const got = (at: number): number => bytes.reduce((all, line) => all + line.values[at]!, 0);
       return ((got(index) - got(index - back)) * 8) / (now - x[index - back]!) / 1e6;
     });
   const all = about.names.group.slice(0, FLOWS).map((label) => ({ label, values: rate(label) }));
@@ -99,7 +101,7 @@ function sojourn(output: Output, link: string): Data {
   const names = [...new Set(mine.map((row) => groups[row]!))];
   const kept = names.length > 1 ? names.filter((name) => name !== ALL) : names;
   const upper = rows.numbers("to_s");
-  const x = [...new Set(at(upper, mine))].sort((a, b) => a - b);
+  const x = [...new Set(mine.length ? [0, ...at(upper, mine)] : [])].sort((a, b) => a - b);
   const packets = rows.numbers("packets");
   const lines = kept.slice(0, FLOWS).map((name) => {
     const own = mine.filter((row) => groups[row] === name);
@@ -108,7 +110,7 @@ function sojourn(output: Output, link: string): Data {
     let below = 0;
     return { label: name === ALL ? "all packets" : name, values: x.map((to) => (100 * (below += count.get(to) ?? 0)) / total) };
   });
-  const title = `${TITLES.sojourn} of ${link}: part of the packets that waited at most so long`;
+  const title = `${TITLES.sojourn} of ${link}: percentage of packets that waited at most so long`;
   return { title, x: x.map((to) => to * 1000), lines, xLabel: "time in the queue (ms)", yLabel: "% of packets", top: 100, stepped: true };
 }
 

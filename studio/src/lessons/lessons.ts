@@ -3,7 +3,7 @@ import type { App, Part } from "../app";
 import { type Measure, PICTURES, data, measures } from "../bench/measures";
 import { Cancelled } from "../lab/lab";
 import type { About, Output } from "../lab/protocol";
-import { Chart } from "../ui/chart";
+import { Chart, alike } from "../ui/chart";
 import { h } from "../ui/dom";
 import { number } from "../ui/quantity";
 import { type Found, LESSONS, type Lesson } from "./content";
@@ -112,12 +112,10 @@ class Class {
     return h("div", { class: "charts" }, ...all.map((chart) => chart.element));
   }
 
-  /** Draws A and B with the same axis, so that they can be compared. */
   private draw(lesson: Lesson, done: [Done, Done]): void {
     lesson.pictures.forEach((picture, row) => {
-      const both = done.map((one) => data(picture, one.output, one.about, LINK));
-      const highest = Math.max(...both.flatMap((one) => one.lines.flatMap((line) => Array.from(line.values).filter(Number.isFinite))));
-      both.forEach((one, arm) => this.charts[2 * row + arm]!.draw({ ...one, title: `${"AB"[arm]}: ${one.title}`, top: one.top ?? highest * 1.1 }));
+      const both = alike(done.map((one) => data(picture, one.output, one.about, LINK)));
+      both.forEach((one, arm) => this.charts[2 * row + arm]!.draw({ ...one, title: `${"AB"[arm]}: ${one.title}` }));
     });
   }
 
@@ -126,7 +124,7 @@ class Class {
     const cell = (one: Done, label: string): HTMLElement => h("td", {}, number(one.all.find((measure) => measure.label === label)?.value ?? NaN));
     const head = h("tr", {}, h("td"), ...["A", "B"].map((text) => h("th", { scope: "col" }, text)));
     const rows = labels.map((label) => h("tr", {}, h("th", { scope: "row" }, label), ...done.map((one) => cell(one, label))));
-    const whole = h("table", {}, h("caption", {}, `One run of each, seed ${SEED}, after the warm-up`), h("thead", {}, head), h("tbody", {}, ...rows));
+    const whole = h("table", {}, h("caption", {}, `One run of each, seed ${SEED}, without the first ${done[0].about.resolved.warmup}`), h("thead", {}, head), h("tbody", {}, ...rows));
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results" }, whole);
   }
 

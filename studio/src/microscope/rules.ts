@@ -65,7 +65,7 @@ function onLinks(app: App, about: About, packet: Packet): Moment[] {
     if (Number.isFinite(hop.mark))
       found.push({ time: hop.mark, kind: "mark", packet, text: `The router of ${hop.link} marks the packet: its ECN field becomes CE.`, rule: `${by} decides to signal; RFC 3168 section 5: a router sets CE only in packets of ECN-capable transports.${l4s}` });
     if (hop.lost)
-      found.push({ time: hop.lostAt, kind: "drop", packet, text: `The packet is dropped on ${hop.link} (${hop.lost.replaceAll("_", " ")}).`, rule: hop.lost === "drop_tail" ? "The buffer is full." : hop.lost === "loss" ? "The wire loses it." : `${by} decides to signal; the packet is not ECN-capable, or the law drops.` });
+      found.push({ time: hop.lostAt, kind: "drop", packet, text: `The packet is dropped on ${hop.link} (${hop.lost.replaceAll("_", " ")}).`, rule: hop.lost === "drop_tail" ? "The buffer is full." : hop.lost === "loss" ? "The wire loses it." : `${by} decides to signal; ${packet.ecn === 0 ? "the packet is not ECN-capable" : "it drops this packet instead of marking it"}.` });
   }
   return found;
 }

@@ -87,7 +87,7 @@ function outstanding(direction: Direction): Data {
     title: "Data outstanding: a lower bound of the congestion window",
     x: direction.at(rows),
     xLabel: "time (s)",
-    yLabel: `sent, not acknowledged (${unit})`,
+    yLabel: `outstanding (${unit})`,
     lines: [{ label: "outstanding", values: values.map((value) => value / factor) }],
     rugs: [...rug(direction, "ACK with ECE", "ece"), ...rug(direction, "data with CWR", "cwr")],
   };
@@ -100,9 +100,8 @@ function trips(direction: Direction): Data[] {
   return [{ title: "Round-trip time", x: direction.at(rows), xLabel: "time (s)", yLabel: "RTT (ms)", lines: [{ label: "RTT", values }] }];
 }
 
-/** The graphs of the data of one end; none if it sent no data. */
+/** The graphs of the data of one end. */
 export function graphs(series: Table, fromOpener: boolean): Data[] {
   const direction = new Direction(series, fromOpener);
-  if (!direction.of("data").length) return [];
   return [sequence(direction), outstanding(direction), ...trips(direction)];
 }

@@ -8,7 +8,7 @@ import { h } from "../ui/dom";
 import { graphs } from "./graphs";
 import { type Capture, first, numbers, report, size } from "./report";
 
-/** Largest file that is read: it is in memory once, next to its connections. */
+/** Largest file that is read: a worker has it twice, in its own memory and in the module's, next to the connections. */
 const LARGEST = 500e6;
 
 class Captures {
@@ -57,10 +57,17 @@ class Captures {
   };
 
   destroy(): void {
-    this.reading?.abort();
+    this.end();
     this.clear();
     this.root.removeEventListener("dragover", this.over);
     this.root.removeEventListener("drop", this.dropped);
+  }
+
+  /** Ends the reading and leaves the status. */
+  private end(): void {
+    this.reading?.abort();
+    this.reading = undefined;
+    this.stop.hidden = true;
   }
 
   private clear(): void {
@@ -98,7 +105,7 @@ class Captures {
     this.results.replaceChildren();
     this.capture = undefined;
     if (file.size > LARGEST) {
-      this.reading?.abort();
+      this.end();
       this.status.textContent = `${file.name} has ${size(file.size)}; a page reads at most ${size(LARGEST)}. Read it with the command: ecnlab trace ${file.name}`;
       return;
     }
@@ -120,7 +127,7 @@ class Captures {
   /** Draws a connection; `go` moves to it. */
   private async choose(connection: number, go = false): Promise<void> {
     const { capture } = this;
-    if (!capture || !(connection >= 0 && connection < capture.about.listed)) return;
+    if (!capture || !Number.isInteger(connection) || connection < 0 || connection >= capture.about.listed) return;
     this.choice.value = String(connection);
     const found = await this.read(`Reading connection ${connection}…`, async (signal) => this.app.lab.call("series", { bytes: await this.bytes(), connection }, { signal }));
     if (!found || this.capture !== capture) return;
@@ -136,7 +143,9 @@ class Captures {
     const directions = table(capture, "directions");
     const parts = [true, false].flatMap((fromOpener, place) => {
       const row = 2 * connection + place;
-      const drawn = graphs(table(found, "series"), fromOpener).map((data) => ({ data, chart: new Chart(data.title) }));
+      // Rows of the series have SYN and FIN as data, too.
+      const shown = Number(directions.value("data_packets", row)) > 0 ? graphs(table(found, "series"), fromOpener) : [];
+      const drawn = shown.map((data) => ({ data, chart: new Chart(data.title) }));
       this.charts.push(...drawn.map(({ chart }) => chart));
       const title = h("h3", {}, `${directions.value("from", row)} → ${directions.value("to", row)}`);
       const none = h("p", { class: "note" }, "This end sent no data.");

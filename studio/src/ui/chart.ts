@@ -48,6 +48,18 @@ export function thin(data: Data): Data {
   return { ...data, x: some(data.x), lines: data.lines.map((line) => ({ ...line, values: some(line.values) })) };
 }
 
+/** The data of charts that are compared, with the same axes. */
+export function alike(charts: Data[]): Data[] {
+  const highest = charts.flatMap((one) => one.lines).reduce((top, line) => Array.from(line.values).reduce((a, b) => (b > a ? b : a), top), 0);
+  const last = (one: Data): number => one.x[one.x.length - 1] ?? 0;
+  const end = Math.max(...charts.map(last));
+  return charts.map((one) => {
+    const padded = (values: ArrayLike<number>, value: number): ArrayLike<number> => (last(one) < end ? [...Array.from(values), value] : values);
+    const lines = one.lines.map((line) => ({ ...line, values: padded(line.values, NaN) }));
+    return { ...one, x: padded(one.x, end), lines, top: one.top ?? 1.05 * highest };
+  });
+}
+
 /** What a chart shows, in one sentence for who does not see it. */
 function summary(data: Data): string {
   const lines = data.lines.map((line) => {
@@ -61,6 +73,7 @@ function summary(data: Data): string {
 
 export class Chart {
   readonly element: HTMLElement;
+  private readonly caption = h("figcaption", {});
   private readonly body = h("div", { class: "plot", role: "img" });
   private readonly legend = h("ul", { class: "legend" });
   private plot: uPlot | undefined;
@@ -69,7 +82,8 @@ export class Chart {
   private readonly resized = new ResizeObserver(() => this.fit());
 
   constructor(title: string) {
-    this.element = h("figure", { class: "chart" }, h("figcaption", {}, title), this.body, this.legend);
+    this.caption.textContent = title;
+    this.element = h("figure", { class: "chart" }, this.caption, this.body, this.legend);
     this.resized.observe(this.body);
   }
 
@@ -77,6 +91,7 @@ export class Chart {
   draw(given: Data): void {
     const data = thin(given);
     this.data = data;
+    this.caption.textContent = data.title;
     this.body.setAttribute("aria-label", summary(data));
     // uPlot breaks a line at null, not at NaN.
     const drawn = data.lines.map((line) => Array.from(line.values, (value) => (Number.isFinite(value) ? value : null)));

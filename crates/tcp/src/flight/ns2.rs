@@ -79,7 +79,7 @@ impl Flight {
             self.timer.rto.back_off(cx.config);
         }
         self.timer.echo_at_one = at_one;
-        let base = self.reduction_base(cx.config);
+        let base = self.base_of_mark(self.reduction_base(cx.config), self.in_flight(), cx);
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
         if self.recovery.active && !counts_sacks {

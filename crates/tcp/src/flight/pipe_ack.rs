@@ -41,6 +41,13 @@ impl PipeAck {
         PipeAck { samples: VecDeque::new(), defined: false, start: una, end: una, validated: now, loss: None }
     }
 
+    /// Makes pipeACK undefined: the next sample begins at `una`.
+    pub fn restart(&mut self, una: u64) {
+        self.samples.clear();
+        self.defined = false;
+        (self.start, self.end) = (una, una);
+    }
+
     /// Processes an acknowledgement of everything before `una`, with data sent up to `max`. A sample ends when the data
     /// outstanding at its first ACK are acknowledged, so that a pause of the sender does not split a flight.
     pub fn acknowledge(&mut self, una: u64, max: u64, now: Time) {

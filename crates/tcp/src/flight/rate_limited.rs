@@ -31,8 +31,10 @@ impl Flight {
         self.measure_flight();
         let (una, max, active) = (self.una, self.max, self.recovery.active);
         let Some(pipe) = self.pipe_ack() else { return };
-        // RFC 7661: no samples during a recovery.
-        if !active {
+        if active {
+            // RFC 7661: pipeACK is undefined after a recovery, of which data are in no sample.
+            pipe.restart(una);
+        } else {
             pipe.acknowledge(una, max, cx.now);
             self.end_non_validated_periods(cx.config, cx.now);
         }

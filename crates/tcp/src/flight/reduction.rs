@@ -63,16 +63,20 @@ impl Flight {
     pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let waits = self.waits_at_one_segment(cx.config);
         // FlightSize before the ACK: the acknowledged data was in flight when the mark was set.
+        let flight = self.in_flight() + acked;
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
-        let mut base = self.reduction_base(cx.config) + acked;
-        if self.rate_limited.is_some() {
-            base = self.used_of_non_validated(self.in_flight() + acked, cx).unwrap_or(base);
-        }
+        let base = self.base_of_mark(self.reduction_base(cx.config) + acked, flight, cx);
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
         if waits {
             self.hold(cx);
         }
+    }
+
+    /// The value in bytes that a mark reduces: `base`, or the data in use if the window is in the non-validated phase.
+    pub fn base_of_mark(&mut self, base: u64, flight: u64, cx: &Cx) -> u64 {
+        let used = if self.rate_limited.is_some() { self.used_of_non_validated(flight, cx) } else { None };
+        used.unwrap_or(base)
     }
 
     /// Whether a mark restarts the timer and blocks new data until it expires, because a window of one segment cannot
