@@ -34,6 +34,8 @@ GRID: Final = Grid(
         "dctcp": "DCTCP",
         "prague": "Prague",
         "bbr": "BBR",
+        "bbr3": "BBRv3",
+        "bbr3-ecn": "BBRv3 with ECN",
         "page": "page of 300 kB",
         "gone": "CoDel, marked packets count as gone",
         "kept": "CoDel, dropped packets count as queued",
