@@ -9,7 +9,7 @@ from ecnlab.papers.judge import Grid
 QUEUES: Final = ("droptail", "red", "pie", "codel", "fq_codel", "cake", "dualpi2")
 RATES: Final = ("1.5", "10", "20", "100")
 RTTS: Final = ("5", "20", "100")
-NEXT_TO_CUBIC: Final = ("cubic-ecn", "dctcp", "prague", "bbr")
+NEXT_TO_CUBIC: Final = ("cubic-ecn", "dctcp", "prague", "bbr", "bbr3", "bbr3-ecn")
 """Kinds of host in the atlas: each shares a queue with CUBIC without ECN."""
 
 GRID: Final = Grid(
