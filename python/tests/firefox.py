@@ -147,6 +147,13 @@ class Firefox:
         actions = [{"type": f"key{way}", "value": value} for value in values for way in ("Down", "Up")]
         self._act({"type": "key", "id": "keyboard", "actions": actions})
 
+    def choose(self, selector: str, file: Path) -> None:
+        """Choose ``file`` in the file input that ``selector`` finds."""
+        script, target = f"document.querySelector({json.dumps(selector)})", {"context": self._window}
+        found = self.call("script.evaluate", expression=script, target=target, awaitPromise=False)["result"]
+        element = {"sharedId": found["sharedId"]}
+        self.call("input.setFiles", context=self._window, element=element, files=[str(file)])
+
     def tab_to(self, selector: str, most: int = 60) -> None:
         """Press Tab until an element that matches has the focus."""
         for _ in range(most):

@@ -13,6 +13,14 @@ from ecnlab.studio.server import SITE, serve
 
 BUILT = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the studio is not built: `make studio`")
 
+MARK_TO_CWR = (
+    ("Next mark", "becomes CE"),
+    ("Next ECE or ACE", "ECE in the acknowledgement"),
+    ("Next reduction", "reduces its window"),
+    ("Next CWR", "CWR in the next data packet"),
+)
+"""Buttons of the microscope, and words of the moment to which each leads."""
+
 
 @contextmanager
 def running(server: ThreadingHTTPServer) -> Iterator[str]:

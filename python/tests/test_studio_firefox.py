@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from firefox import WAIT, Firefox, firefox
-from studio_served import BUILT, address
+from studio_served import BUILT, MARK_TO_CWR, address
 
 import ecnlab
 from ecnlab.studio.share import fragment
@@ -146,12 +146,7 @@ def test_the_microscope_steps_from_a_mark_to_the_confirmation(firefox: Firefox, 
     firefox.open(address + "#/microscope", PHONE)
     firefox.wait(STATUS, has("packets in 6 s"))
     times = []
-    for button, text in (
-        ("Next mark", "becomes CE"),
-        ("Next ECE or ACE", "ECE in the acknowledgement"),
-        ("Next reduction", "reduces its window"),
-        ("Next CWR", "CWR in the next data packet"),
-    ):
+    for button, text in MARK_TO_CWR:
         firefox.click(f'button("{button}")')
         assert text in firefox.eval('$$(".moment").at(-1).textContent')
         times.append(float(firefox.eval('$(".clock").textContent').split()[0]))
@@ -164,6 +159,18 @@ def test_the_microscope_steps_from_a_mark_to_the_confirmation(firefox: Firefox, 
     firefox.click('button("Play")')
     firefox.wait('parseFloat($(".clock").textContent)', lambda now: now > times[-1])
     firefox.click('button("Pause")')
+    sound(firefox)
+
+
+def test_a_capture_has_the_tables_of_the_command(firefox: Firefox, address: str) -> None:
+    capture = ROOT / "tests/data/captures/refused.pcap.gz"
+    firefox.open(address + "#/trace", PHONE)
+    firefox.wait("""$("input[type=file]") !== null""")
+    firefox.choose("input[type=file]", capture)
+    native = ecnlab.trace(capture)
+    for table, rows in (("connections", native.connections.height), ("violations", native.violations.height)):
+        firefox.wait(f"Number($('[data-table={table}]')?.dataset.rows ?? 0)", lambda found, rows=rows: found == rows)
+    assert firefox.eval('$$(".verdict").length') == native.verdicts.height
     sound(firefox)
 
 

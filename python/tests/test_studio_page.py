@@ -17,7 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import DESKTOP, PHONE, Opened, Windows, browser
 from conftest import first_fast, imported, mostly_slow
 from playwright.sync_api import Page, expect
-from studio_served import BUILT, address, running
+from studio_served import BUILT, MARK_TO_CWR, address, running
 
 import ecnlab
 from ecnlab.studio.server import SITE
@@ -199,12 +199,7 @@ def test_the_microscope_follows_a_mark_to_the_confirmation(browser: Windows, add
     page = studio(browser, address, "#/microscope").page
     expect(page.locator(".status")).to_contain_text("packets in 6 s")
     times = []
-    for button, text in (
-        ("Next mark", "becomes CE"),
-        ("Next ECE or ACE", "ECE in the acknowledgement"),
-        ("Next reduction", "reduces its window"),
-        ("Next CWR", "CWR in the next data packet"),
-    ):
+    for button, text in MARK_TO_CWR:
         page.get_by_role("button", name=button).click()
         expect(page.locator(".moment").last).to_contain_text(text)
         times.append(float(page.locator(".clock").inner_text().split()[0]))
