@@ -7,6 +7,8 @@ import gzip
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +18,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import DESKTOP, PHONE, Opened, Windows, browser
 from conftest import first_fast, imported, mostly_slow
+from PIL import Image
 from playwright.sync_api import Page, expect
 from studio_served import BUILT, MARK_TO_CWR, address, running
 
@@ -304,3 +307,11 @@ def test_everything_is_small_and_local(browser: Windows, address: str) -> None:
     found = studio(browser, address)
     simulated(found.page)
     assert all(asked.startswith((address, "data:", "blob:")) for asked in found.asked if asked != "about:blank")
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_readme_is_made(tmp_path: Path) -> None:
+    made = tmp_path / "studio.gif"
+    subprocess.run([sys.executable, ROOT / "tests/tools/pictures/studio.py", made], check=True, timeout=120)
+    with Image.open(made) as new, Image.open(ROOT / "docs/img/studio.gif") as stored:
+        assert (new.size, new.n_frames) == (stored.size, stored.n_frames)

@@ -28,7 +28,7 @@ PAUSE: Final = 450
 """Milliseconds of each."""
 
 
-def main() -> int:
+def main(out: Path = OUT) -> int:
     """Write the picture and print its path and size."""
     with serve(0) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -41,8 +41,8 @@ def main() -> int:
         frames = [frame(page, step) for step in STEPS]
         browser.close()
         server.shutdown()
-    frames[0].save(OUT, save_all=True, append_images=frames[1:], duration=PAUSE, loop=0, optimize=True)
-    print(f"{OUT}: {OUT.stat().st_size // 1000} kB")
+    frames[0].save(out, save_all=True, append_images=frames[1:], duration=PAUSE, loop=0, optimize=True)
+    print(f"{out}: {out.stat().st_size // 1000} kB")
     return 0
 
 
@@ -57,4 +57,4 @@ def frame(page: Page, step: int) -> Image.Image:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(Path, sys.argv[1:])))
