@@ -8,6 +8,7 @@
 //! has a row in [`registry`] and a page in `docs/laws`.
 
 mod ack_sample;
+mod boxed;
 pub mod cc;
 pub mod config;
 mod config_check;

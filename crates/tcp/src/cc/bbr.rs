@@ -36,6 +36,7 @@ use self::recovery::Recovery;
 use super::{
     AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Established, Pacing, RateSample, Sent, Window,
 };
+use crate::boxed::Boxed;
 use crate::facts::{Facts, Marks};
 use crate::invalid::Invalid;
 use crate::max_filter::MaxFilter;
@@ -89,13 +90,20 @@ impl super::Params for Params {
     }
 
     fn law(&self, window: Window) -> Bbr {
-        Bbr(Box::new(State::new(window)))
+        Bbr(Boxed::new(State::new(window)))
     }
 }
 
-/// BBR. Boxed, for it is far larger than the other laws.
+/// BBR.
 #[derive(Clone, Debug)]
-pub struct Bbr(Box<State>);
+#[repr(C)]
+pub struct Bbr(Boxed<State>);
+
+impl AsMut<Window> for State {
+    fn as_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+}
 
 impl CongestionControl for Bbr {
     fn window(&self) -> &Window {
@@ -109,30 +117,30 @@ impl CongestionControl for Bbr {
     fn grow(&mut self, _: u64) {}
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        self.0.on_congestion(event.why);
+        self.0.change(|law| law.on_congestion(event.why));
     }
 
     fn on_further_loss(&mut self) {
-        self.0.on_timeout();
+        self.0.change(|law| law.on_timeout());
     }
 
     fn on_established(&mut self, established: &Established) {
-        self.0.on_established(established);
+        self.0.change(|law| law.on_established(established));
     }
 
     fn on_feedback(&mut self, sample: &AckSample) {
-        self.0.lost_before = sample.lost_total;
+        self.0.change(|law| law.lost_before = sample.lost_total);
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
         // An ACK with nothing outstanding gives no sample (tcp_ack).
         if sample.prior_in_flight > 0 || sample.delivered.bytes > 0 {
-            self.0.on_ack(sample);
+            self.0.change(|law| law.on_ack(sample));
         }
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        self.0.on_sent(sent);
+        self.0.change(|law| law.on_sent(sent));
     }
 
     fn pacing(&self) -> Option<Pacing> {
@@ -144,7 +152,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_undo(&mut self, before: CcState) {
-        self.0.on_undo(before);
+        self.0.change(|law| law.on_undo(before));
     }
 
     /// Linux leaves laws with a cong_control alone (tcp_slow_start_after_idle_check).

@@ -38,6 +38,7 @@ use super::{
     AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Lost, Pacing,
     RateSample, Sent, Window,
 };
+use crate::boxed::Boxed;
 use crate::facts::{Facts, Marks};
 use crate::invalid::{Invalid, ensure};
 
@@ -144,13 +145,20 @@ impl super::Params for Params {
     }
 
     fn law(&self, window: Window) -> Bbr3 {
-        Bbr3(Box::new(State::new(window, self)))
+        Bbr3(Boxed::new(State::new(window, self)))
     }
 }
 
-/// BBRv3. Boxed, for it is far larger than the other laws.
+/// BBRv3.
 #[derive(Clone, Debug)]
-pub struct Bbr3(Box<State>);
+#[repr(C)]
+pub struct Bbr3(Boxed<State>);
+
+impl AsMut<Window> for State {
+    fn as_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+}
 
 impl CongestionControl for Bbr3 {
     fn window(&self) -> &Window {
@@ -165,30 +173,30 @@ impl CongestionControl for Bbr3 {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.why {
-            Congestion::Loss | Congestion::Timeout => self.0.enter_recovery(event.why),
-            Congestion::Ecn => self.0.ecn.on_echo(),
+            Congestion::Loss | Congestion::Timeout => self.0.change(|law| law.enter_recovery(event.why)),
+            Congestion::Ecn => self.0.change(|law| law.ecn.on_echo()),
         }
     }
 
     fn on_further_loss(&mut self) {
-        self.0.enter_recovery(Congestion::Timeout);
+        self.0.change(|law| law.enter_recovery(Congestion::Timeout));
     }
 
     fn on_established(&mut self, established: &Established) {
-        self.0.on_established(established);
+        self.0.change(|law| law.on_established(established));
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        self.0.on_ack(sample);
+        self.0.change(|law| law.on_ack(sample));
     }
 
     fn on_lost(&mut self, lost: &Lost, now: Time) {
-        self.0.handle_lost_packet(lost, now);
+        self.0.change(|law| law.handle_lost_packet(lost, now));
     }
 
     fn on_sent(&mut self, sent: &Sent) {
         if sent.in_flight == 0 && sent.app_limited && sent.bytes > 0 {
-            self.0.restart_from_idle(sent.now);
+            self.0.change(|law| law.restart_from_idle(sent.now));
         }
     }
 
@@ -210,7 +218,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_undo(&mut self, _: CcState) {
-        self.0.handle_spurious_loss_detection();
+        self.0.change(|law| law.handle_spurious_loss_detection());
     }
 
     /// The window stays (draft, "Restarting From Idle").

@@ -229,7 +229,7 @@ fn the_first_phase_is_drawn_by_the_connection_s_seed() {
 /// In ProbeBW, at the beginning of a phase.
 fn in_phase(phase: usize) -> Bench {
     let mut bench = Bench::probing(1);
-    let state = &mut bench.law.0;
+    let state = &mut *bench.law.0;
     state.cycle.advance(state.delivered_at);
     while state.cycle.phase() != phase {
         state.cycle.advance(state.delivered_at);
