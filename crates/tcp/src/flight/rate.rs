@@ -29,6 +29,33 @@ struct Record {
     arrived: bool,
 }
 
+/// What has been delivered.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    /// C.delivered and C.delivered_time.
+    delivered: u64,
+    delivered_at: Time,
+    /// C.first_sent_time.
+    first_sent: Time,
+    /// End and record of the most recently sent segment that this ACK delivers.
+    newest: Option<(u64, Record)>,
+}
+
+impl Arrivals {
+    /// UpdateRateSample.
+    #[inline(always)]
+    fn deliver(&mut self, range: Range<u64>, record: &Record, now: Time) {
+        self.delivered += range.end - range.start;
+        self.delivered_at = now;
+        // Of two segments sent at the same delivered count and time, the one with the higher offset was sent later.
+        let order = |end, r: &Record| (r.delivered, r.sent, end);
+        if self.newest.as_ref().is_none_or(|(end, newest)| order(range.end, record) > order(*end, newest)) {
+            self.newest = Some((range.end, *record));
+            self.first_sent = record.sent;
+        }
+    }
+}
+
 /// The sampler of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
@@ -38,35 +65,30 @@ pub(crate) struct RateSampler {
     /// Range of a segment that is being sent, until the segment is stored. Linux's schemes store no segment for a window
     /// probe: its range stays here.
     leaving: Option<Range<u64>>,
-    /// C.delivered and C.delivered_time.
-    delivered: u64,
-    delivered_at: Time,
-    /// C.first_sent_time.
-    first_sent: Time,
+    arrivals: Arrivals,
     /// C.app_limited: samples are application-limited until the delivered bytes exceed this value.
     app_limited: Option<u64>,
     /// Bytes whose marks were reported, in total.
     marked: u64,
     /// Segments marked lost that the law has not seen yet.
     losses: Vec<Lost>,
-    /// End and record of the most recently sent segment that this ACK delivers.
-    newest: Option<(u64, Record)>,
 }
 
 impl RateSampler {
     /// SendPacket: `range` is sent, for the first time or again. `outstanding` is the bytes in flight without it,
     /// `lost` the total of bytes marked lost. `place` is the position of its segment if that is already outstanding.
+    #[inline(always)]
     pub fn sent(&mut self, place: Option<usize>, range: Range<u64>, outstanding: u64, lost: u64, now: Time) {
         if outstanding == 0 {
-            (self.first_sent, self.delivered_at) = (now, now);
+            (self.arrivals.first_sent, self.arrivals.delivered_at) = (now, now);
         }
         let leaving = self.leaving.as_ref().map(|leaving| leaving.start);
         let again = place.map_or(leaving == Some(range.start), |place| self.records[place].is_some());
         let record = Some(Record {
             sent: now,
-            first_sent: self.first_sent,
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
+            first_sent: self.arrivals.first_sent,
+            delivered: self.arrivals.delivered,
+            delivered_at: self.arrivals.delivered_at,
             lost,
             in_flight: outstanding + if again { 0 } else { range.end - range.start },
             marked: self.marked,
@@ -98,21 +120,21 @@ impl RateSampler {
     #[cold]
     #[inline(never)]
     pub fn report(&mut self, place: usize, range: Range<u64>, now: Time) {
-        let Some(record) = &mut self.records[place] else { return };
-        if !record.arrived {
-            record.arrived = true;
-            let record = *record;
-            self.deliver(range, record, now);
-        }
+        let Some(record) = self.records[place].as_mut().filter(|record| !record.arrived) else { return };
+        record.arrived = true;
+        self.arrivals.deliver(range, record, now);
     }
 
     /// Processes the acknowledgement of the first segment, with the offsets `range`.
     #[cold]
     #[inline(never)]
     pub fn acknowledge(&mut self, range: Range<u64>, now: Time) {
-        if let Some(record) = self.records.pop_front().flatten().filter(|r| !r.arrived) {
-            self.deliver(range, record, now);
+        if let Some(Some(record)) = self.records.front()
+            && !record.arrived
+        {
+            self.arrivals.deliver(range, record, now);
         }
+        self.records.pop_front();
     }
 
     /// Whether there may be a window probe without a stored segment.
@@ -127,35 +149,22 @@ impl RateSampler {
         if let Some(range) = self.leaving.take_if(|range| range.end <= ack)
             && let Some(record) = self.records.pop_back().flatten()
         {
-            self.deliver(range, record, now);
-        }
-    }
-
-    /// UpdateRateSample.
-    fn deliver(&mut self, range: Range<u64>, record: Record, now: Time) {
-        self.delivered += range.end - range.start;
-        self.delivered_at = now;
-        // Of two segments sent at the same delivered count and time, the one with the higher offset was sent later.
-        let order = |(end, r): &(u64, Record)| (r.delivered, r.sent, *end);
-        let this = (range.end, record);
-        if self.newest.is_none_or(|newest| order(&this) > order(&newest)) {
-            self.newest = Some(this);
-            self.first_sent = record.sent;
+            self.arrivals.deliver(range, &record, now);
         }
     }
 
     /// GenerateRateSample, at the end of an ACK. `lost` is the total of bytes marked lost. Returns `None` if the ACK
     /// delivers nothing or if the interval is below `min_rtt`, as after ACK compression.
     pub fn sample(&mut self, lost: u64, min_rtt: Dur) -> Option<RateSample> {
-        if self.app_limited.is_some_and(|until| self.delivered > until) {
+        if self.app_limited.is_some_and(|until| self.arrivals.delivered > until) {
             self.app_limited = None;
         }
-        let (_, record) = self.newest.take()?;
+        let (_, record) = self.arrivals.newest.take()?;
         // The longer of the send and ACK intervals avoids overestimates from ACK compression.
         let send = record.sent.since(record.first_sent);
-        let interval = send.max(self.delivered_at.since(record.delivered_at));
+        let interval = send.max(self.arrivals.delivered_at.since(record.delivered_at));
         (interval >= min_rtt && !interval.is_zero()).then(|| RateSample {
-            delivered: self.delivered - record.delivered,
+            delivered: self.arrivals.delivered - record.delivered,
             interval,
             prior_delivered: record.delivered,
             lost: lost - record.lost,
@@ -179,7 +188,7 @@ impl RateSampler {
             start: segment.start,
             bytes: segment.len.into(),
             lost: lost - record.lost,
-            delivered_total: self.delivered,
+            delivered_total: self.arrivals.delivered,
             tx_in_flight: record.in_flight,
             app_limited: record.app_limited,
         });
@@ -199,7 +208,7 @@ impl RateSampler {
 
     /// Bytes delivered in total.
     pub fn delivered(&self) -> u64 {
-        self.delivered
+        self.arrivals.delivered
     }
 
     /// Whether samples of data sent now are application-limited.
@@ -210,7 +219,7 @@ impl RateSampler {
     /// CheckIfApplicationLimited: no data waits to be sent, though the window has room for more than the `outstanding`
     /// bytes.
     pub fn limited_by_application(&mut self, outstanding: u64) {
-        self.app_limited = Some(self.delivered + outstanding);
+        self.app_limited = Some(self.arrivals.delivered + outstanding);
     }
 }
 
@@ -258,17 +267,17 @@ mod tests {
         /// All before the n-th are acknowledged; the RTT is 10 ms. Bytes, milliseconds, and whether the application was the
         /// limit.
         fn ack(&mut self, n: u64, ms: u64) -> Option<(u64, u64, bool)> {
-            let before = self.rates().delivered;
+            let before = self.rates().arrivals.delivered;
             self.segments.acknowledge(n * MSS, at(ms));
-            self.outstanding -= self.rates().delivered - before;
+            self.outstanding -= self.rates().arrivals.delivered - before;
             self.rates().sample(0, Dur::from_ms(10)).map(numbers)
         }
 
         /// SACK reports the segments from `first` up to `end`.
         fn sack(&mut self, first: u64, end: u64, ms: u64) -> Option<(u64, u64, bool)> {
-            let before = self.rates().delivered;
+            let before = self.rates().arrivals.delivered;
             self.segments.report(first * MSS..end * MSS, at(ms));
-            self.outstanding -= self.rates().delivered - before;
+            self.outstanding -= self.rates().arrivals.delivered - before;
             self.rates().sample(0, Dur::from_ms(10)).map(numbers)
         }
     }
@@ -378,7 +387,7 @@ mod tests {
         sack.push(SackBlock { start: Seq(3_001), end: Seq(4_001) });
         end.on_segment(&ecnlab_wire::Segment { sack, ..segment(Flags::empty(), 2_001) }, at(21), &mut out);
         let known = rates(&end);
-        assert_eq!((known.delivered, known.delivered_at, known.records.len()), (3_000, at(21), 3));
+        assert_eq!((known.arrivals.delivered, known.arrivals.delivered_at, known.records.len()), (3_000, at(21), 3));
         // More than the window holds is written. All leave under the mark: before the first write, too, nothing waited.
         end.write(100_000, at(22), &mut out);
         let known = rates(&end);

@@ -29,6 +29,7 @@ impl Segments {
     /// Records for rate sampling that `range` is sent, for the first time or again. `outstanding` is the bytes in
     /// flight without it, `lost` the total of bytes marked lost. Returns whether the range belongs to an outstanding
     /// segment.
+    #[inline(always)]
     pub fn note_rate(&mut self, range: Range<u64>, outstanding: u64, lost: u64, now: Time) -> bool {
         let place = self.find(range.start);
         if let Some(rates) = &mut self.rates {
