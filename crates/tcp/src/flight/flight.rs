@@ -293,6 +293,7 @@ impl Flight {
     }
 
     /// The congestion window in whole segments.
+    #[inline]
     pub fn window_in_segments(&self) -> u32 {
         (self.law.cwnd() / u64::from(self.mss)).min(u32::MAX.into()) as u32
     }

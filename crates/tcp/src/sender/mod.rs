@@ -136,8 +136,8 @@ impl Sender {
 
     /// Whether the segment of data that ends at `end` carries PSH (RFC 9293 §3.9.1.2).
     #[inline(always)]
-    pub fn pushes(&self, end: u64) -> bool {
-        match &self.send_buffer {
+    pub fn pushes(&mut self, end: u64) -> bool {
+        match &mut self.send_buffer {
             None => end == self.flight.end,
             Some(buffer) => buffer.pushes(end),
         }

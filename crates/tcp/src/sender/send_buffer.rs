@@ -7,6 +7,7 @@
 //! data.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::cc::CongestionControl;
 use crate::config::{Config, Push};
@@ -62,6 +63,8 @@ pub(crate) struct SendBuffer {
     pushed: u64,
     /// Ends of the segments with PSH, in ascending order.
     ends: VecDeque<u64>,
+    /// No segment that ends in this range has PSH.
+    without: Range<u64>,
     /// SOCK_NOSPACE: the application waits for free space.
     full: bool,
     /// First offset not acknowledged and congestion window at the last update. A full buffer stays full until one changes.
@@ -85,6 +88,7 @@ impl SendBuffer {
             tail: o.una,
             pushed: o.una,
             ends: VecDeque::new(),
+            without: 0..0,
             full: false,
             updated_at: (0, 0),
         };
@@ -93,20 +97,33 @@ impl SendBuffer {
     }
 
     /// Whether the segment that ends at `end` carries PSH.
-    pub fn pushes(&self, end: u64) -> bool {
-        self.ends.binary_search(&end).is_ok()
+    #[inline]
+    pub fn pushes(&mut self, end: u64) -> bool {
+        !self.without.contains(&end) && self.search(end)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, end: u64) -> bool {
+        let next = self.ends.partition_point(|with| *with < end);
+        let found = self.ends.get(next) == Some(&end);
+        if !found {
+            let next = self.ends.get(next).copied();
+            self.without = end..next.unwrap_or(end + 1);
+        }
+        found
     }
 
     /// Writes the application's data for which the buffer has space. Called before segments are sent.
+    #[inline]
     pub fn fill(&mut self, tx: &Flight) {
-        self.update(&tx.into());
+        if !self.full || self.updated_at != (tx.una, tx.law.cwnd() + tx.recovery.inflation) {
+            self.update(&tx.into());
+        }
     }
 
+    #[inline(never)]
     fn update(&mut self, o: &Outstanding) {
-        let before = std::mem::replace(&mut self.updated_at, (o.una, o.cwnd));
-        if self.full && before == self.updated_at {
-            return;
-        }
+        self.updated_at = (o.una, o.cwnd);
         while self.ends.front().is_some_and(|end| *end <= o.una) {
             self.ends.pop_front();
         }
@@ -175,6 +192,7 @@ impl SendBuffer {
         if self.ends.back() != Some(&self.written) {
             self.ends.push_back(self.written);
         }
+        self.without.end = self.without.end.min(self.written);
     }
 }
 
