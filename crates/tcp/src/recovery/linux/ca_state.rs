@@ -135,6 +135,7 @@ impl CongestionState {
     }
 
     /// Ends a burst. Returns its new segments.
+    #[inline]
     pub fn end_burst(&mut self, tx: &Flight) -> Burst {
         let burst = std::mem::take(&mut self.burst);
         self.validation.end_burst(burst, tx);

@@ -42,6 +42,7 @@ impl CwndValidation {
     }
 
     /// Processes the end of a `burst`.
+    #[inline]
     pub fn end_burst(&mut self, burst: Burst, tx: &Flight) {
         let full = tx.scoreboard.in_flight() >= tx.window_in_segments();
         if burst.new > 0 || full {

@@ -149,6 +149,7 @@ impl LossDetection for RackState {
         sets
     }
 
+    #[inline]
     fn after_burst(&mut self, tx: &mut Flight, burst: Burst, config: &Config, now: Time) {
         if burst.new == 0 {
             return;
