@@ -194,6 +194,7 @@ impl CongestionControl for Bbr3 {
         self.0.change(|law| law.handle_lost_packet(lost, now));
     }
 
+    #[inline]
     fn on_sent(&mut self, sent: &Sent) {
         if sent.in_flight == 0 && sent.app_limited && sent.bytes > 0 {
             self.0.change(|law| law.restart_from_idle(sent.now));

@@ -151,6 +151,7 @@ macro_rules! window_hooks {
             /// [`crate::Facts::rates`].
             fn on_lost(&mut self, lost: &Lost, now: Time) {}
             /// Called for each segment sent.
+            #[inline]
             fn on_sent(&mut self, sent: &Sent) {}
             /// The codepoint of the packets that the feedback scheme makes ECN-capable. If the ends agree on feedback
             /// that does not count marks, it is ECT(0) whatever the law (RFC 9331 §4.2).
@@ -163,12 +164,14 @@ macro_rules! window_hooks {
                 true
             }
             /// Returns the pacing; `None` sends all that the window admits at once. Only with [`crate::Facts::samples`].
+            #[inline]
             fn pacing(&self) -> Option<Pacing> {
                 None
             }
             /// Returns whether the law has kept its window below its estimate of the path's capacity, so that delivery
             /// rates of the data now in flight do not measure the path. Called after [`on_ack`](Self::on_ack) for laws
             /// with [`crate::Facts::rates`].
+            #[inline]
             fn limits_rate(&self) -> bool {
                 false
             }

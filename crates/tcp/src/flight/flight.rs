@@ -493,6 +493,7 @@ impl Flight {
     }
 
     /// Starts the timer if nothing is in flight and data waits to be sent.
+    #[inline]
     pub fn arm_if_waiting(&mut self, config: &Config, now: Time) {
         let waits = self.max == self.una && (self.timer.held || self.end > self.nxt);
         if waits && self.timer.deadline == Time::NEVER {
