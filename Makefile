@@ -29,6 +29,10 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+# Cargo's arguments for one program. The package ecnlab-py is named for its features only: with those of the native module, the program is
+# linked with the libraries that `make build` has compiled, and the engine and the scenarios are not compiled a second time.
+ONLY = --package $(1) --package ecnlab-py --bin $(1)
+
 build: $(CORE) $(TRACES) $(NOTEBOOKS) $(SCHEMAS) ## the virtual environment and the simulator, optimised
 
 $(TRACES): examples/traces/make.py
@@ -160,7 +164,8 @@ bbr3: build ## docs/bbr3.md from sweeps and cards of BBRv3, in results: about ha
 	$(BIN)/python docs/bbr3_page.py
 
 bbr3-noq: ## noq's BBRv3 beside ecnlab's on the same paths, as in docs/bbr3.md; noq's random choices differ in each run
-	cargo run --profile quick --quiet --package bbr3-noq
+	cargo build --profile quick --quiet $(call ONLY,bbr3-noq)
+	target/quick/bbr3-noq
 
 quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, in results: about half an hour
 	for name in queues gain boxes ping-pongs; do $(BIN)/ecnlab sweep examples/quic-$$name.toml || exit; done
@@ -218,18 +223,18 @@ live: build $(DEV) ## our TCP and the kernel's over a bad wire, 100 MB each way:
 bench stages curves: export PROFILE = release
 
 bench: $(CORE) $(DEV) ## speed and memory next to targets, ns-2, tcptrace and tshark: docs/performance.md; ARGS="memory start"
-	cargo build --release --quiet --package ecnlab-bench
+	cargo build --release --quiet $(call ONLY,ecnlab-bench)
 	$(BIN)/python bench/bench.py $(ARGS)
 
 stages: $(CORE) $(DEV) ## instructions of a packet by stage, as a table and the figure of docs/performance.md; needs Valgrind
 	$(BIN)/python bench/stages.py
 
 curves: $(CORE) $(DEV) ## packets per second and memory over the number of flows, as a table and the figure of docs/performance.md
-	cargo build --release --quiet --package ecnlab-bench
+	cargo build --release --quiet $(call ONLY,ecnlab-bench)
 	$(BIN)/python bench/curves.py
 
 perf: build $(DEV) ## instructions of ten workloads beside the stored figures, fails above 3 %; ARGS=--write stores new ones
-	cargo build --profile quick --quiet --package ecnlab-bench
+	cargo build --profile quick --quiet $(call ONLY,ecnlab-bench)
 	$(BIN)/python bench/perf.py $(ARGS)
 
 # libFuzzer is C++: it asks for a C++ compiler.
