@@ -142,7 +142,7 @@ impl Segments {
     }
 
     /// Removes all segments up to the acknowledged offset `ack`. Returns the send time of the first of them.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
         if let Some(rates) = &self.rates {
             // Linux's schemes have already removed the segments.
