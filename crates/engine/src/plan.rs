@@ -53,8 +53,7 @@ impl Plan {
     pub(crate) fn check_stacks(&self) -> Result<(), Error> {
         for flow in &self.flows {
             let Some([from, to]) = &flow.quic else { continue };
-            let made = quic::connection([from, to], 0, Time::ZERO);
-            made.map_err(|error| Error::Quic { flow: flow.name.clone(), error })?;
+            quic::check([from, to]).map_err(|error| Error::Quic { flow: flow.name.clone(), error })?;
         }
         Ok(())
     }

@@ -8,6 +8,8 @@ mod endpoint;
 mod noq;
 #[cfg(feature = "_tls")]
 mod panics;
+#[cfg(feature = "qlog")]
+mod qlog;
 #[cfg(feature = "quinn")]
 mod quinn;
 #[cfg(feature = "_tls")]
@@ -24,6 +26,8 @@ pub use controller::Controller;
 pub use endpoint::{Closing, ENDLESS, Endpoint, Error, Event, Stats};
 #[cfg(feature = "noq")]
 pub use noq_proto;
+#[cfg(feature = "qlog")]
+pub use qlog::{Qlog, Writer};
 #[cfg(feature = "quinn")]
 pub use quinn_proto;
 pub use settings::{AckFrequency, Congestion, Crypto, Impossible, Settings, Stack};
@@ -38,6 +42,8 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
         let problem = format!("the peer has the stack {}; set the same for both ends", other.name());
         return Err(Error::Rejected(stack.name(), problem));
     }
+    #[cfg(feature = "qlog")]
+    qlog::check(settings)?;
     match stack {
         #[cfg(feature = "quinn")]
         Stack::Quinn => quinn::connection(settings, seed, now),
@@ -51,4 +57,18 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
             Err(Error::Absent(absent.name()))
         }
     }
+}
+
+/// Tests whether the stack accepts the settings of both ends: creates a connection, without a log.
+///
+/// # Errors
+/// Those of [`connection`].
+pub fn check(settings: [&Settings; 2]) -> Result<(), Error> {
+    #[cfg(feature = "qlog")]
+    qlog::check(settings)?;
+    #[cfg(feature = "qlog")]
+    let [from, to] = settings.map(|end| Settings { qlog: None, ..end.clone() });
+    #[cfg(feature = "qlog")]
+    let settings = [&from, &to];
+    connection(settings, 0, Time::ZERO).map(drop)
 }

@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Controller;
+#[cfg(feature = "qlog")]
+use crate::Qlog;
 
 /// An end of QUIC connections. Flows name it in `quic`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +21,10 @@ pub struct Settings {
     /// The program's own controller, in place of `congestion`. No scenario has one.
     #[serde(skip)]
     pub controller: Option<Controller>,
+    /// Logs of the program's own. No scenario has them.
+    #[cfg(feature = "qlog")]
+    #[serde(skip)]
+    pub qlog: Option<Qlog>,
     /// Packets are sent as ECT(0) while the stack's validation of ECN (RFC 9000 §13.4) permits. False: the host neither sets nor
     /// reads the codepoint. Default true.
     #[serde(default = "yes")]
@@ -186,6 +192,8 @@ impl Settings {
             stack,
             congestion: Congestion::Cubic,
             controller: None,
+            #[cfg(feature = "qlog")]
+            qlog: None,
             ecn: true,
             ack_frequency: None,
             initial_mtu: least_mtu(),

@@ -1,6 +1,9 @@
 //! quinn-proto in virtual time.
 
 mod cases;
+#[cfg(feature = "qlog")]
+#[path = "cases/qlog.rs"]
+mod qlog;
 
 use ecnlab_base::Dur;
 use ecnlab_quic::quinn_proto::congestion::NewRenoConfig;

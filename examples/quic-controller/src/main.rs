@@ -1,5 +1,8 @@
 //! Slow start, then AIMD with a factor of 0.8, as the controller of quinn: `cargo run -p quic-controller examples/quic.toml`.
 
+#[cfg(feature = "qlog")]
+mod log;
+
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
@@ -60,12 +63,21 @@ impl ControllerFactory for Factory {
     }
 }
 
+const USAGE: &str = "usage: quic-controller SCENARIO, or with the feature qlog: SCENARIO --qlog DIR";
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args().nth(1).ok_or("usage: quic-controller SCENARIO")?;
-    let scenario = ecnlab_scenario::parse_scenario(&path, &std::fs::read_to_string(&path)?)?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (path, options) = args.split_first().ok_or(USAGE)?;
+    let scenario = ecnlab_scenario::parse_scenario(path, &std::fs::read_to_string(path)?)?;
     let mut plan = scenario.plan(1);
     for settings in plan.flows.iter_mut().filter_map(|flow| flow.quic.as_mut()).flatten() {
         Arc::make_mut(settings).controller = Some(ecnlab_quic::Controller::quinn(Factory));
+    }
+    match options {
+        [] => {}
+        #[cfg(feature = "qlog")]
+        [option, folder] if option == "--qlog" => log::set(&mut plan, folder)?,
+        _ => return Err(USAGE.into()),
     }
     let out = ecnlab_engine::run(&plan, 1)?;
     for (row, flow) in plan.flows.iter().enumerate() {

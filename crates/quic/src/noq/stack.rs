@@ -69,6 +69,12 @@ pub fn controller(congestion: Congestion) -> Result<Factory, &'static str> {
     }
 }
 
+/// The transport: `connection` has rejected a log.
+#[cfg(feature = "qlog")]
+pub fn logged(transport: proto::TransportConfig, _: &crate::Settings, _: &str) -> proto::TransportConfig {
+    transport
+}
+
 impl crate::Controller {
     /// A controller for the stack "noq".
     pub fn noq(factory: impl ControllerFactory + Send + Sync + 'static) -> Self {

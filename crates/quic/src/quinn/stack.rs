@@ -59,6 +59,19 @@ pub fn controller(congestion: Congestion) -> Result<Factory, &'static str> {
     })
 }
 
+/// The transport with the log of a connection, if `settings` have one. Times of the log are since `Time::ZERO`.
+#[cfg(feature = "qlog")]
+pub fn logged(mut transport: proto::TransportConfig, settings: &crate::Settings, side: &str) -> proto::TransportConfig {
+    if let Some(qlog) = &settings.qlog {
+        let start = super::ends::clock::instant(ecnlab_base::Time::ZERO);
+        let (name, writer) = qlog.next(side);
+        let mut config = proto::QlogConfig::default();
+        config.title(Some(name)).writer(writer).start_time(start);
+        transport.qlog_stream(config.into_stream());
+    }
+    transport
+}
+
 impl crate::Controller {
     /// A controller for the stack "quinn".
     pub fn quinn(factory: impl ControllerFactory + Send + Sync + 'static) -> Self {

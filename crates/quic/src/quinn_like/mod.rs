@@ -1,7 +1,7 @@
 //! quinn-proto or its fork noq-proto: each end is one of its endpoints with at most one connection. [`stack`] has all in which
 //! their interfaces differ.
 
-mod clock;
+pub mod clock;
 pub mod config;
 mod driver;
 pub mod null;
@@ -43,6 +43,8 @@ fn ends(settings: [&Settings; 2], seed: u64, now: Time) -> [Box<dyn Endpoint>; 2
     let mut ends = [
         End::new(Rng::named(seed, "quic.client"), client, Side::Client, |record, secrets| {
             let transport = config::transport(client, server, record);
+            #[cfg(feature = "qlog")]
+            let transport = stack::logged(transport, client, "client");
             let mut stack = stack::endpoint(config::endpoint(settings), None);
             let config = config::client(transport, client.crypto, secrets);
             let connection =
@@ -50,7 +52,10 @@ fn ends(settings: [&Settings; 2], seed: u64, now: Time) -> [Box<dyn Endpoint>; 2
             (stack, Some(connection))
         }),
         End::new(Rng::named(seed, "quic.server"), server, Side::Server, |record, _| {
-            let config = config::server(config::transport(server, client, record), server.crypto);
+            let transport = config::transport(server, client, record);
+            #[cfg(feature = "qlog")]
+            let transport = stack::logged(transport, server, "server");
+            let config = config::server(transport, server.crypto);
             (stack::endpoint(config::endpoint(settings), Some(config)), None)
         }),
     ];

@@ -1,6 +1,5 @@
 //! Checks of flows over QUIC.
 
-use ecnlab_base::Time;
 use ecnlab_quic::Impossible;
 use ecnlab_traffic::Params as Traffic;
 
@@ -36,7 +35,7 @@ pub(crate) fn check(flow: &Flow, path: &Path, tables: &Tables, found: &mut Findi
         return found.key(&at, format!("`{at}`: the other end has no QUIC"), "write `quic` for both ends");
     };
     let [Some(from), Some(to)] = ends.map(|name| tables.quics.get(name)) else { return };
-    if let Err(error) = ecnlab_quic::connection([from, to], 0, Time::ZERO) {
+    if let Err(error) = ecnlab_quic::check([from, to]) {
         let at = Path::of(&["quic", ends[0], "stack"]);
         found.value(&at, format!("`{at}`: {error}"), "");
     }
