@@ -88,8 +88,10 @@ slow: build $(STUDIO) $(DEV) ## the tests that `make test` leaves out: whole pap
 	$(BIN)/pytest -rs -m slow --numprocesses auto --dist loadfile
 
 # s2n is off by default: its first build compiles aws-lc, which is C, for minutes.
-stacks: ## the tests of QUIC stacks that wheels do not have: s2n
+stacks: ## the tests of QUIC stacks that wheels do not have: s2n, and of qlog of quinn
 	cargo test --quiet --package ecnlab-quic --features s2n --test s2n
+	cargo test --quiet --package ecnlab-quic --features qlog --test quinn qlog::
+	cargo test --quiet --package quic-controller --features qlog
 
 small-worlds: ## every placement of three losses, marks and late packets in a short transfer: `make slow` has it, too
 	cargo test --profile quick --quiet --package ecnlab-engine --test it small_worlds -- --include-ignored --nocapture
