@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import matplotlib as mpl
 import polars as pl
-from matplotlib.figure import Figure
+from page_parts import draw_shares, replace, table
 
 import ecnlab
 
@@ -32,14 +31,16 @@ ARMS: Final = {"ignored": "marks ignored", "loss": "a mark is a loss", "no-ecn":
 
 def with_ecn(name: str) -> Iterator[str]:
     """Yield the share of a BBRv3 flow next to five CUBIC flows, of the sweep ``name``."""
-    table = shares(name)
-    arms = table["arm"].unique(maintain_order=True).to_list()
-    yield f"| queue | rate | {' | '.join(ARMS[arm] for arm in arms)} |"
-    yield "| --- |" + " --- |" * (1 + len(arms))
-    for (queue, rate), rows in table.group_by("queue", "rate", maintain_order=True):
-        cells = (rows.row(by_predicate=pl.col("arm") == arm, named=True) for arm in arms)
-        intervals = (f"{cell['mean']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})" for cell in cells)
-        yield f"| {queue} | {str(rate).replace('bps', 'b/s')} | {' | '.join(intervals)} |"
+    found = shares(name)
+    arms = found["arm"].unique(maintain_order=True).to_list()
+
+    def rows() -> Iterator[list[str]]:
+        for (queue, rate), cells in found.group_by("queue", "rate", maintain_order=True):
+            means = (cells.row(by_predicate=pl.col("arm") == arm, named=True) for arm in arms)
+            intervals = (f"{mean['mean']:.3f} ({mean['low']:.3f} to {mean['high']:.3f})" for mean in means)
+            yield [str(queue), str(rate).replace("bps", "b/s"), *intervals]
+
+    return table(("queue", "rate", *(ARMS[arm] for arm in arms)), rows())
 
 
 def atlas() -> pl.DataFrame:
@@ -48,31 +49,14 @@ def atlas() -> pl.DataFrame:
     return by_path.agg(pl.col("mean").mean(), pl.col("mean").min().alias("low"), pl.col("mean").max().alias("high"))
 
 
-def pairs(table: pl.DataFrame) -> Iterator[str]:
+def pairs(means: pl.DataFrame) -> Iterator[str]:
     """Yield the rows of the atlas: a pair each."""
-    queues = table["queue"].unique(maintain_order=True).to_list()
-    yield f"| pair | {' | '.join(queues)} |"
-    yield "| --- |" + " --- |" * len(queues)
-    for (pair,), rows in table.group_by("pair", maintain_order=True):
-        cells = (f"{row['mean']:.2f} ({row['low']:.2f} to {row['high']:.2f})" for row in rows.iter_rows(named=True))
-        yield f"| {pair} | {' | '.join(cells)} |"
-
-
-def draw(table: pl.DataFrame) -> None:
-    """Draw the atlas: blue where the first of the pair has more than half, red where it has less."""
-    mpl.rcParams["svg.hashsalt"] = "ecnlab"
-    grid = table.pivot("queue", index="pair", values="mean")
-    names, queues, values = grid["pair"].to_list(), grid.columns[1:], grid.drop("pair").to_numpy()
-    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
-    axes = figure.subplots()
-    axes.imshow(values, cmap="RdBu", vmin=0.0, vmax=1.0, aspect="auto")
-    axes.set_xticks(range(len(queues)), queues)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_title("Share of the goodput of the first of two flows, mean of four paths", fontsize=10, loc="left")
-    for (row, column), value in ((at, values[at]) for at in zip(*values.nonzero(), strict=True)):
-        ink = "white" if abs(value - 0.5) > 0.3 else "black"
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=9)
-    figure.savefig(PICTURE, metadata={"Date": None})
+    shown = "{mean:.2f} ({low:.2f} to {high:.2f})"
+    rows = (
+        [str(pair), *(shown.format(**row) for row in cells.iter_rows(named=True))]
+        for (pair,), cells in means.group_by("pair", maintain_order=True)
+    )
+    return table(("pair", *means["queue"].unique(maintain_order=True)), rows)
 
 
 def cards() -> Iterator[str]:
@@ -85,19 +69,10 @@ def cards() -> Iterator[str]:
 
 def main() -> None:
     """Replace the generated parts of the page."""
-    table = atlas()
-    draw(table)
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {
-        "ecn": with_ecn("bbr3-ecn"),
-        "fast": with_ecn("bbr3-fast"),
-        "atlas": pairs(table),
-        "cards": cards(),
-    }.items():
-        begin, end = f"<!-- written by make bbr3: {name} -->\n", f"<!-- end of {name} -->"
-        before, rest = text.split(begin)
-        text = before + begin + "\n" + "\n".join([*lines, "", ""]) + rest[rest.index(end) :]
-    PAGE.write_text(text, encoding="utf-8")
+    means = atlas()
+    draw_shares(means, "Share of the goodput of the first of two flows, mean of four paths", PICTURE)
+    parts = {"ecn": with_ecn("bbr3-ecn"), "fast": with_ecn("bbr3-fast"), "atlas": pairs(means), "cards": cards()}
+    replace(PAGE, "bbr3", parts)
 
 
 if __name__ == "__main__":

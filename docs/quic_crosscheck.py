@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import polars as pl
+from page_parts import replace, table
 
 import ecnlab
 from ecnlab import Run
@@ -108,13 +109,6 @@ def window(series: pl.DataFrame, time: float) -> int:
 def slope(series: pl.DataFrame, begin: float, end: float, mss: int) -> float:
     """Return the growth of the window between two times, in packets a round trip of 40 ms."""
     return (window(series, end) - window(series, begin)) / mss / ((end - begin) / 0.04)
-
-
-def table(columns: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield f"| {' | '.join(columns)} |"
-    yield "| --- |" + " --- |" * (len(columns) - 1)
-    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def queues() -> Iterator[Sequence[str]]:
@@ -217,8 +211,7 @@ PLACES: Final = ("queue", "sender", "goodput, Mb/s", "lost", "first reductions, 
 
 def main() -> None:
     """Replace the generated parts of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {
+    parts = {
         "queues": table((*PLACES, "ratio", "between two, s"), queues()),
         "drops": table(
             ("sender", "1st", "2nd", "3rd", "4 packets, s", "growth, 2 to 3.5 s", "8 to 11.9 s", "goodput, Mb/s"),
@@ -229,11 +222,8 @@ def main() -> None:
         "idle": table(
             ("sender", "at the request", "0.12 s", "0.2 s", "0.4 s", "0.8 s later", "in flight then"), idle()
         ),
-    }.items():
-        begin, end = f"<!-- written by make quic-crosscheck: {name} -->\n", f"<!-- end of {name} -->"
-        before, rest = text.split(begin)
-        text = before + begin + "\n" + "\n".join([*lines, "", ""]) + rest[rest.index(end) :]
-    PAGE.write_text(text, encoding="utf-8")
+    }
+    replace(PAGE, "quic-crosscheck", parts)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from page_parts import replace
+
 from ecnlab.searching import finds
 
 ROOT: Final = Path(__file__).parents[1]
@@ -40,13 +42,9 @@ def _row(name: str, record: dict[str, Any]) -> str:
 def main() -> None:
     """Replace the generated parts of the page, and copy the maps."""
     MAPS.mkdir(exist_ok=True)
-    text = PAGE.read_text(encoding="utf-8")
+    replace(PAGE, "where-laws-fail", {name: table(kind) for kind, name in KINDS.items()})
     for kind, name in KINDS.items():
-        begin, end = f"<!-- written by make where-laws-fail: {name} -->\n", f"<!-- end of {name} -->"
-        before, rest = text.split(begin)
-        text = before + begin + "\n" + "\n".join([*table(kind), "", ""]) + rest[rest.index(end) :]
         shutil.copyfile(ROOT / "results" / f"search-all-{kind}" / "index.html", MAPS / f"{name}.html")
-    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
