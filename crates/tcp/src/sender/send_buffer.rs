@@ -63,7 +63,7 @@ pub(crate) struct SendBuffer {
     pushed: u64,
     /// Ends of the segments with PSH, in ascending order.
     ends: VecDeque<u64>,
-    /// No segment that ends in this range has PSH.
+    /// No segment that ends in this range has PSH: later writes end beyond it.
     without: Range<u64>,
     /// SOCK_NOSPACE: the application waits for free space.
     full: bool,
@@ -192,7 +192,6 @@ impl SendBuffer {
         if self.ends.back() != Some(&self.written) {
             self.ends.push_back(self.written);
         }
-        self.without.end = self.without.end.min(self.written);
     }
 }
 
@@ -212,8 +211,31 @@ impl From<&Flight> for Outstanding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const MSS: u64 = 1448;
+
+    proptest! {
+        /// Of new data and of data sent again, while ACKs arrive, the window grows and the application has more.
+        #[test]
+        fn a_segment_has_psh_if_its_end_is_stored(
+            steps in proptest::collection::vec((0_u64..9, 0_u64..3, 0_u64..99, 0_u64..60), 1..60)
+        ) {
+            let mut o = Outstanding { end: 1, ..outstanding(0, 10, 1 << 17) };
+            let mut buffer = SendBuffer::new(&o);
+            for (acked, growth, more, asked) in steps {
+                (o.una, o.cwnd, o.end) = (o.una + acked * MSS, o.cwnd + growth * MSS, o.end + more * 1_000);
+                o.end = o.end.max(o.una);
+                (o.max, buffer.written) = (o.una + o.cwnd, buffer.written.max(o.una));
+                buffer.update(&o);
+                let some = buffer.ends.get(asked as usize % 7).copied();
+                let sent = [asked, asked + 1].map(|n| (o.una + n * MSS).min(buffer.written));
+                for end in sent.into_iter().chain(some) {
+                    prop_assert_eq!(buffer.pushes(end), buffer.ends.contains(&end));
+                }
+            }
+        }
+    }
 
     /// `una` and `cwnd` in segments.
     fn outstanding(una: u64, cwnd: u64, max_window: u64) -> Outstanding {
