@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from page_parts import draw_shares, replace, table
 
 import ecnlab
 from ecnlab.scoring.criteria import limit, times, worst_cases
-from ecnlab.scoring.sheet import Kind, built_in
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = ROOT / "results"
 PAGE: Final = ROOT / "docs" / "quic-stacks.md"
+PICTURE: Final = ROOT / "docs" / "img" / "quic-shares.svg"
 
 SENDERS: Final = ("quinn-cubic", "quinn-newreno", "quinn-bbr", "noq-cubic", "noq-newreno")
 """Names of the cards for RFC 9743."""
@@ -30,47 +31,57 @@ def summary(name: str) -> pl.DataFrame:
     return sweep.summary()
 
 
-def table(columns: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield f"| {' | '.join(columns)} |"
-    yield "| --- |" + " --- |" * (len(columns) - 1)
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-
-
 def settings(name: str, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], dict[str, Row]]]:
     """Yield the settings of a sweep, values of ``keys``, each with the row of each metric."""
     for setting, rows in summary(name).group_by(*keys, maintain_order=True):
         yield tuple(map(str, setting)), {row["metric"]: row for row in rows.iter_rows(named=True)}
 
 
-def cards(kind: Kind, names: Sequence[str]) -> Iterator[str]:
-    """Yield the verdicts of the cards ``names``, and of the senders that they compare with: a row for each scenario that was run."""
-    made: list[dict[str, Any]] = [
-        json.loads((RESULTS / f"score-{name}" / "card.json").read_text(encoding="utf-8")) for name in names
-    ]
-    runs = [{one["name"]: one for one in card["scenarios"]} for card in made]
-    others = ["reference", *made[0]["incumbents"]]
-
-    def rows() -> Iterator[list[str]]:
-        for scenario in built_in(kind).scenarios:
-            found = [one.get(scenario.name) for one in runs]
-            first = next(filter(None, found), None)
-            if first:
-                compared = [first.get("incumbents", {}).get(arm, first) for arm in others]
-                yield [f"`{scenario.name}`", *map(verdict, found), *map(verdict, compared)]
-
-    labels = [card["subject"]["label"] for card in made]
-    return table(("scenario", *labels, *(made[0][arm]["label"] for arm in others)), rows())
+Card = dict[str, Any]
 
 
-def verdict(scored: Row | None) -> str:
-    """Return the verdict on a scenario, with the criteria that decide it and their worst values; "-" if it was not run."""
-    if scored is None:
-        return "-"
-    deciding = {"fails": "no", "inconclusive": "undecided"}.get(scored["verdict"])
-    rows = [row for row in worst_cases(scored) if row["outcome"] == deciding]
-    named = ", ".join(f"{row['name']} {times(row)}, {limit(row)}" for row in rows)
-    return f"{scored['verdict']}: {named}" if named else str(scored["verdict"])
+def read_cards(names: Sequence[str]) -> list[Card]:
+    """Return the cards ``names``."""
+    paths = (RESULTS / f"score-{name}" / "card.json" for name in names)
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def scored(cards: Sequence[Card]) -> Iterator[tuple[str, dict[str, Row]]]:
+    """Yield each scenario with what each sender of ``cards`` has in it, and each sender that the first compares with."""
+    first, runs = cards[0], [{one["name"]: one for one in card["scenarios"]} for card in cards]
+    for name, reference in runs[0].items():
+        found = {card["subject"]["label"]: run[name] for card, run in zip(cards, runs, strict=True)}
+        compared = reference.get("incumbents", {})
+        for arm in ("reference", *first["incumbents"]):
+            found[first[arm]["label"]] = compared.get(arm, reference)
+        yield name, found
+
+
+def verdicts(cards: Sequence[Card]) -> Iterator[str]:
+    """Yield the verdict on each sender in each scenario."""
+    rows = [(name, found) for name, found in scored(cards)]
+    body = ([f"`{name}`", *(str(one["verdict"]) for one in found.values())] for name, found in rows)
+    return table(("scenario", *rows[0][1]), body)
+
+
+def deciding(cards: Sequence[Card]) -> Iterator[str]:
+    """Yield the criteria that decide where a sender does not meet a scenario, in their worst cases."""
+    outcomes = {"fails": "no", "inconclusive": "undecided"}
+    rows = (
+        [f"`{name}`", label, str(one["verdict"]), row["name"], times(row), limit(row)]
+        for name, found in scored(cards)
+        for label, one in found.items()
+        for row in worst_cases(one)
+        if row["outcome"] == outcomes.get(one["verdict"])
+    )
+    return table(("scenario", "sender", "verdict", "criterion", "worst", "limit"), rows)
+
+
+def shares() -> pl.DataFrame:
+    """Return the mean share of the QUIC flow of each pair behind each queue over the paths."""
+    found = summary("quic-queues").filter(metric="share")
+    named = found.with_columns(pair=pl.concat_str("sender", "other", separator=" / "))
+    return named.group_by("pair", "queue", maintain_order=True).agg(pl.col("mean").mean())
 
 
 def pairs(metric: str, show: Callable[[float], str]) -> Iterator[str]:
@@ -164,22 +175,22 @@ ENDS: Final = {"to_client": "datagrams to the client", "to_server": "datagrams t
 
 
 def main() -> None:
-    """Replace the generated parts of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {
-        "cards": cards("cc", SENDERS),
-        "l4s": cards("l4s", ["l4s-quinn-cubic"]),
+    """Replace the generated parts of the page, and draw its picture."""
+    draw_shares(shares(), "Share of the QUIC flow in the goodput, mean of two paths", PICTURE)
+    cc, l4s = read_cards(SENDERS), read_cards(["l4s-quinn-cubic"])
+    parts = {
+        "cards": verdicts(cc),
+        "criteria": deciding(cc),
+        "l4s": verdicts(l4s),
+        "l4s criteria": deciding(l4s),
         "shares": pairs("share", "{:.2f}".format),
         "delays": pairs("delay", lambda seconds: f"{1e3 * seconds:.1f}"),
         "marks": responses(),
         "gain": gain(),
         "boxes": boxes(),
         "acks": ping_pong(),
-    }.items():
-        begin, end = f"<!-- written by make quic-stacks: {name} -->\n", f"<!-- end of {name} -->"
-        before, rest = text.split(begin)
-        text = before + begin + "\n" + "\n".join([*lines, "", ""]) + rest[rest.index(end) :]
-    PAGE.write_text(text, encoding="utf-8")
+    }
+    replace(PAGE, "quic-stacks", parts)
 
 
 if __name__ == "__main__":

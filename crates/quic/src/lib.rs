@@ -43,7 +43,7 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
         return Err(Error::Rejected(stack.name(), problem));
     }
     #[cfg(feature = "qlog")]
-    qlog::check(settings)?;
+    check_logs(settings)?;
     match stack {
         #[cfg(feature = "quinn")]
         Stack::Quinn => quinn::connection(settings, seed, now),
@@ -65,10 +65,19 @@ pub fn connection(settings: [&Settings; 2], seed: u64, now: Time) -> Result<[Box
 /// Those of [`connection`].
 pub fn check(settings: [&Settings; 2]) -> Result<(), Error> {
     #[cfg(feature = "qlog")]
-    qlog::check(settings)?;
+    check_logs(settings)?;
     #[cfg(feature = "qlog")]
     let [from, to] = settings.map(|end| Settings { qlog: None, ..end.clone() });
     #[cfg(feature = "qlog")]
     let settings = [&from, &to];
     connection(settings, 0, Time::ZERO).map(drop)
+}
+
+/// Rejects a log of a stack that has none here.
+#[cfg(feature = "qlog")]
+fn check_logs(settings: [&Settings; 2]) -> Result<(), Error> {
+    match settings.into_iter().find(|end| end.qlog.is_some() && end.stack != Stack::Quinn) {
+        Some(end) => Err(Error::Rejected(end.stack.name(), "qlog: only quinn has one; leave it out".to_owned())),
+        None => Ok(()),
+    }
 }

@@ -5,8 +5,6 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::{Error, Settings, Stack};
-
 /// The log of one end of a connection. The stack ignores errors of its writes.
 pub type Writer = Box<dyn Write + Send + Sync>;
 
@@ -32,14 +30,6 @@ impl Qlog {
         let name = format!("{}-{side}", self.0.count.fetch_add(1, Relaxed));
         let writer = (self.0.make)(&name);
         (name, writer)
-    }
-}
-
-/// Rejects a log of a stack that has none here.
-pub(crate) fn check(settings: [&Settings; 2]) -> Result<(), Error> {
-    match settings.into_iter().find(|end| end.qlog.is_some() && end.stack != Stack::Quinn) {
-        Some(end) => Err(Error::Rejected(end.stack.name(), "qlog: only quinn has one; leave it out".to_owned())),
-        None => Ok(()),
     }
 }
 
