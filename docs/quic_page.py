@@ -57,11 +57,14 @@ def scored(cards: Sequence[Card]) -> Iterator[tuple[str, dict[str, Row]]]:
         yield name, found
 
 
+SIGNS: Final = {"meets": "✓", "fails": "✗", "inconclusive": "?", "not applicable": "-"}
+
+
 def verdicts(cards: Sequence[Card]) -> Iterator[str]:
-    """Yield the verdict on each sender in each scenario."""
+    """Yield the sign of the verdict on each sender in each scenario."""
     rows = [(name, found) for name, found in scored(cards)]
-    body = ([f"`{name}`", *(str(one["verdict"]) for one in found.values())] for name, found in rows)
-    return table(("scenario", *rows[0][1]), body)
+    body = ([f"`{name}`", *(SIGNS[one["verdict"]] for one in found.values())] for name, found in rows)
+    return table(("scenario", *(label.replace("/", " ") for label in rows[0][1])), body)
 
 
 def deciding(cards: Sequence[Card]) -> Iterator[str]:
