@@ -169,7 +169,7 @@ bbr3-noq: ## noq's BBRv3 beside ecnlab's on the same paths, as in docs/bbr3.md; 
 	cargo build --profile quick --quiet $(call ONLY,bbr3-noq)
 	target/quick/bbr3-noq
 
-quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, in results: about half an hour
+quic-stacks: build ## docs/quic-stacks.md from sweeps and cards of QUIC stacks, in results: one to two hours
 	for name in queues gain boxes ping-pongs; do $(BIN)/ecnlab sweep examples/quic-$$name.toml || exit; done
 	for name in quinn/cubic quinn/newreno quinn/bbr noq/cubic noq/newreno; do $(BIN)/ecnlab score cc quic:$$name || exit; done
 	$(BIN)/ecnlab score l4s quic:quinn/cubic
