@@ -1,4 +1,4 @@
-//! BBRv3 of noq-proto over QUIC beside ecnlab's over TCP, each alone on the same paths: `make bbr3-noq` prints the tables.
+//! BBRv3 of noq-proto over QUIC beside ecnlab's over TCP, each alone on the same paths: `make bbr3-noq` prints the table.
 //!
 //! The system seeds noq's generator, so its runs differ each time. Scenarios reject it for this reason.
 
@@ -11,7 +11,7 @@ use ecnlab_engine::{Column, Output};
 use ecnlab_quic::Controller;
 
 use recorder::Record;
-use series::{EVERY_S, Point, WARMUP_S, readings, startup, until};
+use series::{EVERY_S, Point, Readings, WARMUP_S, readings, startup, until};
 
 const RUNS: u64 = 10;
 
@@ -30,24 +30,19 @@ struct Path {
     changes: bool,
 }
 
+/// A path without losses.
+const fn path(name: &'static str, queue: &'static str) -> Path {
+    Path { name, queue, loss: 0.0, changes: false }
+}
+
 /// 100 kB are 20 Mb/s in 40 ms.
 const BDP: &str = r#"discipline = "droptail", limit = "100 kB""#;
 const PATHS: [Path; 5] = [
-    Path { name: "drop-tail of 1 BDP", queue: BDP, loss: 0.0, changes: false },
-    Path {
-        name: "drop-tail of 4 BDP",
-        queue: r#"discipline = "droptail", limit = "400 kB""#,
-        loss: 0.0,
-        changes: false,
-    },
-    Path {
-        name: "a step of 5 ms",
-        queue: r#"discipline = "step", threshold = "5 ms", limit = "400 kB", ecn = true"#,
-        loss: 0.0,
-        changes: false,
-    },
-    Path { name: "drop-tail of 1 BDP and random loss of 2 %", queue: BDP, loss: 0.02, changes: false },
-    Path { name: "drop-tail of 100 kB and 5 Mb/s from 10 to 20 s", queue: BDP, loss: 0.0, changes: true },
+    path("1 BDP", BDP),
+    path("4 BDP", r#"discipline = "droptail", limit = "400 kB""#),
+    path("step", r#"discipline = "step", threshold = "5 ms", limit = "400 kB", ecn = true"#),
+    Path { loss: 0.02, ..path("2 % loss", BDP) },
+    Path { changes: true, ..path("5 Mb/s from 10 to 20 s", BDP) },
 ];
 
 /// A law: the key of the flow that chooses it, and the bytes of a full packet that windows and rates count, and all of them.
@@ -115,16 +110,16 @@ fn points(out: &Output) -> Vec<Point> {
 }
 
 /// Readings of a run; those of the path are from [`WARMUP_S`] on.
-fn all_readings(path: &Path, out: &Output, points: &[Point], ends: &Ends) -> Vec<(&'static str, f64)> {
+fn all_readings(path: &Path, out: &Output, points: &[Point], ends: &Ends) -> Readings {
     let value = |table, name| column(out, table, name)[0];
     let share = ends.payload / ends.packet;
     let mut all = readings(points, RATE * share, ends.payload);
-    if path.changes {
-        let fallen = until(points, FALL_S, |point| point.max_bw <= 1.1 * LOW * share);
-        let risen = until(points, RISE_S, |point| point.max_bw >= 0.9 * RATE * share);
-        all.push(("from the fall to max_bw within 10 %, s", fallen));
-        all.push(("from the rise to max_bw within 10 %, s", risen));
-    }
+    let change = |since, holds: &dyn Fn(f64) -> bool| match path.changes {
+        true => until(points, since, |point| holds(point.max_bw / share)),
+        false => f64::NAN,
+    };
+    all.push(("from the fall to max_bw within 10 %, s", change(FALL_S, &|rate| rate <= 1.1 * LOW)));
+    all.push(("from the rise to max_bw within 10 %, s", change(RISE_S, &|rate| rate >= 0.9 * RATE)));
     let series = |name| column(out, "flow_series", name);
     let (times, drops, marks) = (series("time_s"), series("tail_drops"), series("marks"));
     let row = times.partition_point(|&time| time < startup(points) + FEEDBACK_S).min(times.len() - 1);
@@ -137,33 +132,45 @@ fn all_readings(path: &Path, out: &Output, points: &[Point], ends: &Ends) -> Vec
 }
 
 /// The least and greatest of the runs.
-fn cell(values: &[f64]) -> String {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let text = |value: f64| if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") };
-    match (text(least), text(most)) {
-        _ if values.iter().all(|value| value.is_nan()) => "none".to_owned(),
+fn range(runs: &[Readings], row: usize) -> String {
+    let values = || runs.iter().map(|run| run[row].1);
+    let text = |value: f64| {
+        let places = if value.fract() == 0.0 || value.abs() >= 100.0 { 0 } else { 1 + usize::from(value.abs() < 10.0) };
+        format!("{value:.places$}")
+    };
+    match (text(values().fold(f64::NAN, f64::min)), text(values().fold(f64::NAN, f64::max))) {
         (least, most) if least == most => least,
         (least, most) => format!("{least} to {most}"),
     }
 }
 
 fn main() -> Result<(), Failure> {
+    let mut heads = ["ecnlab / noq".to_owned(), "---".to_owned()];
+    let mut rows: Vec<String> = Vec::new();
     for path in &PATHS {
-        let mut runs = [Vec::new(), Vec::new()];
+        let (mut ours, mut noqs) = (Vec::new(), Vec::new());
         for seed in 1..=RUNS {
             let record = Record::default();
-            let ours = run(path, &OURS, seed, &record)?;
-            runs[0].push(all_readings(path, &ours, &points(&ours), &OURS));
-            let noq = run(path, &NOQ, seed, &record)?;
-            runs[1].push(all_readings(path, &noq, &record.points(), &NOQ));
+            let out = run(path, &OURS, seed, &record)?;
+            ours.push(all_readings(path, &out, &points(&out), &OURS));
+            let out = run(path, &NOQ, seed, &record)?;
+            noqs.push(all_readings(path, &out, &record.points(), &NOQ));
         }
-        println!("With {}:\n\n| | ecnlab | noq |\n| --- | --- | --- |", path.name);
-        for (row, (name, _)) in runs[0][0].iter().enumerate() {
-            let [ours, noq] = runs.each_ref().map(|runs| cell(&runs.iter().map(|run| run[row].1).collect::<Vec<_>>()));
-            println!("| {name} | {ours} | {noq} |");
+        heads[0] += &format!(" | {}", path.name);
+        heads[1] += " | ---";
+        rows.resize_with(ours[0].len(), String::new);
+        for (row, text) in rows.iter_mut().enumerate() {
+            if text.is_empty() {
+                *text = ours[0][row].0.to_owned();
+            }
+            *text += &match (range(&ours, row), range(&noqs, row)) {
+                (ours, noq) if ours == noq => format!(" | {}", ours.replace("NaN", "")),
+                (ours, noq) => format!(" | {ours} / {noq}"),
+            };
         }
-        println!();
+    }
+    for row in heads.iter().chain(&rows) {
+        println!("| {row} |");
     }
     Ok(())
 }

@@ -6,6 +6,9 @@ pub const EVERY_S: f64 = 0.005;
 /// Readings of the steady state begin here.
 pub const WARMUP_S: f64 = 5.0;
 
+/// Names and values.
+pub type Readings = Vec<(&'static str, f64)>;
+
 /// State at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
@@ -54,7 +57,7 @@ pub fn until(points: &[Point], since: f64, holds: impl Fn(&Point) -> bool) -> f6
 
 /// Names and values of a run's readings. `rate` is the greatest rate of the path in the units of max_bw, and `packet` a full packet in
 /// those of the window.
-pub fn readings(points: &[Point], rate: f64, packet: f64) -> Vec<(&'static str, f64)> {
+pub fn readings(points: &[Point], rate: f64, packet: f64) -> Readings {
     let stays = stays(points);
     let of = |phase| stays.iter().filter(move |stay| stay[0].phase == phase);
     // A state ends with the first point of the next.
@@ -65,7 +68,7 @@ pub fn readings(points: &[Point], rate: f64, packet: f64) -> Vec<(&'static str, 
     let bounded = points.iter().find(|point| point.phase != 1).is_some_and(|point| point.bounded);
     vec![
         ("Startup, s", startup(points)),
-        ("runs whose Startup ends by loss or marks", f64::from(u8::from(bounded))),
+        ("Startups ended by loss or marks, share", f64::from(u8::from(bounded))),
         ("Drain, s", duration(2)),
         ("from UP to UP, s", interval(&stays, 6)),
         ("a DOWN, s", duration(3)),
