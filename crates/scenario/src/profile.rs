@@ -6,7 +6,7 @@ use crate::tree::Node;
 
 /// Names of the profiles.
 pub(crate) fn names() -> Vec<&'static str> {
-    tcp::profiles().iter().map(|p| p.name).collect()
+    tcp::profiles().map(|p| p.name).collect()
 }
 
 /// Returns the profile's keys and values; `None` if there is no such profile.

@@ -38,7 +38,6 @@ fn described(columns: &[Column]) -> Value {
 /// Returns every profile of TCP: `{name: summary}`.
 pub fn profiles() -> Value {
     ecnlab_tcp::profiles()
-        .iter()
         .map(|profile| (profile.name.to_owned(), json!(profile.summary)))
         .collect::<Map<_, _>>()
         .into()

@@ -65,7 +65,7 @@ impl Profile {
             None => None,
         };
         let mut all: toml::Table =
-            base.map_or(Ok(toml::Table::new()), |(_, text)| toml::from_str(text)).map_err(|e| fail(e.to_string()))?;
+            base.map_or(Ok(toml::Table::new()), |file| toml::from_str(file.text)).map_err(|e| fail(e.to_string()))?;
         all.remove("summary");
         all.extend(table);
         let mut settings = Vec::new();
@@ -77,7 +77,7 @@ impl Profile {
         }
         let config = Config::read(values).map_err(|e: toml::de::Error| fail(e.to_string()))?;
         config.check().map_err(|e| fail(e.to_string()))?;
-        Ok(Profile { name, summary, base: base.map(|(name, _)| name), settings, config })
+        Ok(Profile { name, summary, base: base.map(|file| file.name), settings, config })
     }
 
     /// The values as a table, in which a scenario replaces single values before it becomes a [`Config`].
@@ -86,17 +86,37 @@ impl Profile {
     }
 }
 
-macro_rules! files {
-    ($($name:literal),+) => { &[$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),+] };
+/// A profile's file, read when it is first needed.
+struct File {
+    name: &'static str,
+    text: &'static str,
+    profile: OnceLock<Option<Profile>>,
 }
 
-/// Names and files of the profiles.
-const FILES: &[(&str, &str)] =
+macro_rules! files {
+    ($($name:literal),+) => {
+        [$(File {
+            name: $name,
+            text: include_str!(concat!("../profiles/", $name, ".toml")),
+            profile: OnceLock::new(),
+        }),+]
+    };
+}
+
+/// The files of the profiles.
+static FILES: [File; 9] =
     files!("modern", "linux-2.0", "linux-2.2", "linux-7", "ns-2.1b6", "ns-2.1b8a", "ns-2.29", "ns-2.35", "l4s");
 
-/// Name and text of the profile that another one names as its `base`.
-fn base_file(base: &toml::Value) -> Option<(&'static str, &'static str)> {
-    FILES.iter().copied().find(|(name, _)| base.as_str() == Some(name))
+impl File {
+    /// The profile. A test reads each file; an invalid one is omitted here instead of ending a user's run.
+    fn profile(&self) -> Option<&Profile> {
+        self.profile.get_or_init(|| Profile::parse(self.name, self.text).ok()).as_ref()
+    }
+}
+
+/// The file of the profile that another one names as its `base`.
+fn base_file(base: &toml::Value) -> Option<&'static File> {
+    FILES.iter().find(|file| base.as_str() == Some(file.name))
 }
 
 impl Config {
@@ -124,17 +144,13 @@ fn implementation(name: &str) -> &str {
 }
 
 /// The profiles of this crate.
-pub fn profiles() -> &'static [Profile] {
-    static PROFILES: OnceLock<Vec<Profile>> = OnceLock::new();
-    PROFILES.get_or_init(|| {
-        // A test reads each file; an invalid one is omitted here instead of ending a user's run.
-        FILES.iter().filter_map(|(name, text)| Profile::parse(name, text).ok()).collect()
-    })
+pub fn profiles() -> impl Iterator<Item = &'static Profile> {
+    FILES.iter().filter_map(File::profile)
 }
 
 /// The profile `name`, if there is one.
 pub fn profile(name: &str) -> Option<&'static Profile> {
-    profiles().iter().find(|p| p.name == name)
+    FILES.iter().find(|file| file.name == name)?.profile()
 }
 
 #[cfg(test)]
@@ -143,12 +159,12 @@ mod tests {
 
     #[test]
     fn every_file_is_a_profile_with_sources() {
-        for (name, text) in FILES {
+        for File { name, text, .. } in &FILES {
             let profile = Profile::parse(name, text).unwrap();
             assert!(profile.settings.iter().all(|s| s.source.len() > 3), "{name}");
             assert_eq!(Config::read(profile.table()), Ok::<_, toml::de::Error>(profile.config));
         }
-        assert_eq!(profiles().len(), FILES.len());
+        assert_eq!(profiles().count(), FILES.len());
     }
 
     #[test]

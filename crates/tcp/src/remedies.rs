@@ -83,7 +83,7 @@ mod tests {
     fn configs() -> impl Iterator<Item = Config> {
         let laws = CONGESTION.iter().map(|law| law.facts.name).filter(|name| *name != "user-defined");
         let laws: Vec<WindowLaw> = laws.map(|name| toml::Value::from(name).try_into().unwrap()).collect();
-        profile::profiles().iter().flat_map(move |profile| {
+        profile::profiles().flat_map(move |profile| {
             laws.clone().into_iter().flat_map(move |congestion| {
                 EcnKind::ALL.iter().flat_map(move |&ecn| {
                     let congestion = congestion.clone();

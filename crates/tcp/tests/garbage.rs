@@ -83,13 +83,13 @@ const LAWS: [&str; 5] = [r#""reno""#, r#""dctcp""#, r#""cubic""#, r#""bbr""#, r#
 type Case = (usize, usize, usize, usize, bool, Vec<Act>);
 
 fn case() -> impl Strategy<Value = Case> {
-    let kinds = (0..profiles().len(), 0..RecoveryKind::ALL.len(), 0..EcnKind::ALL.len(), 0..LAWS.len());
+    let kinds = (0..profiles().count(), 0..RecoveryKind::ALL.len(), 0..EcnKind::ALL.len(), 0..LAWS.len());
     (kinds, any::<bool>(), prop::collection::vec(act(), 1..80))
         .prop_map(|((profile, recovery, ecn, law), active, acts)| (profile, recovery, ecn, law, active, acts))
 }
 
 fn survives((profile, recovery, ecn, law, active, acts): Case) -> Result<(), TestCaseError> {
-    let mut config = profiles()[profile].config.clone();
+    let mut config = profiles().nth(profile).unwrap().config.clone();
     config.recovery = RecoveryKind::ALL[recovery];
     config.ecn = EcnKind::ALL[ecn];
     config.congestion = serde_json::from_str(LAWS[law]).unwrap();

@@ -90,7 +90,7 @@ fn laws_of_tcp() -> String {
 
 /// Returns the key that names a profile.
 fn profile_key() -> String {
-    let names = quoted(profiles().iter().map(|profile| profile.name));
+    let names = quoted(profiles().map(|profile| profile.name));
     format!("| key | values | default |\n| --- | --- | --- |\n| `profile` | {names} | `profile` at the top |\n")
 }
 
