@@ -1,22 +1,17 @@
 //! Sorted disjoint ranges of stream offsets: data that a receiver holds out of order, or SACKed data at a sender.
 
-/// SACK blocks that an ACK can carry (RFC 2018 §3).
-const MOST_BLOCKS: usize = 4;
-
 /// One range, from `start` to `end`, excluding `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub start: u64,
     pub end: u64,
-    /// Value of the change counter when the range last grew: RFC 2018 §4 reports the most recently changed range first.
-    changed: u32,
 }
 
 /// Sorted, disjoint, non-adjacent ranges. Allocates memory only after a loss or reordering.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     ranges: Vec<Range>,
-    changes: u32,
+    bytes: u64,
 }
 
 impl Ranges {
@@ -29,35 +24,46 @@ impl Ranges {
     }
     pub fn clear(&mut self) {
         self.ranges.clear();
+        self.bytes = 0;
+    }
+    /// Number of bytes in all ranges.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Adds `start..end` and merges it with ranges that it overlaps or touches. Returns the number of new bytes.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
-        if start >= end {
-            return 0;
-        }
-        self.changes = self.changes.wrapping_add(1);
-        let changed = self.changes;
+        if start < end { self.join(start, end, |_| {}).0 } else { 0 }
+    }
+
+    /// [`Ranges::insert`] of one byte or more. Calls `f` with each range that it is merged with, and also returns the range
+    /// that has it now.
+    #[inline]
+    pub fn join(&mut self, start: u64, end: u64, mut f: impl FnMut(&Range)) -> (u64, Range) {
         let first = self.first_ending_from(start);
         let Some(range) = self.ranges.get_mut(first).filter(|r| r.start <= end) else {
-            self.ranges.insert(first, Range { start, end, changed });
-            return end - start;
+            let range = Range { start, end };
+            self.ranges.insert(first, range);
+            self.bytes += end - start;
+            return (end - start, range);
         };
+        f(range);
         if range.start <= start && end <= range.end {
-            range.changed = changed;
-            return 0;
+            return (0, *range);
         }
         let mut held = range.end - range.start;
-        *range = Range { start: range.start.min(start), end: range.end.max(end), changed };
-        let mut joined = *range;
+        let mut joined = Range { start: range.start.min(start), end: range.end.max(end) };
         let next = first + 1;
         while let Some(after) = self.ranges.get(next).filter(|r| r.start <= end) {
+            f(after);
             held += after.end - after.start;
             joined.end = joined.end.max(after.end);
             self.ranges.remove(next);
         }
-        self.ranges[first].end = joined.end;
-        joined.end - joined.start - held
+        self.ranges[first] = joined;
+        let new = joined.end - joined.start - held;
+        self.bytes += new;
+        (new, joined)
     }
 
     /// Position of the first range that ends at or above `offset`. Most are among the last.
@@ -69,8 +75,21 @@ impl Ranges {
         }
     }
 
+    /// The first range that ends above `offset`.
+    #[inline]
+    pub fn first_beyond(&self, offset: u64) -> Option<Range> {
+        self.ranges.get(self.first_ending_from(offset + 1)).copied()
+    }
+
+    /// The range that has `offset`.
+    #[inline]
+    pub fn at(&self, offset: u64) -> Option<Range> {
+        self.first_beyond(offset).filter(|r| r.start <= offset)
+    }
+
     /// Removes everything below `offset`.
     pub fn trim_below(&mut self, offset: u64) {
+        self.bytes -= self.bytes_below(offset);
         let gone = self.ranges.partition_point(|r| r.end <= offset);
         self.ranges.drain(..gone);
         if let Some(first) = self.ranges.first_mut().filter(|r| r.start < offset) {
@@ -78,16 +97,17 @@ impl Ranges {
         }
     }
 
-    /// Removes the first range if it starts at or below `offset`. Returns its end.
-    pub fn take_at(&mut self, offset: u64) -> Option<u64> {
-        let first = *self.ranges.first().filter(|r| r.start <= offset)?;
-        self.ranges.remove(0);
-        Some(first.end)
+    /// Removes the first range if it starts at or below `offset`. Returns it.
+    pub fn take_at(&mut self, offset: u64) -> Option<Range> {
+        self.ranges.first().filter(|r| r.start <= offset)?;
+        let first = self.ranges.remove(0);
+        self.bytes -= first.end - first.start;
+        Some(first)
     }
 
     /// Number of bytes in the ranges from `offset` on.
     pub fn bytes_from(&self, offset: u64) -> u64 {
-        self.ranges.iter().map(|r| r.end.saturating_sub(r.start.max(offset))).sum()
+        self.bytes - self.bytes_below(offset)
     }
 
     /// Number of bytes in the ranges below `offset`.
@@ -113,24 +133,6 @@ impl Ranges {
     pub fn highest(&self) -> Option<u64> {
         self.ranges.last().map(|r| r.end)
     }
-
-    /// Calls `f` with up to `n` ranges, at most [`MOST_BLOCKS`], the most recently changed first.
-    pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
-        let mut recent = [(u64::MAX, 0); MOST_BLOCKS];
-        let recent = &mut recent[..n];
-        // The last ranges are usually the most recent, so that few others are inserted.
-        for (i, range) in self.ranges.iter().enumerate().rev() {
-            // Ages are relative to now, so that the counter may wrap.
-            let age = u64::from(self.changes.wrapping_sub(range.changed));
-            let Some(mut place) = n.checked_sub(1).filter(|last| age < recent[*last].0) else { continue };
-            while place > 0 && age < recent[place - 1].0 {
-                recent[place] = recent[place - 1];
-                place -= 1;
-            }
-            recent[place] = (age, i);
-        }
-        recent.iter().take_while(|(age, _)| *age < u64::MAX).for_each(|&(_, i)| f(self.ranges[i]));
-    }
 }
 
 #[cfg(test)]
@@ -140,18 +142,6 @@ mod tests {
 
     fn pairs(r: &Ranges) -> Vec<(u64, u64)> {
         r.as_slice().iter().map(|r| (r.start, r.end)).collect()
-    }
-
-    #[test]
-    fn the_most_recently_changed_block_comes_first() {
-        // Segments of 500 bytes behind a hole from 5000: a block, another behind a second hole, and then the first grows.
-        let mut r = Ranges::default();
-        r.insert(5_500, 6_000);
-        r.insert(7_000, 7_500);
-        r.insert(6_000, 6_500);
-        let mut seen = Vec::new();
-        r.most_recent(3, |b| seen.push((b.start, b.end)));
-        assert_eq!(seen, [(5_500, 6_500), (7_000, 7_500)]);
     }
 
     proptest! {
@@ -168,7 +158,7 @@ mod tests {
                         naive.retain(|b| *b >= start);
                     }
                     1 => {
-                        let end = ranges.take_at(start);
+                        let end = ranges.take_at(start).map(|taken| taken.end);
                         let first = naive.first().copied().filter(|b| *b <= start);
                         prop_assert_eq!(end.is_some(), first.is_some());
                         if let Some(end) = end {
@@ -180,6 +170,9 @@ mod tests {
                         prop_assert_eq!(ranges.insert(start, start + len), new as u64);
                     }
                 }
+                let range = ranges.at(start).map(|r| (r.start..r.end).contains(&start));
+                prop_assert_eq!(range, naive.contains(&start).then_some(true));
+                prop_assert_eq!(ranges.bytes(), naive.len() as u64);
                 prop_assert_eq!(ranges.bytes_below(u64::MAX), naive.len() as u64);
                 prop_assert_eq!(ranges.bytes_below(30), naive.range(..30).count() as u64);
                 prop_assert_eq!(ranges.bytes_from(30), naive.range(30..).count() as u64);

@@ -4,8 +4,8 @@
 
 use ecnlab_base::{Dur, Time};
 
+use super::held::Held;
 use crate::config::Config;
-use crate::ranges::Range;
 
 /// Initial buffer in bytes (tcp_rmem\[1\]).
 const FIRST_BUFFER: u64 = 131_072;
@@ -143,15 +143,17 @@ impl Growth {
         self.filling = Some((now, next + announced));
     }
 
-    /// tcp_measure_rcv_mss: the largest segment sets the share of the buffer that is window.
-    pub fn measure(&mut self, len: u32) {
+    /// tcp_measure_rcv_mss: the largest segment sets the share of the buffer that is window. Returns whether it is one.
+    pub fn measure(&mut self, len: u32) -> bool {
         let len = u64::from(len);
-        if len > self.full {
+        let largest = len > self.full;
+        if largest {
             self.full = len.min(self.advertised);
             self.ratio = (len << 8) / (len + OVERHEAD);
             self.clamp = self.in_window(self.buffer);
             self.space = self.space.min(self.clamp);
         }
+        largest
     }
 
     /// tcp_grow_window: opens the window for a segment. Returns whether it opened.
@@ -265,13 +267,14 @@ impl Growth {
         self.clamp
     }
 
-    /// Memory of data above holes in bytes: `ranges` of the stream.
-    pub fn memory(&self, ranges: &[Range]) -> u64 {
-        let of = |range: &Range| {
-            let len = range.end - range.start;
-            len + OVERHEAD * len.div_ceil(MERGED * self.full)
-        };
-        ranges.iter().map(of).sum()
+    /// Bytes of a range above a hole that share one overhead.
+    pub fn share(&self) -> u64 {
+        MERGED * self.full
+    }
+
+    /// Memory of data above holes in bytes.
+    pub fn memory(&self, held: &Held) -> u64 {
+        held.bytes() + OVERHEAD * held.shares()
     }
 
     /// tcp_space: payload for which there is memory, if `used` bytes are in use.
@@ -496,11 +499,12 @@ mod tests {
     fn segments_above_a_hole_share_their_overhead() {
         let mut growth = growth(1 << 25);
         takes(&mut growth, 1_448);
-        let mut ranges = crate::ranges::Ranges::default();
-        ranges.insert(10_000, 10_000 + 17 * 1_448);
-        ranges.insert(100_000, 101_448);
-        assert_eq!(growth.memory(ranges.as_slice()), 18 * 1_448 + 2 * 832);
-        ranges.insert(10_000 + 17 * 1_448, 10_000 + 18 * 1_448);
-        assert_eq!(growth.memory(ranges.as_slice()), 19 * 1_448 + 3 * 832);
+        let mut held = Held::default();
+        held.set_share(growth.share());
+        held.insert(10_000, 10_000 + 17 * 1_448);
+        held.insert(100_000, 101_448);
+        assert_eq!(growth.memory(&held), 18 * 1_448 + 2 * 832);
+        held.insert(10_000 + 17 * 1_448, 10_000 + 18 * 1_448);
+        assert_eq!(growth.memory(&held), 19 * 1_448 + 3 * 832);
     }
 }

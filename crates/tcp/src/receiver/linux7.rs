@@ -64,7 +64,7 @@ impl Receiver {
             growth.first_window()
         } else {
             let unread = self.reader.as_ref().map_or(0, |reader| reader.queue.memory);
-            let held = unread + growth.memory(self.held.as_slice());
+            let held = unread + growth.memory(&self.held);
             let (window, scarce) = growth.select(held, self.shift, *announced);
             let current = edge.saturating_sub(self.next);
             let window = if window < current { current.next_multiple_of(1 << self.shift) } else { window };
@@ -101,12 +101,12 @@ impl Receiver {
 
     /// End of the data held above holes; zero without any.
     fn early(&self) -> u64 {
-        self.held.as_slice().last().map_or(0, |range| range.end)
+        self.held.end()
     }
 
     /// Memory of the data held above holes in bytes.
     pub(super) fn held_linux7(&self) -> u64 {
-        self.grown.as_ref().map_or(0, |grown| grown.growth.memory(self.held.as_slice()))
+        self.grown.as_ref().map_or(0, |grown| grown.growth.memory(&self.held))
     }
 
     /// Opens the window for a segment that was just processed; data above holes took `held` bytes of memory before.
@@ -123,7 +123,9 @@ impl Receiver {
         let Some(Linux7Window { growth, announced, at, .. }) = self.grown.as_deref_mut() else { return false };
         let in_order = brought == Brought::InOrder;
         *at = None;
-        growth.measure(segment.len);
+        if growth.measure(segment.len) {
+            self.held.set_share(growth.share());
+        }
         let mut held = held;
         if let Some(reader) = &mut self.reader {
             let full = growth.full();
@@ -145,7 +147,7 @@ impl Receiver {
     /// __tcp_select_window with the data that is held.
     fn select_linux7(&self) -> (u64, bool) {
         let (Some(grown), Some(reader)) = (&self.grown, &self.reader) else { return (self.buffer, false) };
-        let held = reader.queue.memory + grown.growth.memory(self.held.as_slice());
+        let held = reader.queue.memory + grown.growth.memory(&self.held);
         grown.growth.select(held, self.shift, grown.announced)
     }
 

@@ -3,6 +3,7 @@
 mod announced;
 mod compression;
 mod growth;
+mod held;
 mod linux20;
 mod linux7;
 mod quickack;
@@ -13,13 +14,13 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
 
 use crate::config::{Config, DelayedAck};
-use crate::ranges::Ranges;
 use crate::rto::Rto;
 use crate::wheel;
 
 use announced::Linux7Window;
 use compression::{BLOCKS_EXPECTED, Compression};
 pub(crate) use growth::Echo;
+use held::Held;
 use linux20::Spacing;
 use quickack::{Brought, QuickAck};
 use reader::Reader;
@@ -65,7 +66,7 @@ pub(crate) struct Receiver {
     buffer: u64,
     /// Advertised MSS of this endpoint, in bytes.
     mss: u64,
-    held: Ranges,
+    held: Held,
     /// Range received again since the last ACK, for D-SACK.
     duplicate: Option<(u64, u64)>,
     /// Offset of the peer's FIN, once received.
@@ -84,6 +85,10 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub fn new(config: &Config) -> Receiver {
         let grown = Linux7Window::new(config);
+        let mut held = Held::default();
+        if let Some(grown) = &grown {
+            held.set_share(grown.growth.share());
+        }
         Receiver {
             next: 0,
             deadline: Time::NEVER,
@@ -95,7 +100,7 @@ impl Receiver {
             shift_agreed: false,
             buffer: config.receive_buffer.0,
             mss: config.mss.0,
-            held: Ranges::default(),
+            held,
             duplicate: None,
             fin: None,
             spacing: Spacing::default(),
@@ -311,7 +316,7 @@ impl Receiver {
         }
         let (start, end) = (first as u64, first as u64 + u64::from(segment.len));
         let below = (start < self.next).then_some((start, end.min(self.next)));
-        let held = || self.held.as_slice().iter().find(|r| r.start < end && start < r.end);
+        let held = || self.held.overlapping(start, end);
         let again = below.or_else(|| held().map(|r| (r.start.max(start), r.end.min(end))));
         self.duplicate = again.filter(|(start, end)| start < end);
     }
