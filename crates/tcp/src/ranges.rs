@@ -7,24 +7,32 @@ pub(crate) struct Range {
     pub end: u64,
 }
 
-/// Sorted, disjoint, non-adjacent ranges. Allocates memory only after a loss or reordering.
+/// Positions below `head` that are kept at most, in addition to as many as there are ranges.
+const SPARE: usize = 32;
+
+/// Sorted, disjoint, non-adjacent ranges. Allocates memory only after a loss or reordering. Holes are filled near the start, and
+/// new ranges are near the end: either moves few ranges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    ranges: Vec<Range>,
+    /// The ranges, from position `head` on; empty without any.
+    places: Vec<Range>,
+    head: usize,
     bytes: u64,
 }
 
 impl Ranges {
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.places.is_empty()
     }
     /// The ranges in order.
+    #[inline]
     pub fn as_slice(&self) -> &[Range] {
-        &self.ranges
+        &self.places[self.head..]
     }
     pub fn clear(&mut self) {
-        self.ranges.clear();
-        self.bytes = 0;
+        *self = Ranges { places: std::mem::take(&mut self.places), ..Ranges::default() };
+        self.places.clear();
     }
     /// Number of bytes in all ranges.
     pub fn bytes(&self) -> u64 {
@@ -41,9 +49,10 @@ impl Ranges {
     #[inline]
     pub fn join(&mut self, start: u64, end: u64, mut f: impl FnMut(&Range)) -> (u64, Range) {
         let first = self.first_ending_from(start);
-        let Some(range) = self.ranges.get_mut(first).filter(|r| r.start <= end) else {
+        let ranges = &self.places[self.head..];
+        let Some(range) = ranges.get(first).filter(|r| r.start <= end) else {
             let range = Range { start, end };
-            self.ranges.insert(first, range);
+            self.places.insert(self.head + first, range);
             self.bytes += end - start;
             return (end - start, range);
         };
@@ -53,32 +62,51 @@ impl Ranges {
         }
         let mut held = range.end - range.start;
         let mut joined = Range { start: range.start.min(start), end: range.end.max(end) };
-        let next = first + 1;
-        while let Some(after) = self.ranges.get(next).filter(|r| r.start <= end) {
+        let mut more = 0;
+        for after in ranges[first + 1..].iter().take_while(|r| r.start <= end) {
             f(after);
             held += after.end - after.start;
             joined.end = joined.end.max(after.end);
-            self.ranges.remove(next);
+            more += 1;
         }
-        self.ranges[first] = joined;
+        if more > 0 {
+            self.remove(first, more);
+        }
+        self.places[self.head + first] = joined;
         let new = joined.end - joined.start - held;
         self.bytes += new;
         (new, joined)
     }
 
+    /// Removes `count` ranges from the one with index `first` on. Moves those before or after them, whichever are fewer.
+    fn remove(&mut self, first: usize, count: usize) {
+        let place = self.head + first;
+        if first > self.as_slice().len() / 2 {
+            self.places.drain(place..place + count);
+            return;
+        }
+        self.places.copy_within(self.head..place, self.head + count);
+        self.head += count;
+        let left = self.as_slice().len();
+        if left == 0 || self.head > SPARE + left {
+            self.places.drain(..self.head);
+            self.head = 0;
+        }
+    }
+
     /// Position of the first range that ends at or above `offset`. Most are among the last.
     fn first_ending_from(&self, offset: u64) -> usize {
-        let some = self.ranges.len().saturating_sub(4);
-        match self.ranges[some..].iter().rposition(|r| r.end < offset) {
+        let (ranges, some) = (self.as_slice(), self.as_slice().len().saturating_sub(4));
+        match ranges[some..].iter().rposition(|r| r.end < offset) {
             Some(below) => some + below + 1,
-            None => self.ranges[..some].partition_point(|r| r.end < offset),
+            None => ranges[..some].partition_point(|r| r.end < offset),
         }
     }
 
     /// The first range that ends above `offset`.
     #[inline]
     pub fn first_beyond(&self, offset: u64) -> Option<Range> {
-        self.ranges.get(self.first_ending_from(offset + 1)).copied()
+        self.as_slice().get(self.first_ending_from(offset + 1)).copied()
     }
 
     /// The range that has `offset`.
@@ -90,35 +118,39 @@ impl Ranges {
     /// Removes everything below `offset`.
     pub fn trim_below(&mut self, offset: u64) {
         self.bytes -= self.bytes_below(offset);
-        let gone = self.ranges.partition_point(|r| r.end <= offset);
-        self.ranges.drain(..gone);
-        if let Some(first) = self.ranges.first_mut().filter(|r| r.start < offset) {
+        let gone = self.as_slice().partition_point(|r| r.end <= offset);
+        if gone > 0 {
+            self.remove(0, gone);
+        }
+        if let Some(first) = self.places.get_mut(self.head).filter(|r| r.start < offset) {
             first.start = offset;
         }
     }
 
     /// Removes the first range if it starts at or below `offset`. Returns it.
     pub fn take_at(&mut self, offset: u64) -> Option<Range> {
-        self.ranges.first().filter(|r| r.start <= offset)?;
-        let first = self.ranges.remove(0);
+        let first = *self.as_slice().first().filter(|r| r.start <= offset)?;
+        self.remove(0, 1);
         self.bytes -= first.end - first.start;
         Some(first)
     }
 
     /// Number of bytes in the ranges from `offset` on.
+    #[inline]
     pub fn bytes_from(&self, offset: u64) -> u64 {
         self.bytes - self.bytes_below(offset)
     }
 
     /// Number of bytes in the ranges below `offset`.
+    #[inline]
     pub fn bytes_below(&self, offset: u64) -> u64 {
-        let below = self.ranges.iter().take_while(|r| r.start < offset);
+        let below = self.as_slice().iter().take_while(|r| r.start < offset);
         below.map(|r| r.end.min(offset) - r.start).sum()
     }
 
     /// The first offset at or after `offset` that is in no range.
     pub fn next_gap(&self, offset: u64) -> u64 {
-        match self.ranges.get(self.ranges.partition_point(|r| r.end <= offset)) {
+        match self.as_slice().get(self.as_slice().partition_point(|r| r.end <= offset)) {
             Some(r) if r.start <= offset => r.end,
             _ => offset,
         }
@@ -126,12 +158,13 @@ impl Ranges {
 
     /// The start of the first range above `offset`.
     pub fn next_start(&self, offset: u64) -> Option<u64> {
-        self.ranges.get(self.ranges.partition_point(|r| r.start <= offset)).map(|r| r.start)
+        self.as_slice().get(self.as_slice().partition_point(|r| r.start <= offset)).map(|r| r.start)
     }
 
     /// One past the highest offset in a range.
+    #[inline]
     pub fn highest(&self) -> Option<u64> {
-        self.ranges.last().map(|r| r.end)
+        self.places.last().map(|r| r.end)
     }
 }
 

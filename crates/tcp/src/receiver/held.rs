@@ -28,19 +28,23 @@ impl Held {
         self.shares = self.ranges.as_slice().iter().map(|range| shares_of(range, share)).sum();
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// One past the highest offset held; zero without any.
+    #[inline]
     pub fn end(&self) -> u64 {
         self.ranges.highest().unwrap_or(0)
     }
 
+    #[inline]
     pub fn bytes(&self) -> u64 {
         self.ranges.bytes()
     }
 
+    #[inline]
     pub fn shares(&self) -> u64 {
         self.shares
     }

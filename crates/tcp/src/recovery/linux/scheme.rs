@@ -70,6 +70,7 @@ impl<D: LossDetection> Scheme for Linux<D> {
         CongestionState::check(config)
     }
 
+    #[inline(always)]
     fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &Cx) {
         let WithAck { detection, delivery, duplicates } = &mut *self.0;
         detection.congestion().begin(tx.in_flight());
@@ -79,6 +80,7 @@ impl<D: LossDetection> Scheme for Linux<D> {
         detection.take_in(tx, seen.ack, delivery, cx);
     }
 
+    #[inline(always)]
     fn rtt(&mut self, tx: &mut Flight, _: &AckSeen, _: u64, cx: &Cx) -> Option<Dur> {
         let WithAck { detection, delivery, .. } = &mut *self.0;
         let rtt = delivery.rtt(tx, cx)?;
