@@ -325,29 +325,3 @@ pub(crate) struct Way<'a> {
     /// This is the direction from the link's `to` to its `from`.
     pub reverse: bool,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_are_names_or_members_of_arrays() {
-        assert_eq!(Reference::parse("source[3]"), Reference { name: "source", index: Some(3) });
-        assert_eq!(Reference::parse("source"), Reference { name: "source", index: None });
-        for odd in ["source[x]", "source[", "]", "source[-1]"] {
-            assert_eq!(Reference::parse(odd), Reference { name: odd, index: None });
-        }
-    }
-
-    #[test]
-    fn islands_are_where_each_reaches_each() {
-        // 0 <-> 1 -> 2 <-> 3: there is no way back over 1 -> 2.
-        let island = islands(4, [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2)]);
-        assert_eq!(island[0], island[1]);
-        assert_eq!(island[2], island[3]);
-        assert_ne!(island[1], island[2]);
-        // A ring of one-way links is one component.
-        let ring = islands(5, (0..5).map(|i| (i, (i + 1) % 5)));
-        assert!(ring.iter().all(|island| *island == ring[0]));
-    }
-}
