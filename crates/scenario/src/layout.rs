@@ -150,9 +150,15 @@ impl Layout {
 
     /// Adds the nodes with tables, and those that only links name.
     fn lay_nodes(&mut self, tables: &Tables, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
-        let ends = tables.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);
-        let mentioned = ends.map(|text| Reference::parse(text)).filter(|r| r.index.is_none()).map(|r| (r.name, None));
-        let mut counts: BTreeMap<&str, Option<u32>> = mentioned.collect();
+        let mut counts: BTreeMap<&str, Option<u32>> = BTreeMap::new();
+        for link in tables.links.values() {
+            for text in [&link.forward.from, &link.forward.to] {
+                let end = Reference::parse(text);
+                if end.index.is_none() {
+                    counts.insert(end.name, None);
+                }
+            }
+        }
         counts.extend(tables.nodes.iter().map(|(name, node)| (name.as_str(), node.count)));
         let mut groups = BTreeMap::new();
         for (name, count) in counts {

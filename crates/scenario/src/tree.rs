@@ -122,7 +122,11 @@ impl Node {
             Value::Bool(b) => (*b).into(),
             Value::Array(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
             Value::Table(table) => {
-                toml::Value::Table(table.iter().map(|(key, entry)| (key.clone(), entry.node.to_toml())).collect())
+                let mut keys = toml::Table::new();
+                for (key, entry) in table {
+                    keys.insert(key.clone(), entry.node.to_toml());
+                }
+                toml::Value::Table(keys)
             }
         }
     }
@@ -136,9 +140,9 @@ impl Node {
     }
 
     /// Returns a table with the entries whose keys are `wanted`; empty if this is not a table.
-    pub fn part(&self, wanted: impl Fn(&str) -> bool) -> Node {
-        let entries = self.table().into_iter().flatten().filter(|(key, _)| wanted(key));
-        let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+    pub fn part(&self, wanted: &dyn Fn(&str) -> bool) -> Node {
+        let mut table = self.table().cloned().unwrap_or_default();
+        table.retain(|key, _| wanted(key));
         Node { value: Value::Table(table), place: self.place.clone() }
     }
 
@@ -227,12 +231,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn table(&mut self, table: &DeTable<'_>, path: &Path) -> Table {
-        let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
-            let name: &std::borrow::Cow<'_, str> = key.get_ref();
-            let place = Place::new(self.source, key.span());
-            (name.to_string(), Entry { key: place, node: self.node(value, &path.key(name)) })
-        };
-        table.iter().map(entry).collect()
+        let mut entries = Table::new();
+        for (key, value) in table {
+            let (name, place) = (key.get_ref(), Place::new(self.source, key.span()));
+            entries.insert(name.to_string(), Entry { key: place, node: self.node(value, &path.key(name)) });
+        }
+        entries
     }
 
     fn node(&mut self, value: &Spanned<DeValue<'_>>, path: &Path) -> Node {
