@@ -63,7 +63,7 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     match (common, params, classes) {
         (Ok(common), Ok(params), Ok(classes)) => Ok(aqm::Config { params, common, classes }),
         (common, params, classes) => {
-            Err([common.err(), params.err(), classes.err()].into_iter().flatten().flatten().collect())
+            Err([common.err(), params.err(), classes.err()].map(Option::unwrap_or_default).concat())
         }
     }
 }
@@ -110,8 +110,8 @@ fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>>
 /// Refuses `discipline = { kind = NAME, ... }`, as a window law is written, with the keys in their place.
 fn refuse_kind(node: &Node, named: &Node, path: &Path) -> Diagnostic {
     let inside = path.key("discipline");
-    let own = |key: &str| if key == "kind" { "discipline".to_owned() } else { key.to_owned() };
-    let inner = named.table().into_iter().flatten().map(|(key, entry)| (own(key), entry.node.to_toml()));
+    let own = |key| if key == "kind" { "discipline" } else { key };
+    let inner = named.table().into_iter().flatten().map(|(key, entry)| (own(key.as_str()), entry.node.to_toml()));
     let message =
         format!("`{inside}` is a table with `kind`: a discipline is a name, and its keys are keys of `{path}`");
     let outer = node.part(&|key| key != "discipline");
@@ -168,6 +168,6 @@ fn read_class(name: &str, node: &Node, path: &Path, key: &Place) -> Result<aqm::
     let queue = read_beside(&node.part(&|key| !member_key(key)), path, &aqm::Member::KEYS);
     match (member, queue) {
         (Ok(member), Ok(queue)) => Ok(aqm::Class { member, queue }),
-        (member, queue) => Err([member.err(), queue.err()].into_iter().flatten().flatten().collect()),
+        (member, queue) => Err([member.err(), queue.err()].map(Option::unwrap_or_default).concat()),
     }
 }

@@ -336,9 +336,10 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
 fn known_names(tree: &Node, section: &str) -> Vec<String> {
     let mut known = tables::names(tree, section);
     if section == "node" {
-        let links = tables::names(tree, "link");
-        let ends = links.iter().flat_map(|l| ["from", "to"].map(|end| tree.at(&["link", l, end]).and_then(Node::text)));
-        known.extend(ends.flatten().map(|text| Reference::parse(text).name.to_owned()));
+        for link in tables::names(tree, "link") {
+            let ends = ["from", "to"].iter().filter_map(|end| tree.at(&["link", &link, end])?.text());
+            known.extend(ends.map(|text| Reference::parse(text).name.to_owned()));
+        }
     }
     known
 }

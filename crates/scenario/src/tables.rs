@@ -44,6 +44,13 @@ pub(crate) struct Duplex {
     pub own_delay: bool,
 }
 
+impl Duplex {
+    /// Its directions.
+    pub fn directions(&self) -> impl Iterator<Item = &Link> {
+        [Some(&self.forward), self.reverse.as_ref()].into_iter().flatten()
+    }
+}
+
 /// A TCP: its profile and its effective values.
 #[derive(Clone, Debug)]
 pub(crate) struct Tcp {
@@ -280,6 +287,6 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
             let config = tcp::Config { rules, ..config }.settled(&name);
             Ok(Tcp { profile: name, config: Arc::new(config) })
         }
-        (rules, config) => Err([rules.err(), config.err()].into_iter().flatten().flatten().collect()),
+        (rules, config) => Err([rules.err(), config.err()].map(Option::unwrap_or_default).concat()),
     }
 }
