@@ -35,35 +35,3 @@ fn listed<S: AsRef<str>>(name: &str, valid: &[S]) -> Option<String> {
     let row = ABSENT.iter().find(|(absent, beside, _)| absent.contains(&name) && is_valid(beside));
     row.map(|(.., remedy)| (*remedy).to_owned())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    use crate::registry::laws;
-
-    #[test]
-    fn absent_names_are_found_and_no_law_has_them() {
-        let there: Vec<&str> = laws().iter().map(|law| law.name).collect();
-        for (names, beside, expected) in ABSENT {
-            assert!(there.contains(beside), "{beside}");
-            for name in *names {
-                assert!(there.iter().all(|law| plain(law) != *name), "{name}");
-                assert_eq!(plain(name), *name, "{name} is never found");
-                assert_eq!(remedy(name, &there).as_deref(), Some(*expected));
-                assert_eq!(remedy(&format!("TCP_{name}"), &there).as_deref(), Some(*expected));
-                assert_eq!(remedy(name, &["host"]), None);
-            }
-        }
-    }
-
-    #[test]
-    fn modules_of_linux_have_the_names_of_their_laws() {
-        let valid = ["bbr", "cubic", "fq_codel"];
-        assert_eq!(remedy("tcp_bbr", &valid).unwrap(), "did you mean `bbr`?");
-        assert_eq!(remedy("sch_fq_codel", &valid).unwrap(), "did you mean `fq_codel`?");
-        assert_eq!(remedy("sch_cake", &valid), None);
-        assert_eq!(remedy("tcp", &valid), None);
-        assert_eq!(remedy("Cubic", &valid), None);
-    }
-}

@@ -57,29 +57,3 @@ fn stopped(rate: &Steps, held: &[(Time, Time)], duration: Dur) -> Steps {
     }
     Steps::new(steps, None)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn s(x: u64) -> Time {
-        Time::ZERO + Dur::from_s(x)
-    }
-
-    #[test]
-    fn a_held_outage_is_a_rate_of_zero() {
-        let rate = Steps::new(vec![(s(0), 50), (s(10), 5)], None);
-        let stop = |held: &[(Time, Time)]| stopped(&rate, held, Dur::from_s(60)).until(s(60));
-        assert_eq!(stop(&[(s(2), s(3))]), [(s(0), 50), (s(2), 0), (s(3), 50), (s(10), 5)]);
-        // Over a step, at its start, up to its start, from the start of the run, and after the last step.
-        assert_eq!(stop(&[(s(8), s(12))]), [(s(0), 50), (s(8), 0), (s(12), 5)]);
-        assert_eq!(stop(&[(s(10), s(12))]), [(s(0), 50), (s(10), 0), (s(12), 5)]);
-        assert_eq!(stop(&[(s(8), s(10))]), [(s(0), 50), (s(8), 0), (s(10), 5)]);
-        assert_eq!(stop(&[(s(0), s(1)), (s(20), s(21))]), [(s(0), 0), (s(1), 50), (s(10), 5), (s(20), 0), (s(21), 5)]);
-        // Two in one step.
-        assert_eq!(
-            stop(&[(s(1), s(2)), (s(3), s(4))]),
-            [(s(0), 50), (s(1), 0), (s(2), 50), (s(3), 0), (s(4), 50), (s(10), 5)]
-        );
-    }
-}

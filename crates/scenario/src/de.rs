@@ -3,16 +3,16 @@
 //! serde passes an unknown key or variant to the error type together with the valid ones; the error types of text
 //! formats flatten them into a sentence. This one keeps them for suggestions.
 
+mod values;
+
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::de::{self, DeserializeOwned};
 
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::path::{Part, Path};
 use crate::synonyms;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Node, Value};
 
 /// An error found by serde, and its depth below the deserialised value.
 #[derive(Debug)]
@@ -39,6 +39,10 @@ impl Error {
     fn below(mut self, step: Part) -> Error {
         self.steps.push(step);
         self
+    }
+
+    fn below_key(self, key: &str) -> Error {
+        self.below(Part::Key(key.to_owned()))
     }
 }
 
@@ -89,47 +93,54 @@ pub(crate) struct Keys<'a> {
 }
 
 /// Reads with `parse`, or reports all errors.
-///
-/// serde stops at its first error; the offending key is then removed and the rest parsed again, so that independent
-/// errors in one table are reported together.
 pub(crate) fn read_with<T>(
     node: &Node,
     base: &Path,
     keys: Keys<'_>,
     parse: impl Fn(&Node) -> Result<T, Error>,
 ) -> Result<T, Vec<Diagnostic>> {
-    let mut found = Vec::new();
-    let mut rest = node.clone();
-    loop {
-        let error = match parse(&rest) {
-            Ok(value) if found.is_empty() => return Ok(value),
-            Ok(_) => return Err(found),
-            Err(error) => error,
-        };
-        // A key that is missing because it was removed above is no new error.
+    parse(node).map_err(|first| all_errors(node, base, keys, first, &|node| parse(node).err()))
+}
+
+/// Returns the reports of `first` and of further errors that `parse` finds.
+///
+/// serde stops at its first error; the offending key is then removed and the rest parsed again, so that independent
+/// errors in one table are reported together.
+fn all_errors(
+    node: &Node,
+    base: &Path,
+    keys: Keys<'_>,
+    first: Error,
+    parse: &dyn Fn(&Node) -> Option<Error>,
+) -> Vec<Diagnostic> {
+    let (mut found, mut rest, mut next) = (Vec::new(), node.clone(), Some(first));
+    while let Some(error) = next {
+        // A key that is missing because it was removed below is no new error.
         if matches!(error.problem, Problem::Missing { .. }) && !found.is_empty() {
-            return Err(found);
+            break;
         }
-        let fault = fault(&rest, &error, &parse);
+        let fault = fault(&rest, &error, parse);
         found.push(report(node, base, &fault, keys, &error.problem));
         if found.len() == MAX_ERRORS || !remove(&mut rest, &fault) {
-            return Err(found);
+            break;
         }
+        next = parse(&rest);
     }
+    found
 }
 
 /// Returns the location of the error, below the value read.
 ///
 /// serde buffers enums distinguished by a key of their table (`kind`), which loses the path inside them. It is
 /// recovered by removing one key after the other: the one without which the error changes is at fault.
-fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Error>) -> Path {
+fn fault(node: &Node, error: &Error, parse: &dyn Fn(&Node) -> Option<Error>) -> Path {
     let steps = Path(error.steps.iter().rev().cloned().collect());
     let without = |inside: &Path| {
         let mut rest = node.clone();
         remove(&mut rest, inside);
-        parse(&rest).map_err(|e| e.problem)
+        parse(&rest).map(|error| error.problem)
     };
-    let changes = |inside: &Path| without(inside).map_or_else(|problem| problem != error.problem, |_| true);
+    let changes = |inside: &Path| without(inside).is_none_or(|problem| problem != error.problem);
     match &error.problem {
         Problem::Missing { .. } => return steps,
         Problem::UnknownKey { key, .. } => {
@@ -143,9 +154,8 @@ fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Erro
     let Some(blamed) = suspects.map(|k| steps.key(k)).find(changes) else { return steps };
     // An optional key of an inner table may be the only fault.
     let inner = node.get(&blamed).and_then(Node::table).into_iter().flat_map(|table| table.keys());
-    let alone = |inside: &Path| match without(inside) {
-        Err(problem) => problem != error.problem && !matches!(problem, Problem::Missing { .. }),
-        Ok(_) => true,
+    let alone = |inside: &Path| {
+        without(inside).is_none_or(|problem| problem != error.problem && !matches!(problem, Problem::Missing { .. }))
     };
     inner.map(|k| blamed.key(k)).find(alone).unwrap_or(blamed)
 }
@@ -272,93 +282,4 @@ fn example(key: &str, path: &Path) -> String {
         _ => return String::new(),
     };
     format!("add, for example, `{key} = {value}`")
-}
-
-impl<'de> de::Deserializer<'de> for &Node {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match &self.value {
-            Value::Text(text) => visitor.visit_str(text),
-            Value::Integer(i) => match u64::try_from(*i) {
-                Ok(positive) => visitor.visit_u64(positive),
-                Err(_) => visitor.visit_i64(*i),
-            },
-            Value::Float(x) => visitor.visit_f64(*x),
-            Value::Bool(b) => visitor.visit_bool(*b),
-            Value::Array(items) => {
-                let mut access = Items { items, next: 0 };
-                let value = visitor.visit_seq(&mut access)?;
-                // An array type of two elements would ignore a third.
-                let (used, all) = (access.next, items.len());
-                if used < all { Err(de::Error::invalid_length(all, &&*format!("{used} items"))) } else { Ok(value) }
-            }
-            Value::Table(table) => visitor.visit_map(Entries { rest: table.iter(), value: None }),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        match &self.value {
-            Value::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
-            Value::Table(table) => {
-                visitor.visit_enum(MapAccessDeserializer::new(Entries { rest: table.iter(), value: None }))
-            }
-            _ => self.deserialize_any(visitor),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
-/// Iterator over the entries of a table.
-struct Entries<'a> {
-    rest: std::collections::btree_map::Iter<'a, String, Entry>,
-    value: Option<(&'a str, &'a Node)>,
-}
-
-impl<'de> de::MapAccess<'de> for Entries<'_> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let Some((key, entry)) = self.rest.next() else { return Ok(None) };
-        self.value = Some((key, &entry.node));
-        seed.deserialize(key.as_str().into_deserializer()).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
-        let Some((key, node)) = self.value.take() else { return Err(de::Error::custom("a value without its key")) };
-        seed.deserialize(node).map_err(|e| e.below(Part::Key(key.to_owned())))
-    }
-}
-
-/// Iterator over the items of an array.
-struct Items<'a> {
-    items: &'a [Node],
-    next: usize,
-}
-
-impl<'de> de::SeqAccess<'de> for &mut Items<'_> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        let Some(node) = self.items.get(self.next) else { return Ok(None) };
-        self.next += 1;
-        seed.deserialize(node).map(Some).map_err(|e| e.below(Part::Index(self.next - 1)))
-    }
 }

@@ -150,9 +150,15 @@ impl Layout {
 
     /// Adds the nodes with tables, and those that only links name.
     fn lay_nodes(&mut self, tables: &Tables, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
-        let ends = tables.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);
-        let mentioned = ends.map(|text| Reference::parse(text)).filter(|r| r.index.is_none()).map(|r| (r.name, None));
-        let mut counts: BTreeMap<&str, Option<u32>> = mentioned.collect();
+        let mut counts: BTreeMap<&str, Option<u32>> = BTreeMap::new();
+        for link in tables.links.values() {
+            for text in [&link.forward.from, &link.forward.to] {
+                let end = Reference::parse(text);
+                if end.index.is_none() {
+                    counts.insert(end.name, None);
+                }
+            }
+        }
         counts.extend(tables.nodes.iter().map(|(name, node)| (name.as_str(), node.count)));
         let mut groups = BTreeMap::new();
         for (name, count) in counts {
@@ -324,30 +330,4 @@ pub(crate) struct Way<'a> {
     pub link: &'a Instance,
     /// This is the direction from the link's `to` to its `from`.
     pub reverse: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_are_names_or_members_of_arrays() {
-        assert_eq!(Reference::parse("source[3]"), Reference { name: "source", index: Some(3) });
-        assert_eq!(Reference::parse("source"), Reference { name: "source", index: None });
-        for odd in ["source[x]", "source[", "]", "source[-1]"] {
-            assert_eq!(Reference::parse(odd), Reference { name: odd, index: None });
-        }
-    }
-
-    #[test]
-    fn islands_are_where_each_reaches_each() {
-        // 0 <-> 1 -> 2 <-> 3: there is no way back over 1 -> 2.
-        let island = islands(4, [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2)]);
-        assert_eq!(island[0], island[1]);
-        assert_eq!(island[2], island[3]);
-        assert_ne!(island[1], island[2]);
-        // A ring of one-way links is one component.
-        let ring = islands(5, (0..5).map(|i| (i, (i + 1) % 5)));
-        assert!(ring.iter().all(|island| *island == ring[0]));
-    }
 }

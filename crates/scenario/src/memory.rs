@@ -90,7 +90,7 @@ pub(crate) fn of(tables: &Tables) -> Estimate {
     let mut links = 0;
     for (name, duplex) in &tables.links {
         let count = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], tables);
-        for link in [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten() {
+        for link in duplex.directions() {
             links += count;
             add_link(&mut estimate, name, link, count, groups, tables);
         }
@@ -175,8 +175,7 @@ fn add_packets(estimate: &mut Estimate, tables: &Tables) {
 fn directions(tables: &Tables) -> impl Iterator<Item = (&Link, f64, f64)> {
     tables.links.values().flat_map(|duplex| {
         let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], tables) as f64;
-        let both = [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten();
-        both.map(move |link| (link, links, links * packets_per_second(link)))
+        duplex.directions().map(move |link| (link, links, links * packets_per_second(link)))
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::de::read;
 use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
@@ -88,7 +88,11 @@ pub(crate) fn read_metrics(tree: &Node) -> Result<BTreeMap<String, Json>, Vec<Di
     if !found.is_empty() {
         return Err(found);
     }
-    Ok(table.iter().map(|(name, entry)| (name.clone(), json(&entry.node))).collect())
+    let mut all = BTreeMap::new();
+    for (name, entry) in table {
+        all.insert(name.clone(), json(&entry.node));
+    }
+    Ok(all)
 }
 
 struct Check<'a> {
@@ -176,6 +180,12 @@ fn json(node: &Node) -> Json {
         Value::Float(x) => Json::from(*x),
         Value::Bool(b) => Json::from(*b),
         Value::Array(items) => items.iter().map(json).collect(),
-        Value::Table(table) => table.iter().map(|(key, entry)| (key.clone(), json(&entry.node))).collect(),
+        Value::Table(table) => {
+            let mut keys = Map::new();
+            for (key, entry) in table {
+                keys.insert(key.clone(), json(&entry.node));
+            }
+            Json::Object(keys)
+        }
     }
 }

@@ -58,24 +58,3 @@ impl Outages {
         all
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn s(x: u64) -> Time {
-        Time::ZERO + Dur::from_s(x)
-    }
-
-    #[test]
-    fn drawn_outages_alternate_with_the_time_between() {
-        let outages = Outages {
-            times: Vec::new(),
-            up: Some(Dist::Constant(Dur::from_s(10))),
-            down: Some(Dist::Constant(Dur::from_s(2))),
-            packets: Fate::Held,
-        };
-        let drawn = outages.draw(Dur::from_s(30), &mut Rng::named(1, "x"));
-        assert_eq!(drawn, [(s(10), s(12)), (s(22), s(24))]);
-    }
-}

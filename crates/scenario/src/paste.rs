@@ -5,9 +5,9 @@ use crate::tree::Node;
 
 /// Returns the table at `path` with the keys of `node` and the `values`, which take precedence; `profile` and
 /// `discipline` come first, as they decide about the other keys.
-pub(crate) fn table<K: AsRef<str>>(path: &Path, node: Option<&Node>, values: &[(K, toml::Value)]) -> String {
+pub(crate) fn table(path: &Path, node: Option<&Node>, values: &[(&str, toml::Value)]) -> String {
     let own = node.and_then(Node::table).into_iter().flatten().map(|(key, entry)| (key.as_str(), entry.node.to_toml()));
-    let new = values.iter().map(|(key, value)| (key.as_ref(), value.clone()));
+    let new = values.iter().map(|(key, value)| (*key, value.clone()));
     let mut keys: Vec<(&str, toml::Value)> = Vec::new();
     for (key, value) in own.chain(new) {
         keys.retain(|(other, _)| *other != key);

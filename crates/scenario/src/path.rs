@@ -56,16 +56,3 @@ impl fmt::Display for Path {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_read_as_they_print() {
-        let path = Path::parse("link.pipe.drop").map(|p| p.index(2).to_string());
-        assert_eq!(path.as_deref(), Some("link.pipe.drop[2]"));
-        assert_eq!(Path::parse("link..drop"), None);
-        assert_eq!(Path::parse(""), None);
-    }
-}

@@ -30,7 +30,8 @@ pub(crate) fn merged(base: &Node, over: &Node) -> Node {
     let uses_ecn =
         |name: &toml::Value| !ROWS.iter().any(|row| Some(row.facts.name) == name.as_str() && !row.facts.uses_ecn);
     let stays = |key: &str| changed.as_ref().is_none_or(|name| KEPT.contains(&key) && (key != ECN || uses_ecn(name)));
-    let mut table: Table = old.iter().filter(|(key, _)| stays(key)).map(|(key, e)| (key.clone(), e.clone())).collect();
+    let mut table = old.clone();
+    table.retain(|key, _| stays(key));
     table.extend(new.clone());
     Node { value: Value::Table(table), place: over.place.clone() }
 }
@@ -46,8 +47,8 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     let node = &with_defaults(node, row);
     let common_key = |key: &str| aqm::Common::KEYS.contains(&key);
     let inner_key = |key: &str| row.facts.inner && key == CLASS;
-    let common = read::<aqm::Common>(&node.part(common_key), path);
-    let own = node.part(|key| key != "discipline" && !common_key(key) && !inner_key(key));
+    let common = read::<aqm::Common>(&node.part(&common_key), path);
+    let own = node.part(&|key| key != "discipline" && !common_key(key) && !inner_key(key));
     let inner: &[&str] = if row.facts.inner { &[CLASS] } else { &[] };
     let more = [&aqm::Common::KEYS[..], &["discipline"], inner, others].concat();
     let keys = Keys { more: &more, less: &[] };
@@ -62,7 +63,7 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     match (common, params, classes) {
         (Ok(common), Ok(params), Ok(classes)) => Ok(aqm::Config { params, common, classes }),
         (common, params, classes) => {
-            Err([common.err(), params.err(), classes.err()].into_iter().flatten().flatten().collect())
+            Err([common.err(), params.err(), classes.err()].map(Option::unwrap_or_default).concat())
         }
     }
 }
@@ -109,11 +110,11 @@ fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>>
 /// Refuses `discipline = { kind = NAME, ... }`, as a window law is written, with the keys in their place.
 fn refuse_kind(node: &Node, named: &Node, path: &Path) -> Diagnostic {
     let inside = path.key("discipline");
-    let own = |key: &str| if key == "kind" { "discipline".to_owned() } else { key.to_owned() };
-    let inner = named.table().into_iter().flatten().map(|(key, entry)| (own(key), entry.node.to_toml()));
+    let own = |key| if key == "kind" { "discipline" } else { key };
+    let inner = named.table().into_iter().flatten().map(|(key, entry)| (own(key.as_str()), entry.node.to_toml()));
     let message =
         format!("`{inside}` is a table with `kind`: a discipline is a name, and its keys are keys of `{path}`");
-    let outer = node.part(|key| key != "discipline");
+    let outer = node.part(&|key| key != "discipline");
     Diagnostic::new(&named.place, &inside, message, "").with_table(paste::table(
         path,
         Some(&outer),
@@ -163,10 +164,10 @@ fn read_class(name: &str, node: &Node, path: &Path, key: &Place) -> Result<aqm::
         return Err(vec![Diagnostic::new(&node.place, path, message, format!("write [{path}] with `discipline`"))]);
     }
     let member_key = |key: &str| aqm::Member::KEYS.contains(&key);
-    let member = read::<aqm::Member>(&node.part(member_key), path);
-    let queue = read_beside(&node.part(|key| !member_key(key)), path, &aqm::Member::KEYS);
+    let member = read::<aqm::Member>(&node.part(&member_key), path);
+    let queue = read_beside(&node.part(&|key| !member_key(key)), path, &aqm::Member::KEYS);
     match (member, queue) {
         (Ok(member), Ok(queue)) => Ok(aqm::Class { member, queue }),
-        (member, queue) => Err([member.err(), queue.err()].into_iter().flatten().flatten().collect()),
+        (member, queue) => Err([member.err(), queue.err()].map(Option::unwrap_or_default).concat()),
     }
 }

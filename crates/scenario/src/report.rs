@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::de::read;
 use crate::diagnostic::{Diagnostic, suggest};
@@ -43,18 +43,18 @@ pub(crate) fn read_report(tree: &Node) -> Result<Json, Vec<Diagnostic>> {
     file.primary.iter().for_each(|name| check(root.key("primary"), name, &metrics, "metric"));
     file.reference.iter().for_each(|name| check(root.key("reference"), name, &arms, "arm"));
     file.smallest.keys().for_each(|name| check(root.key("smallest").key(name), name, &metrics, "metric"));
+    let mut smallest = Map::new();
     for name in file.smallest.keys() {
         let at = root.key("smallest").key(name);
-        if let Some(node) = tree.get(&at).filter(|node| !is_size(node)) {
-            let message = format!("`{at}` is {}, not a number or a quantity", node.kind());
-            found.push(Diagnostic::new(&node.place, &at, message, "write one above 0, such as 0.01 or \"1 ms\""));
+        let Some(node) = tree.get(&at) else { continue };
+        match size(node) {
+            Some(size) => drop(smallest.insert(name.clone(), size)),
+            None => {
+                let message = format!("`{at}` is {}, not a number or a quantity", node.kind());
+                found.push(Diagnostic::new(&node.place, &at, message, "write one above 0, such as 0.01 or \"1 ms\""));
+            }
         }
     }
-    let smallest: BTreeMap<_, _> = file
-        .smallest
-        .keys()
-        .filter_map(|name| Some((name, size(tree.get(&root.key("smallest").key(name))?)?)))
-        .collect();
     let report = json!({ "primary": file.primary, "reference": file.reference, "smallest": smallest,
                          "arms": arms, "metrics": metrics });
     if found.is_empty() { Ok(report) } else { Err(found) }
@@ -68,19 +68,10 @@ fn in_order(tree: &Node, key: &str) -> Vec<String> {
     names.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
-fn is_size(node: &Node) -> bool {
-    match &node.value {
-        Value::Float(x) => *x > 0.0,
-        Value::Integer(x) => *x > 0,
-        Value::Text(_) => true,
-        _ => false,
-    }
-}
-
 fn size(node: &Node) -> Option<Json> {
     match &node.value {
-        Value::Float(x) => Some(json!(x)),
-        Value::Integer(x) => Some(json!(x)),
+        Value::Float(x) if *x > 0.0 => Some(json!(x)),
+        Value::Integer(x) if *x > 0 => Some(json!(x)),
         Value::Text(text) => Some(json!(text)),
         _ => None,
     }

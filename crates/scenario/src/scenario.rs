@@ -1,9 +1,8 @@
 //! A scenario: one file with defaults filled in, checked and ready to run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use ecnlab_engine::LinkPlan;
 use ecnlab_tcp::Config;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -124,26 +123,18 @@ impl Scenario {
     pub fn resolved(&self) -> Json {
         let tables = self.tables();
         let mut all = object(json!(tables.head));
-        let nodes = self.0.layout.nodes.iter().map(|n| Reference::parse(n).name.to_owned());
-        let node = |name: String| (name.clone(), json!(tables.nodes.get(&name).cloned().unwrap_or_default()));
-        all.insert("node".into(), nodes.map(node).collect());
-        all.insert(
-            "link".into(),
-            tables.links.iter().map(|(name, link)| (name.clone(), resolved_link(link))).collect(),
-        );
-        all.insert("queue".into(), tables.queues.iter().map(|(name, queue)| (name.clone(), json!(**queue))).collect());
-        let tcp = |(name, tcp): (&String, &tables::Tcp)| {
-            let mut keys = object(json!(*tcp.config));
-            keys.insert("profile".into(), json!(tcp.profile));
-            (name.clone(), Json::Object(keys))
-        };
-        all.insert("tcp".into(), tables.tcps.iter().map(tcp).collect());
-        if !tables.quics.is_empty() {
-            let quic = |(name, quic): (&String, &Arc<_>)| (name.clone(), json!(**quic));
-            all.insert("quic".into(), tables.quics.iter().map(quic).collect());
+        let mut nodes = Map::new();
+        for name in self.0.layout.nodes.iter().map(|node| Reference::parse(node).name) {
+            nodes.insert(name.to_owned(), json!(tables.nodes.get(name).cloned().unwrap_or_default()));
         }
-        let flow = |name: &String| (name.clone(), self.resolved_flow(name));
-        all.insert("flow".into(), tables.flows.keys().map(flow).collect());
+        all.insert("node".into(), Json::Object(nodes));
+        all.insert("link".into(), each(&tables.links, |_, link| resolved_link(link)));
+        all.insert("queue".into(), each(&tables.queues, |_, queue| json!(**queue)));
+        all.insert("tcp".into(), each(&tables.tcps, |_, tcp| resolved_tcp(tcp)));
+        if !tables.quics.is_empty() {
+            all.insert("quic".into(), each(&tables.quics, |_, quic| json!(**quic)));
+        }
+        all.insert("flow".into(), each(&tables.flows, |name, _| self.resolved_flow(name)));
         if !tables.boxes.is_empty() {
             all.insert("box".into(), json!(tables.boxes));
         }
@@ -160,11 +151,14 @@ impl Scenario {
     /// from [`Scenario::resolved`], such as automatic thresholds, gains and values of a profile. `seed` is that of the
     /// run, from which delays are drawn.
     pub fn in_force(&self, seed: u64) -> Json {
-        let derived = |link: &LinkPlan| {
+        let mut all = Map::new();
+        for link in self.plan(seed).links {
             let in_force = link.queue.in_force(link.context());
-            Some((link.name.clone(), changed(&json!(*link.queue), json!(in_force))?))
-        };
-        Json::Object(self.plan(seed).links.iter().filter_map(derived).collect())
+            if let Some(derived) = changed(&json!(*link.queue), json!(in_force)) {
+                all.insert(link.name, derived);
+            }
+        }
+        Json::Object(all)
     }
 
     fn resolved_flow(&self, name: &str) -> Json {
@@ -262,16 +256,31 @@ impl Scenario {
 fn changed(before: &Json, now: Json) -> Option<Json> {
     match (before, now) {
         (Json::Object(before), Json::Object(now)) => {
-            let keys = now.into_iter();
-            let news: Map<String, Json> = keys
-                .filter_map(|(key, value)| {
-                    Some((key.clone(), changed(before.get(&key).unwrap_or(&Json::Null), value)?))
-                })
-                .collect();
+            let mut news = Map::new();
+            for (key, value) in now {
+                if let Some(new) = changed(before.get(&key).unwrap_or(&Json::Null), value) {
+                    news.insert(key, new);
+                }
+            }
             (!news.is_empty()).then_some(Json::Object(news))
         }
         (before, now) => (*before != now).then_some(now),
     }
+}
+
+/// Returns the `members` of a section, each converted by `value`.
+fn each<T>(members: &BTreeMap<String, T>, value: impl Fn(&str, &T) -> Json) -> Json {
+    let mut all = Map::new();
+    for (name, member) in members {
+        all.insert(name.clone(), value(name, member));
+    }
+    Json::Object(all)
+}
+
+fn resolved_tcp(tcp: &tables::Tcp) -> Json {
+    let mut keys = object(json!(*tcp.config));
+    keys.insert("profile".into(), json!(tcp.profile));
+    Json::Object(keys)
 }
 
 fn resolved_link(link: &tables::Duplex) -> Json {
@@ -327,9 +336,10 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
 fn known_names(tree: &Node, section: &str) -> Vec<String> {
     let mut known = tables::names(tree, section);
     if section == "node" {
-        let links = tables::names(tree, "link");
-        let ends = links.iter().flat_map(|l| ["from", "to"].map(|end| tree.at(&["link", l, end]).and_then(Node::text)));
-        known.extend(ends.flatten().map(|text| Reference::parse(text).name.to_owned()));
+        for link in tables::names(tree, "link") {
+            let ends = ["from", "to"].iter().filter_map(|end| tree.at(&["link", &link, end])?.text());
+            known.extend(ends.map(|text| Reference::parse(text).name.to_owned()));
+        }
     }
     known
 }

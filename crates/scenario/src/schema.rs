@@ -88,7 +88,7 @@ fn tidy_keys(keys: &mut Map<String, Json>) {
         choices.retain(|choice| choice != "null" && choice["type"] != "null");
         if let [only] = choices.as_slice() {
             let only = only.clone();
-            let single = if key == "type" { Map::from_iter([("type".to_owned(), only)]) } else { object(&only) };
+            let single = if key == "type" { object(&json!({ "type": only })) } else { object(&only) };
             keys.remove(key);
             keys.extend(single);
         }

@@ -69,30 +69,3 @@ impl fmt::Debug for Place {
         write!(f, "{}:{}:{}", self.file(), at.line, at.column)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn source(text: &str) -> Arc<Source> {
-        Arc::new(Source { name: "x.toml".into(), text: text.into() })
-    }
-
-    #[test]
-    fn columns_count_characters_and_lines_count_from_one() {
-        // "µ" is two bytes: the byte offset of `b` is 6, its column 4 of line 2.
-        let s = source("a\nxµ b = 1\r\n");
-        let place = Place::new(&s, 6..7);
-        let at = place.position();
-        assert_eq!((at.line, at.column, at.excerpt, at.width), (2, 4, "xµ b = 1", 1));
-    }
-
-    #[test]
-    fn places_past_the_end_and_inside_a_character_are_harmless() {
-        let s = source("µ");
-        assert_eq!(Place::new(&s, 1..9).position().column, 1);
-        assert_eq!(Place::new(&s, 40..90).position().line, 1);
-        assert_eq!(Place::new(&source(""), 0..0).position().width, 1);
-        assert_eq!(Place::new(&source("ab\r\n"), 3..3).position().column, 3);
-    }
-}

@@ -95,30 +95,3 @@ pub(crate) fn of_switch(path: &Path) -> &'static str {
         _ => "",
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn every_row_applies_where_its_meaning_is_the_only_valid_word() {
-        for (guessed, wanted, about) in SYNONYMS {
-            let hint = meant(guessed, &[wanted]).unwrap();
-            assert!(hint.starts_with(&format!("did you mean `{wanted}`?")) && hint.ends_with(about), "{hint}");
-            assert_eq!(meant(guessed, &["no such word"]), None);
-            let plain = guessed.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-            assert!(plain, "`{guessed}` is never found: words are in lower case without separators");
-        }
-        let pairs: BTreeSet<_> = SYNONYMS.iter().map(|(guessed, wanted, _)| (guessed, wanted)).collect();
-        assert_eq!(pairs.len(), SYNONYMS.len());
-    }
-
-    #[test]
-    fn a_word_is_read_by_its_place() {
-        assert!(meant("Buffer", &["rate", "queue"]).unwrap().starts_with("did you mean `queue`?"));
-        assert!(meant("buffer_size", &["limit", "discipline"]).unwrap().starts_with("did you mean `limit`?"));
-        assert_eq!(meant("buffer", &["sack", "receive_buffer"]).unwrap(), "did you mean `receive_buffer`?");
-    }
-}

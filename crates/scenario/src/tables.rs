@@ -44,6 +44,13 @@ pub(crate) struct Duplex {
     pub own_delay: bool,
 }
 
+impl Duplex {
+    /// Its directions.
+    pub fn directions(&self) -> impl Iterator<Item = &Link> {
+        [Some(&self.forward), self.reverse.as_ref()].into_iter().flatten()
+    }
+}
+
 /// A TCP: its profile and its effective values.
 #[derive(Clone, Debug)]
 pub(crate) struct Tcp {
@@ -111,8 +118,9 @@ pub(crate) fn complete(tree: &mut Node) {
         let path = Path::of(&["flow", &flow, "traffic"]);
         let Some(node) = tree.get(&path).filter(|n| n.text().is_some()) else { continue };
         let (kind, place) = (Entry { key: node.place.clone(), node: node.clone() }, node.place.clone());
-        let value = Value::Table(Table::from([("kind".to_owned(), kind)]));
-        let entry = Entry { key: tree.key_of(&path).clone(), node: Node { value, place } };
+        let mut table = Table::new();
+        table.insert("kind".to_owned(), kind);
+        let entry = Entry { key: tree.key_of(&path).clone(), node: Node { value: Value::Table(table), place } };
         let _ = tree.set(&path, entry);
     }
 }
@@ -266,19 +274,19 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
         let message = format!("`{key}` cannot be `{name}`");
         return Err(vec![Diagnostic::new(place, &key, message, suggest(&name, &profile::names(), "values"))]);
     };
-    let departures = node.part(|key| key != "profile");
+    let departures = node.part(&|key| key != "profile");
     let mut table = base.table().cloned().unwrap_or_default();
     table.extend(departures.table().cloned().unwrap_or_default());
     let merged = Node { value: Value::Table(table), place: node.place.clone() };
     let is_rule = |key: &str| tcp::Rules::KEYS.contains(&key);
-    let rules = read::<tcp::Rules>(&merged.part(is_rule), path);
+    let rules = read::<tcp::Rules>(&merged.part(&is_rule), path);
     let keys = Keys { more: &[&["profile"], &tcp::Rules::KEYS[..]].concat(), less: &[] };
-    let config = read_with(&merged.part(|key| !is_rule(key)), path, keys, |node| tcp::Config::deserialize(node));
+    let config = read_with(&merged.part(&|key| !is_rule(key)), path, keys, |node| tcp::Config::deserialize(node));
     match (rules, config) {
         (Ok(rules), Ok(config)) => {
             let config = tcp::Config { rules, ..config }.settled(&name);
             Ok(Tcp { profile: name, config: Arc::new(config) })
         }
-        (rules, config) => Err([rules.err(), config.err()].into_iter().flatten().flatten().collect()),
+        (rules, config) => Err([rules.err(), config.err()].map(Option::unwrap_or_default).concat()),
     }
 }

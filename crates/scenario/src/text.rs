@@ -26,14 +26,3 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
     Cow::Owned(shown)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_terminal_would_obey_is_written_out() {
-        assert_eq!(visible("a\x1b[2Jb\u{9b}\u{202e}c\r"), "a\\x1b[2Jb\\x9b\\u{202e}c\\x0d");
-        assert_eq!(visible("größe\tµ = 1\n"), "größe\tµ = 1\n");
-    }
-}

@@ -122,7 +122,11 @@ impl Node {
             Value::Bool(b) => (*b).into(),
             Value::Array(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
             Value::Table(table) => {
-                toml::Value::Table(table.iter().map(|(key, entry)| (key.clone(), entry.node.to_toml())).collect())
+                let mut keys = toml::Table::new();
+                for (key, entry) in table {
+                    keys.insert(key.clone(), entry.node.to_toml());
+                }
+                toml::Value::Table(keys)
             }
         }
     }
@@ -136,9 +140,9 @@ impl Node {
     }
 
     /// Returns a table with the entries whose keys are `wanted`; empty if this is not a table.
-    pub fn part(&self, wanted: impl Fn(&str) -> bool) -> Node {
-        let entries = self.table().into_iter().flatten().filter(|(key, _)| wanted(key));
-        let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+    pub fn part(&self, wanted: &dyn Fn(&str) -> bool) -> Node {
+        let mut table = self.table().cloned().unwrap_or_default();
+        table.retain(|key, _| wanted(key));
         Node { value: Value::Table(table), place: self.place.clone() }
     }
 
@@ -227,12 +231,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn table(&mut self, table: &DeTable<'_>, path: &Path) -> Table {
-        let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
-            let name: &std::borrow::Cow<'_, str> = key.get_ref();
-            let place = Place::new(self.source, key.span());
-            (name.to_string(), Entry { key: place, node: self.node(value, &path.key(name)) })
-        };
-        table.iter().map(entry).collect()
+        let mut entries = Table::new();
+        for (key, value) in table {
+            let (name, place) = (key.get_ref(), Place::new(self.source, key.span()));
+            entries.insert(name.to_string(), Entry { key: place, node: self.node(value, &path.key(name)) });
+        }
+        entries
     }
 
     fn node(&mut self, value: &Spanned<DeValue<'_>>, path: &Path) -> Node {
@@ -266,47 +270,4 @@ impl Reader<'_> {
 
 fn one_line(message: &str) -> String {
     message.lines().map(str::trim).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = "a = 1\n[b]\nc = \"x\"\nd = [1, 2]\n";
-
-    fn shown(place: &Place) -> String {
-        format!("{place:?}")
-    }
-
-    #[test]
-    fn every_value_has_its_place() {
-        let tree = Node::parse("t", TEXT).unwrap();
-        assert_eq!(shown(tree.place_of(&Path::of(&["b", "c"]))), "t:3:5");
-        assert_eq!(shown(tree.key_of(&Path::of(&["b", "c"]))), "t:3:1");
-        assert_eq!(shown(tree.place_of(&Path::of(&["b", "d"]).index(1))), "t:4:9");
-        // A missing key is located by its parent.
-        assert_eq!(shown(tree.key_of(&Path::of(&["b", "nothing", "more"]))), "t:2:2");
-    }
-
-    #[test]
-    fn grafts_keep_their_own_places() {
-        let mut tree = Node::parse("t", TEXT).unwrap();
-        let graft = Node::parse("other", "\nz = 9\n").unwrap().table().unwrap()["z"].clone();
-        tree.set(&Path::of(&["b", "new", "key"]), graft.clone()).unwrap();
-        assert_eq!(shown(tree.place_of(&Path::of(&["b", "new", "key"]))), "other:2:5");
-        assert_eq!(tree.set(&Path::of(&["a", "x"]), graft), Err(Path::of(&["a"])));
-    }
-
-    #[test]
-    fn what_no_key_takes_is_refused_with_its_place() {
-        let found = Node::parse("t", "a = nan\nb = [2020-01-01]\nc = 99999999999999999999\n").unwrap_err();
-        let lines: Vec<_> = found.iter().map(|d| (d.line, d.key.as_str())).collect();
-        assert_eq!(lines, [(1, "a"), (2, "b[0]"), (3, "c")]);
-    }
-
-    #[test]
-    fn broken_toml_is_reported_where_it_breaks() {
-        let found = Node::parse("t", "a = 1\nb = = 2\n").unwrap_err();
-        assert_eq!((found[0].line, found[0].column), (2, 5));
-    }
 }

@@ -147,25 +147,3 @@ fn fair_shares(paths: &[&Vec<u32>], mut capacity: Vec<f64>, caps: Vec<f64>) -> V
     }
     shares
 }
-
-#[cfg(test)]
-mod tests {
-    use super::fair_shares;
-
-    const NONE: f64 = f64::INFINITY;
-
-    #[test]
-    fn a_parking_lot_is_shared_by_max_min() {
-        // One flow over both links, one on each; the second link is wider.
-        let paths = [vec![0, 1], vec![0], vec![1]];
-        let shares = fair_shares(&paths.iter().collect::<Vec<_>>(), vec![10.0, 30.0], vec![NONE; 3]);
-        assert_eq!(shares, [5.0, 5.0, 25.0]);
-    }
-
-    #[test]
-    fn what_one_cannot_use_the_others_have() {
-        let paths = [vec![0], vec![0]];
-        assert_eq!(fair_shares(&paths.iter().collect::<Vec<_>>(), vec![10.0], vec![2.0, NONE]), [2.0, 8.0]);
-        assert_eq!(fair_shares(&paths.iter().collect::<Vec<_>>(), vec![NONE], vec![2.0, NONE]), [2.0, NONE]);
-    }
-}

@@ -408,6 +408,30 @@ fn every_mistake_is_answered() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Line, column, width and line of the first error of a text.
+fn place(text: &str) -> (usize, usize, usize, String) {
+    let wrong = parse_scenario("x.toml", text).unwrap_err();
+    let one = wrong.iter().next().unwrap();
+    (one.line, one.column, one.width, one.excerpt.clone())
+}
+
+#[test]
+fn columns_count_characters_and_lines_count_from_one() {
+    // "µ" is two bytes.
+    assert_eq!(place("a = 1\nx = [\"µ\", nan]\r\n"), (2, 11, 3, "x = [\"µ\", nan]".to_owned()));
+    assert_eq!(place(""), (1, 1, 1, String::new()));
+    // The end of a line, before `\r\n`.
+    assert_eq!(place("ab\r\n"), (1, 3, 1, "ab".to_owned()));
+    assert_eq!(place("µ = 1"), (1, 1, 1, "µ = 1".to_owned()));
+}
+
+#[test]
+fn all_values_that_no_key_takes_are_refused_together() {
+    let wrong = parse_scenario("x.toml", "a = nan\nb = [2020-01-01]\nc = 99999999999999999999\n").unwrap_err();
+    let lines: Vec<_> = wrong.iter().map(|one| (one.line, one.key.as_str())).collect();
+    assert_eq!(lines, [(1, "a"), (2, "b[0]"), (3, "c")]);
+}
+
 #[test]
 fn a_message_shows_the_line_with_a_caret() {
     let wrong = parse_scenario("dir/x.toml", &GOOD.replace("min_th", "minth")).unwrap_err();
@@ -447,7 +471,9 @@ fn an_override_is_reported_where_it_stands() {
          set `link.pipe.delay` as a whole"
     );
     assert!(refused("link", toml::Table::new().into()).starts_with("override:1:1: `link` is a whole section"));
-    assert!(refused("a..b", 1.into()).starts_with("override:1:1: `a..b` is not a dotted key"));
+    for odd in ["a..b", ""] {
+        assert!(refused(odd, 1.into()).starts_with(&format!("override:1:1: `{odd}` is not a dotted key")));
+    }
     assert!(refused("queue.red.max_p", f64::NAN.into()).contains("not finite"));
 }
 

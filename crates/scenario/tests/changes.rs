@@ -120,6 +120,33 @@ fn outages_hold_packets_by_a_rate_of_zero_or_lose_them() {
 }
 
 #[test]
+fn a_held_outage_is_a_rate_of_zero() {
+    let stop = |times: &str| {
+        let rate = "rate = [[\"0 s\", \"50 Mbps\"], [\"10 s\", \"5 Mbps\"]]\ndelay = \"1 ms\"";
+        let [held, _] = changes(&format!("{rate}\noutages = {{ times = [{times}] }}"));
+        let steps = held.rate.expect("steps of a rate").until(s(60));
+        steps.into_iter().map(|(at, bps)| (at.as_secs(), bps / 1_000_000)).collect::<Vec<_>>()
+    };
+    assert_eq!(stop("[\"2 s\", \"1 s\"]"), [(0.0, 50), (2.0, 0), (3.0, 50), (10.0, 5)]);
+    // Over a step, at its start, up to its start, from the start of the run, and after the last step.
+    assert_eq!(stop("[\"8 s\", \"4 s\"]"), [(0.0, 50), (8.0, 0), (12.0, 5)]);
+    assert_eq!(stop("[\"10 s\", \"2 s\"]"), [(0.0, 50), (10.0, 0), (12.0, 5)]);
+    assert_eq!(stop("[\"8 s\", \"2 s\"]"), [(0.0, 50), (8.0, 0), (10.0, 5)]);
+    let twice = "[\"0 s\", \"1 s\"], [\"20 s\", \"1 s\"]";
+    assert_eq!(stop(twice), [(0.0, 0), (1.0, 50), (10.0, 5), (20.0, 0), (21.0, 5)]);
+    // Two in one step.
+    let close = "[\"1 s\", \"1 s\"], [\"3 s\", \"1 s\"]";
+    assert_eq!(stop(close), [(0.0, 50), (1.0, 0), (2.0, 50), (3.0, 0), (4.0, 50), (10.0, 5)]);
+}
+
+#[test]
+fn drawn_outages_alternate_with_the_time_between() {
+    let [lost, _] =
+        changes("rate = \"9 Mbps\"\ndelay = \"1 ms\"\noutages = { up = \"20 s\", down = \"2 s\", packets = \"lost\" }");
+    assert_eq!(*lost.lost, [(s(20), s(22)), (s(42), s(44))]);
+}
+
+#[test]
 fn what_cannot_be_is_refused_at_its_key_with_a_remedy() {
     let fast = "rate = \"9 Mbps\"\ndelay = \"1 ms\"\n";
     for (link, key, remedy) in [

@@ -14,3 +14,5 @@ mod remedies;
 mod scenarios;
 mod schema;
 mod userlaws;
+mod volume;
+mod words;

@@ -1,8 +1,11 @@
 //! Laws in files of the user's: how a scenario names them, and what a supplier finds becomes part of it.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use ecnlab_scenario::{Found, Requested, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{
+    Found, Requested, Scenario, Supplier, parse_experiment_with, parse_scenario, parse_scenario_with,
+};
 use ecnlab_tcp::cc;
 
 const FILE: &str = r#"format = 1
@@ -126,6 +129,33 @@ fn other_values_are_found_by_the_same_supplier() {
     // From a law in a file to one of the simulator's own, and back.
     let plain = changed.with(&[("queue.q.discipline".to_owned(), "droptail".into())]).unwrap();
     assert_eq!(plain.resolved()["queue"]["q"]["discipline"], "droptail");
+}
+
+/// Has every law until it has been requested so often.
+#[derive(Debug)]
+struct Until(u32, AtomicU32);
+
+impl Supplier for Until {
+    fn window(&self, _: Requested<'_>) -> Found<dyn cc::Supply> {
+        let before = self.1.fetch_add(1, Relaxed);
+        if before < self.0 { Ok((Arc::new(Nothing), String::new())) } else { Err("it is deleted".to_owned()) }
+    }
+    fn queue(&self, _: Requested<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
+        Ok((Arc::new(Nothing), String::new()))
+    }
+}
+
+/// The base and each cell request the law when the experiment is read, and a cell again when it is run.
+#[test]
+fn a_cell_that_is_no_scenario_is_an_error_and_not_the_base() {
+    let text = "format = 1\nscenario = \"x.toml\"\nreplicates = 1\n\
+                [grid.rate]\npath = \"link.l.rate\"\nvalues = [\"1 Mbps\", \"2 Mbps\"]\n";
+    let supplier = |times| Arc::new(Until(times, AtomicU32::new(0)));
+    let read = |times| parse_experiment_with("e.toml", text, &|_| Ok(FILE.to_owned()), supplier(times)).unwrap();
+    assert_eq!(read(5).scenarios().map(|all| all.len()), Ok(2));
+    let experiment = read(3);
+    assert!(experiment.run(0).is_err() && experiment.scenarios().is_err());
+    assert!(experiment.runs().all(|run| run.is_err()));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::file::Flow;
 use crate::findings::Findings;
 use crate::path::Path;
-use crate::tables::{Tables, Tcp, flows_over};
+use crate::tables::{Duplex, Tables, Tcp, flows_over};
 
 /// Maximum length of a packet on a link in bytes.
 const LONGEST: u64 = 65_535;
@@ -32,7 +32,7 @@ pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
 
 /// Rejects queues in use that send source quenches. `flow` has IPv6 packets.
 fn check_queues(tables: &Tables, flow: &str, found: &mut Findings<'_>) {
-    let directions = tables.links.values().flat_map(|link| [Some(&link.forward), link.reverse.as_ref()]).flatten();
+    let directions = tables.links.values().flat_map(Duplex::directions);
     let mut names: Vec<&String> = directions.map(|link| &link.queue).collect();
     names.sort_unstable();
     names.dedup();

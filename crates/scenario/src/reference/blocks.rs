@@ -54,29 +54,3 @@ fn law_blocks() -> Vec<Block> {
     }
     blocks
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn put(page: &str) -> Option<String> {
-        Block { page: "", name: "keys".to_owned(), text: "new\n".to_owned() }.put(page)
-    }
-
-    #[test]
-    fn what_stands_between_the_markers_is_replaced_and_nothing_else() {
-        let page = |text: &str| format!("a\n<!-- generated: keys -->\n{text}<!-- end -->\nb\n");
-        for old in ["", "old\n", "new\n"] {
-            assert_eq!(put(&page(old)), Some(page("new\n")));
-        }
-    }
-
-    #[test]
-    fn markers_that_are_missing_or_doubled_are_noticed() {
-        let block = "<!-- generated: keys -->\n<!-- end -->\n";
-        let open = "<!-- generated: keys -->\n<!-- generated: head -->\n<!-- end -->\n";
-        for page in ["", "<!-- end -->\n", "<!-- generated: keys -->\n", open, &[block, block].concat()] {
-            assert_eq!(put(page), None, "{page}");
-        }
-    }
-}

@@ -1,6 +1,6 @@
 //! Mistakes in ways, reverse directions, boxes and tunnels, and several mistakes at once.
 
-use super::Case;
+use super::{Case, GOOD, errors};
 
 pub const CASES: &[Case] = &[
     // Ways.
@@ -130,3 +130,43 @@ pub const CASES: &[Case] = &[
              name it behind the tunnel, or a box that has only `rewrite`"],
     ),
 ];
+
+#[test]
+fn references_are_names_or_members_of_arrays() {
+    let array = GOOD.replacen("[link.pipe]", "[node.a]\ncount = 4\n[link.pipe]", 1);
+    let from = |node: &str| {
+        let flow = format!("[flow.bulk]\nfrom = \"{node}\"");
+        errors(&array.replacen("[flow.bulk]\nfrom = \"a\"", &flow, 1))
+    };
+    assert_eq!((from("a"), from("a[3]")), (vec![], vec![]));
+    assert_eq!(from("a[4]"), ["x.toml:19:8: `flow.bulk.from`: there is no node `a[4]`; there is a[0] to a[3]"]);
+    // Any other text is an unknown name.
+    for odd in ["a[x]", "]", "a[-1]"] {
+        let expected = format!("x.toml:19:8: `flow.bulk.from`: there is no node `{odd}`; valid nodes: a, b");
+        assert_eq!(from(odd), [expected]);
+    }
+    assert_eq!(from("a["), ["x.toml:19:8: `flow.bulk.from`: there is no node `a[`; did you mean `a`?"]);
+}
+
+/// Links in one direction: each node reaches each in a ring, but none of the first pair is reached from the second.
+#[test]
+fn data_and_acks_need_a_path_over_any_links() {
+    let link = |from: usize, to: usize| {
+        format!(
+            "[link.l{from}{to}]\nfrom = \"n{from}\"\nto = \"n{to}\"\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\nduplex = false\n"
+        )
+    };
+    let errors = |links: &[(usize, usize)], from: usize, to: usize| {
+        let links: String = links.iter().map(|&(from, to)| link(from, to)).collect();
+        let flow = format!("[flow.f]\nfrom = \"n{from}\"\nto = \"n{to}\"\ntraffic = \"ftp\"\n");
+        errors(&format!("format = 1\nduration = \"1 s\"\n{links}{flow}"))
+    };
+    let pairs = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2)];
+    assert_eq!((errors(&pairs, 0, 1), errors(&pairs, 3, 2)), (vec![], vec![]));
+    let apart = errors(&pairs, 1, 2);
+    assert!(apart.len() == 1 && apart[0].contains("no path from `n1` to `n2` and back"), "{apart:?}");
+    let ring: Vec<(usize, usize)> = (0..5).map(|i| (i, (i + 1) % 5)).collect();
+    for (from, to) in [(0, 1), (1, 0), (0, 3), (4, 2)] {
+        assert!(errors(&ring, from, to).is_empty());
+    }
+}
