@@ -1,6 +1,8 @@
 //! Data that a receiver holds above holes: its ranges, the order in which they changed, and the shares of memory that they
 //! take. A segment takes no more time with many holes than with few.
 
+use std::collections::BTreeSet;
+
 use crate::ranges::{Range, Ranges};
 
 /// Blocks that an ACK can carry (RFC 2018 §3).
@@ -8,15 +10,20 @@ const MOST_BLOCKS: usize = 4;
 /// Changes that are kept in addition to two for each range.
 const SPARE: usize = 16;
 
-/// Ranges held out of order.
+/// Ranges held out of order. Allocates memory at the first of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
+    early: Option<Box<Early>>,
+    /// Bytes for which a range takes one share of memory; zero if shares are not counted.
+    share: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Early {
     ranges: Ranges,
     /// For each change an offset of its range, the latest at the end. Earlier ones of the same range are obsolete, and so are
     /// those of data that has been taken.
     changes: Vec<u64>,
-    /// Bytes for which a range takes one share of memory; zero if shares are not counted.
-    share: u64,
     /// Shares of all ranges.
     shares: u64,
 }
@@ -25,33 +32,35 @@ impl Held {
     /// Counts a share of memory for each `share` bytes of a range, begun ones included.
     pub fn set_share(&mut self, share: u64) {
         self.share = share;
-        self.shares = self.ranges.as_slice().iter().map(|range| shares_of(range, share)).sum();
+        if let Some(early) = &mut self.early {
+            early.shares = early.ranges.as_slice().iter().map(|range| shares_of(range, share)).sum();
+        }
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.early.as_ref().is_none_or(|early| early.ranges.is_empty())
     }
 
     /// One past the highest offset held; zero without any.
     #[inline]
     pub fn end(&self) -> u64 {
-        self.ranges.highest().unwrap_or(0)
+        self.early.as_ref().and_then(|early| early.ranges.highest()).unwrap_or(0)
     }
 
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.ranges.bytes()
+        self.early.as_ref().map_or(0, |early| early.ranges.bytes())
     }
 
     #[inline]
     pub fn shares(&self) -> u64 {
-        self.shares
+        self.early.as_ref().map_or(0, |early| early.shares)
     }
 
     /// The first range that has bytes of `start..end`.
     pub fn overlapping(&self, start: u64, end: u64) -> Option<Range> {
-        self.ranges.first_beyond(start).filter(|range| range.start < end)
+        self.early.as_ref()?.ranges.first_beyond(start).filter(|range| range.start < end)
     }
 
     /// Adds `start..end`. Returns the number of new bytes.
@@ -60,12 +69,44 @@ impl Held {
             return 0;
         }
         let (share, mut gone) = (self.share, 0);
-        let (new, joined) = self.ranges.join(start, end, |range| gone += shares_of(range, share));
-        self.shares = self.shares + shares_of(&joined, share) - gone;
-        self.note_change(start, &joined);
+        let early = self.early.get_or_insert_default();
+        let (new, joined) = early.ranges.join(start, end, |range| gone += shares_of(range, share));
+        early.shares = early.shares + shares_of(&joined, share) - gone;
+        early.note_change(start, &joined);
         new
     }
 
+    /// Removes the first range if it starts at or below `offset`. Returns its end.
+    pub fn take_at(&mut self, offset: u64) -> Option<u64> {
+        let early = self.early.as_mut()?;
+        let taken = early.ranges.take_at(offset)?;
+        early.shares -= shares_of(&taken, self.share);
+        if early.ranges.is_empty() {
+            early.changes.clear();
+        }
+        Some(taken.end)
+    }
+
+    /// Calls `f` with up to `n` ranges, at most [`MOST_BLOCKS`], the most recently changed first (RFC 2018 §4).
+    pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
+        let Some(early) = &self.early else { return };
+        let (mut starts, mut count) = ([0; MOST_BLOCKS], 0);
+        for change in early.changes.iter().rev() {
+            if count == n {
+                return;
+            }
+            if let Some(range) = early.ranges.at(*change)
+                && !starts[..count].contains(&range.start)
+            {
+                starts[count] = range.start;
+                count += 1;
+                f(range);
+            }
+        }
+    }
+}
+
+impl Early {
     /// Records that the range `joined`, which has `offset`, has changed.
     fn note_change(&mut self, offset: u64, joined: &Range) {
         let some = self.changes.len().saturating_sub(MOST_BLOCKS);
@@ -81,39 +122,12 @@ impl Held {
 
     #[cold]
     fn forget_obsolete_changes(&mut self) {
-        let mut starts = std::collections::BTreeSet::new();
+        let mut starts = BTreeSet::new();
         let ranges = &self.ranges;
         let mut counts = |change: &u64| ranges.at(*change).is_some_and(|range| starts.insert(range.start));
         let mut kept: Vec<u64> = self.changes.iter().rev().copied().filter(|change| counts(change)).collect();
         kept.reverse();
         self.changes = kept;
-    }
-
-    /// Removes the first range if it starts at or below `offset`. Returns its end.
-    pub fn take_at(&mut self, offset: u64) -> Option<u64> {
-        let taken = self.ranges.take_at(offset)?;
-        self.shares -= shares_of(&taken, self.share);
-        if self.ranges.is_empty() {
-            self.changes.clear();
-        }
-        Some(taken.end)
-    }
-
-    /// Calls `f` with up to `n` ranges, at most [`MOST_BLOCKS`], the most recently changed first (RFC 2018 §4).
-    pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
-        let (mut starts, mut count) = ([0; MOST_BLOCKS], 0);
-        for change in self.changes.iter().rev() {
-            if count == n {
-                return;
-            }
-            if let Some(range) = self.ranges.at(*change)
-                && !starts[..count].contains(&range.start)
-            {
-                starts[count] = range.start;
-                count += 1;
-                f(range);
-            }
-        }
     }
 }
 
@@ -170,7 +184,7 @@ mod tests {
                 prop_assert_eq!(recent(&held, 4), expected);
                 prop_assert_eq!(held.bytes(), model.iter().map(|r| r.1 - r.0).sum::<u64>());
                 prop_assert_eq!(held.shares(), model.iter().map(|r| (r.1 - r.0).div_ceil(3)).sum::<u64>());
-                prop_assert!(held.changes.len() <= 2 * model.len() + SPARE + 2);
+                prop_assert!(held.early.as_ref().unwrap().changes.len() <= 2 * model.len() + SPARE + 2);
                 let found = model.iter().filter(|r| r.0 < end && start < r.1).map(|r| (r.0, r.1)).min();
                 prop_assert_eq!(held.overlapping(start, end).map(|r| (r.start, r.end)), found);
             }
