@@ -1,6 +1,7 @@
 //! Rules for names in a file, so that they are valid in tables, file names and on a terminal.
 
 use crate::diagnostic::Diagnostic;
+use crate::layout::Reference;
 use crate::path::Path;
 use crate::text::is_unseen;
 use crate::tree::Node;
@@ -38,7 +39,7 @@ pub(crate) fn of_scenario(tree: &Node, sections: &[&str]) -> Vec<Diagnostic> {
 /// Checks the name of a node at the end of a link. It may be an element of an array, `NAME[3]`; a node without a table
 /// appears under its name in the resolved scenario.
 fn of_end(end: &str) -> Option<Fault> {
-    let name = end.split('[').next().unwrap_or(end);
+    let name = Reference::parse(end).name;
     fault(name, &RESERVED).or_else(|| {
         let wrong = || Fault { message: format!("names `{name}`, which cannot be a name"), help: NAMES.into() };
         (!is_name(name)).then(wrong)

@@ -28,6 +28,16 @@ const CASES: &[Case] = &[
         "to = \"b+\"\nrate",
         &["x.toml:5:6: `link.pipe.to` names `b+`, which cannot be a name; names are letters, digits, `-` and `_`"],
     ),
+    (
+        "to = \"b\"\nrate",
+        "to = \"b[x]\"\nrate",
+        &["x.toml:5:6: `link.pipe.to` has `[`, \"b[x]\"; write letters, digits, `_` and `-`"],
+    ),
+    (
+        "to = \"b\"\nrate",
+        "to = \"b\"\nshaper = [\"500 kbps\", \"3000 B\"]\nrate",
+        &["x.toml:6:10: `link.pipe.shaper` is an array, not a table"],
+    ),
     ("duration", "duratoin", &["x.toml:2:1: unknown key `duratoin`; did you mean `duration`?"]),
     ("[link.pipe]", "[links.pipe]", &["x.toml:3:2: unknown key `links`; did you mean `link`?"]),
     (

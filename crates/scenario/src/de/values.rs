@@ -92,10 +92,7 @@ impl<'de> de::Deserializer<'de> for &Node {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self.value {
-            Value::Array(_) => self.deserialize_seq(visitor),
-            _ => self.deserialize_map(visitor),
-        }
+        self.deserialize_map(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
