@@ -7,6 +7,13 @@ pub(crate) struct Range {
     pub end: u64,
 }
 
+impl Range {
+    /// Whether `offset` is in the range.
+    pub fn has(&self, offset: u64) -> bool {
+        (self.start..self.end).contains(&offset)
+    }
+}
+
 /// Positions below `head` that are kept at most, in addition to as many as there are ranges.
 const SPARE: usize = 32;
 
@@ -144,8 +151,17 @@ impl Ranges {
     /// Number of bytes in the ranges below `offset`.
     #[inline]
     pub fn bytes_below(&self, offset: u64) -> u64 {
-        let below = self.as_slice().iter().take_while(|r| r.start < offset);
-        below.map(|r| r.end.min(offset) - r.start).sum()
+        let ranges = self.as_slice();
+        if ranges.first().is_none_or(|r| offset <= r.start) { 0 } else { self.sum_below(offset) }
+    }
+
+    /// The sum of the ranges on either side of `offset`, whichever are fewer.
+    fn sum_below(&self, offset: u64) -> u64 {
+        let ranges = self.as_slice();
+        let below = ranges.partition_point(|r| r.end <= offset);
+        let cut = ranges.get(below).map_or(0, |r| offset.saturating_sub(r.start));
+        let sum = |ranges: &[Range]| ranges.iter().map(|r| r.end - r.start).sum::<u64>();
+        if below <= ranges.len() / 2 { sum(&ranges[..below]) + cut } else { self.bytes - sum(&ranges[below..]) + cut }
     }
 
     /// The first offset at or after `offset` that is in no range.

@@ -283,9 +283,11 @@ impl Scoreboard {
 
     /// Clears all SACKed marks: the receiver has discarded the data (RFC 2018 §8), or the presumed count was wrong.
     pub fn forget_sacked(&mut self) {
-        self.segments.range_mut(..).for_each(|s| s.sacked = false);
-        self.sacked = 0;
-        self.highest = 0;
+        // Without reports no segment is marked.
+        if self.highest > 0 {
+            self.segments.range_mut(..).for_each(|s| s.sacked = false);
+        }
+        (self.sacked, self.highest) = (0, 0);
     }
 
     /// Clears all lost marks. Segments that a timeout had marked are judged again; those that [`Scoreboard::judge`] had

@@ -81,6 +81,8 @@ impl Held {
         let early = self.early.as_mut()?;
         let taken = early.ranges.take_at(offset)?;
         early.shares -= shares_of(&taken, self.share);
+        // Usually the last change has filled the first hole.
+        while early.changes.pop_if(|change| taken.has(*change)).is_some() {}
         if early.ranges.is_empty() {
             early.changes.clear();
         }
@@ -110,7 +112,7 @@ impl Early {
     /// Records that the range `joined`, which has `offset`, has changed.
     fn note_change(&mut self, offset: u64, joined: &Range) {
         let some = self.changes.len().saturating_sub(MOST_BLOCKS);
-        let before = self.changes[some..].iter().rposition(|change| (joined.start..joined.end).contains(change));
+        let before = self.changes[some..].iter().rposition(|change| joined.has(*change));
         if let Some(before) = before {
             self.changes.remove(some + before);
         }
