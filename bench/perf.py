@@ -1,6 +1,7 @@
-"""Instructions of ten fixed workloads, compared with stored figures: fails if one takes 3 % more than `bench/perf.json` has.
+"""Instructions of eleven fixed workloads, compared with stored figures: fails if one takes 3 % more than `bench/perf.json` has.
 
-Nine are four seconds of bench c's network, with five queues and four other senders; the tenth is the analysis of a capture.
+Nine are four seconds of bench c's network, with five queues and four other senders; one has thousands of holes at once, and the last is
+the analysis of a capture.
 Counts are Valgrind's, so that the machine's speed and load do not matter. They do depend on the compiler: with another
 version of rustc than the stored figures have, nothing is compared. `--write` stores new figures: the commit that does so
 states why.
@@ -105,7 +106,7 @@ def _commands(folder: Path) -> dict[str, list[str]]:
         path = folder / f"{name}.toml"
         path.write_text(scenario)
         commands[name] = [str(path)]
-    return commands | {"trace": ["trace", _capture(folder)]}
+    return commands | {"holes": [str(HERE / "holes.toml")], "trace": ["trace", _capture(folder)]}
 
 
 def with_sender(text: str, keys: str) -> str:
