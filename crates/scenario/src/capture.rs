@@ -5,7 +5,8 @@ use ecnlab_wire::pcap::Format;
 
 use crate::Scenario;
 use crate::file::{Capture, CaptureFormat, End, QueueSide};
-use crate::layout::{Instance, Layout, Way, is_called};
+use crate::layout::{Instance, Layout, Way};
+use crate::names::is_called;
 
 /// A capture of a scenario: its interfaces and its output.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::diagnostic::suggest;
 use crate::findings::Findings;
+use crate::names::Reference;
 use crate::path::Path;
 use crate::tables::Tables;
 
@@ -54,23 +55,7 @@ impl Instance {
 /// further.
 pub(crate) const MAX_INSTANCES: u32 = 16_000_000;
 
-/// A reference by a link or flow: `source`, or `source[3]` for an element of an array.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reference<'a> {
-    pub name: &'a str,
-    pub index: Option<usize>,
-}
-
 impl Reference<'_> {
-    /// Parses `name` or `name[index]`; any other text is treated as an unknown name.
-    pub fn parse(text: &str) -> Reference<'_> {
-        let indexed = text.strip_suffix(']').and_then(|t| t.split_once('['));
-        match indexed.and_then(|(name, index)| Some((name, index.parse().ok()?))) {
-            Some((name, index)) => Reference { name, index: Some(index) },
-            None => Reference { name: text, index: None },
-        }
-    }
-
     /// Selects the nodes referred to from those of that name.
     fn choose(self, all: Group) -> Option<Group> {
         match self.index {
@@ -79,11 +64,6 @@ impl Reference<'_> {
             Some(_) => None,
         }
     }
-}
-
-/// Returns whether `text` names the instance `name` or its array.
-pub(crate) fn is_called(name: &str, text: &str) -> bool {
-    text == name || text == Reference::parse(name).name
 }
 
 /// Nodes with one name: `len` nodes from index `first`.

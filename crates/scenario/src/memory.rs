@@ -8,7 +8,8 @@ use ecnlab_traffic::Params;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::{Flow, Link};
-use crate::layout::{MAX_INSTANCES, Reference};
+use crate::layout::MAX_INSTANCES;
+use crate::names::Reference;
 use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;

@@ -1,7 +1,6 @@
 //! Rules for names in a file, so that they are valid in tables, file names and on a terminal.
 
 use crate::diagnostic::Diagnostic;
-use crate::layout::Reference;
 use crate::path::Path;
 use crate::text::is_unseen;
 use crate::tree::Node;
@@ -18,6 +17,29 @@ pub(crate) const NAMES: &str = "names are letters, digits, `-` and `_`";
 /// Returns whether a name has no brackets, dots or tildes, which are reserved for `source[3]` and `pipe~reverse`.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// A reference by a link or flow: `source`, or `source[3]` for an element of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reference<'a> {
+    pub name: &'a str,
+    pub index: Option<usize>,
+}
+
+impl Reference<'_> {
+    /// Parses `name` or `name[index]`; any other text is treated as an unknown name.
+    pub fn parse(text: &str) -> Reference<'_> {
+        let indexed = text.strip_suffix(']').and_then(|t| t.split_once('['));
+        match indexed.and_then(|(name, index)| Some((name, index.parse().ok()?))) {
+            Some((name, index)) => Reference { name, index: Some(index) },
+            None => Reference { name: text, index: None },
+        }
+    }
+}
+
+/// Returns whether `text` names the instance `name` or its array.
+pub(crate) fn is_called(name: &str, text: &str) -> bool {
+    text == name || text == Reference::parse(name).name
 }
 
 /// Checks the names in a scenario's `sections`, of groups of flows, and of nodes that only links name.

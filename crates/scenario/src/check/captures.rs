@@ -3,7 +3,8 @@
 use crate::diagnostic::suggest;
 use crate::file::Capture;
 use crate::findings::Findings;
-use crate::layout::{Layout, Reference, is_called};
+use crate::layout::Layout;
+use crate::names::{Reference, is_called};
 use crate::path::Path;
 use crate::tables::Tables;
 
