@@ -9,6 +9,7 @@ pub(crate) struct Range {
 
 impl Range {
     /// Whether `offset` is in the range.
+    #[inline]
     pub fn has(&self, offset: u64) -> bool {
         (self.start..self.end).contains(&offset)
     }

@@ -16,6 +16,8 @@ pub(super) struct Held {
     early: Option<Box<Early>>,
     /// Bytes for which a range takes one share of memory; zero if shares are not counted.
     share: u64,
+    /// Whether there are any.
+    some: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -39,7 +41,7 @@ impl Held {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.early.as_ref().is_none_or(|early| early.ranges.is_empty())
+        !self.some
     }
 
     /// One past the highest offset held; zero without any.
@@ -73,6 +75,7 @@ impl Held {
         let (new, joined) = early.ranges.join(start, end, |range| gone += shares_of(range, share));
         early.shares = early.shares + shares_of(&joined, share) - gone;
         early.note_change(start, &joined);
+        self.some = true;
         new
     }
 
@@ -85,6 +88,7 @@ impl Held {
         while early.changes.pop_if(|change| taken.has(*change)).is_some() {}
         if early.ranges.is_empty() {
             early.changes.clear();
+            self.some = false;
         }
         Some(taken.end)
     }
@@ -110,16 +114,25 @@ impl Held {
 
 impl Early {
     /// Records that the range `joined`, which has `offset`, has changed.
+    #[inline]
     fn note_change(&mut self, offset: u64, joined: &Range) {
+        match self.changes.last_mut().filter(|last| joined.has(**last)) {
+            Some(last) => *last = offset,
+            None => self.note_change_of_another(offset, joined),
+        }
+        if self.changes.len() > 2 * self.ranges.as_slice().len() + SPARE {
+            self.forget_obsolete_changes();
+        }
+    }
+
+    /// The range changed before was another one.
+    fn note_change_of_another(&mut self, offset: u64, joined: &Range) {
         let some = self.changes.len().saturating_sub(MOST_BLOCKS);
         let before = self.changes[some..].iter().rposition(|change| joined.has(*change));
         if let Some(before) = before {
             self.changes.remove(some + before);
         }
         self.changes.push(offset);
-        if self.changes.len() > 2 * self.ranges.as_slice().len() + SPARE {
-            self.forget_obsolete_changes();
-        }
     }
 
     #[cold]
