@@ -50,7 +50,7 @@ def test_the_stored_figures_are_of_the_workloads(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(perf, "_capture", lambda _: "capture")
     stored = json.loads(perf.STORED.read_text())["workloads"]
     assert list(stored) == list(perf._commands(tmp_path))
-    assert len(stored) == 10
+    assert len(stored) == 11
 
 
 @pytest.mark.parametrize("name", [*perf.QUEUES, *perf.SENDERS])
