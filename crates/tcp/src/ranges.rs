@@ -39,8 +39,8 @@ impl Ranges {
         &self.places[self.head..]
     }
     pub fn clear(&mut self) {
-        *self = Ranges { places: std::mem::take(&mut self.places), ..Ranges::default() };
         self.places.clear();
+        (self.head, self.bytes) = (0, 0);
     }
     /// Number of bytes in all ranges.
     pub fn bytes(&self) -> u64 {
