@@ -22,15 +22,15 @@ impl<T: Copy + PartialOrd> MaxFilter<T> {
     /// Processes the sample `value` of this `round`; samples expire after `window` rounds.
     pub fn update(&mut self, window: u64, round: u64, value: T) {
         let new = Sample { round, value };
-        let [first, second, third] = self.best;
+        let [first, second, third] = &mut self.best;
         if value >= first.value || round - third.round > window {
             self.best = [new; 3];
             return;
         }
         if value >= second.value {
-            self.best = [first, new, new];
+            (*second, *third) = (new, new);
         } else if value >= third.value {
-            self.best = [first, second, new];
+            *third = new;
         }
         self.retire(window, new);
     }
@@ -38,15 +38,15 @@ impl<T: Copy + PartialOrd> MaxFilter<T> {
     /// Removes expired samples. If one sample fills several places, a newer one replaces it in the lower places, so
     /// that there is a successor when it expires.
     fn retire(&mut self, window: u64, new: Sample<T>) {
-        let [first, second, third] = self.best;
+        let [first, second, third] = &mut self.best;
         let age = new.round - first.round;
         if age > window {
             let second_is_old = new.round - second.round > window;
-            self.best = if second_is_old { [third, new, new] } else { [second, third, new] };
+            self.best = if second_is_old { [*third, new, new] } else { [*second, *third, new] };
         } else if second.round == first.round && age > window / 4 {
-            self.best = [first, new, new];
+            (*second, *third) = (new, new);
         } else if third.round == second.round && age > window / 2 {
-            self.best = [first, second, new];
+            *third = new;
         }
     }
 }

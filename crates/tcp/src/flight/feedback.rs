@@ -139,23 +139,30 @@ impl Flight {
     /// lost, `in_flight` the bytes in flight before it.
     #[inline]
     pub fn notify_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
+        let again = offsets.start < self.max;
+        let mut app_limited = false;
         if self.rates().is_some() {
             let outstanding = self.not_delivered();
             let segments = &mut self.scoreboard.segments;
-            let known = segments.note_rate(offsets.clone(), outstanding, lost, cx.now);
+            let known = again && segments.note_rate(offsets.clone(), outstanding, lost, cx.now);
+            if let Some(rates) = &mut segments.rates {
+                if !again {
+                    rates.sent(offsets.clone(), outstanding, lost, cx.now);
+                }
+                app_limited = rates.is_limited();
+            }
             // With other RTT sampling the segment is already stored with its send time.
             if !known && cx.config.rtt_sampling == RttSampling::TimedSegment {
                 let fin = offsets.end - offsets.start > u64::from(bytes);
                 segments.push(offsets.start, bytes, fin, cx.now);
             }
         }
-        let app_limited = self.rates().is_some_and(|rates| rates.is_limited());
         self.law.on_sent(&Sent {
             now: cx.now,
             bytes: bytes.into(),
             outstanding: self.max - self.una,
             in_flight,
-            again: offsets.start < self.max,
+            again,
             app_limited,
         });
     }

@@ -75,26 +75,26 @@ pub(crate) struct RateSampler {
 }
 
 impl RateSampler {
-    /// SendPacket: `range` is sent, for the first time or again. `outstanding` is the bytes in flight without it,
-    /// `lost` the total of bytes marked lost. `place` is the position of its segment if that is already outstanding.
+    /// SendPacket: `range` is sent for the first time. `outstanding` is the bytes in flight without it, `lost` the total of
+    /// bytes marked lost.
     #[inline(always)]
-    pub fn sent(&mut self, place: Option<usize>, range: Range<u64>, outstanding: u64, lost: u64, now: Time) {
-        if outstanding == 0 {
-            (self.arrivals.first_sent, self.arrivals.delivered_at) = (now, now);
+    pub fn sent(&mut self, range: Range<u64>, outstanding: u64, lost: u64, now: Time) {
+        if self.has_probe() {
+            return self.sent_again(None, range, outstanding, lost, now);
         }
+        let record = self.record(outstanding, outstanding + range.end - range.start, lost, now);
+        self.records.push_back(Some(record));
+        self.leaving = Some(range);
+    }
+
+    /// The same where the range may have been sent before. `place` is the position of its segment if that is outstanding.
+    #[cold]
+    #[inline(never)]
+    pub fn sent_again(&mut self, place: Option<usize>, range: Range<u64>, outstanding: u64, lost: u64, now: Time) {
         let leaving = self.leaving.as_ref().map(|leaving| leaving.start);
         let again = place.map_or(leaving == Some(range.start), |place| self.records[place].is_some());
-        let record = Some(Record {
-            sent: now,
-            first_sent: self.arrivals.first_sent,
-            delivered: self.arrivals.delivered,
-            delivered_at: self.arrivals.delivered_at,
-            lost,
-            in_flight: outstanding + if again { 0 } else { range.end - range.start },
-            marked: self.marked,
-            app_limited: self.app_limited.is_some(),
-            arrived: false,
-        });
+        let in_flight = outstanding + if again { 0 } else { range.end - range.start };
+        let record = Some(self.record(outstanding, in_flight, lost, now));
         if let Some(place) = place {
             self.records[place] = record;
             return;
@@ -105,6 +105,26 @@ impl RateSampler {
         self.records.push_back(record);
         if !again {
             self.leaving = Some(range);
+        }
+    }
+
+    /// The record of a segment that is sent, with `outstanding` bytes in flight before it and `in_flight` with it.
+    #[inline(always)]
+    fn record(&mut self, outstanding: u64, in_flight: u64, lost: u64, now: Time) -> Record {
+        let arrivals = &mut self.arrivals;
+        if outstanding == 0 {
+            (arrivals.first_sent, arrivals.delivered_at) = (now, now);
+        }
+        Record {
+            sent: now,
+            first_sent: arrivals.first_sent,
+            delivered: arrivals.delivered,
+            delivered_at: arrivals.delivered_at,
+            lost,
+            in_flight,
+            marked: self.marked,
+            app_limited: self.app_limited.is_some(),
+            arrived: false,
         }
     }
 

@@ -112,26 +112,27 @@ impl Scoreboard {
         if self.reports.is_empty() {
             return;
         }
-        let mut reports = std::mem::take(&mut self.reports);
-        if reports.len() > 1 {
-            reports.sort_unstable();
+        if self.reports.len() > 1 {
+            self.reports.sort_unstable();
         }
-        for &(start, end, new) in &reports {
+        for i in 0..self.reports.len() {
+            let (start, end, new) = self.reports[i];
             self.hold(start..end, new, now, &mut f);
             self.highest = self.highest.max(end);
         }
-        reports.clear();
-        self.reports = reports;
+        self.reports.clear();
     }
 
     fn hold(&mut self, block: Range<u64>, new: u64, now: Time, mut f: impl FnMut(&Outstanding)) {
-        let first = self.segments.count_from_below(block.start);
         let last = self.segments.count_below(block.end);
         // New bytes are usually at the end of a block.
         let (mut from, mut left) = (last, new);
-        while from > first && left > 0 {
+        while from > 0 && left > 0 {
+            let s = &self.segments[from - 1];
+            if s.start < block.start {
+                break;
+            }
             from -= 1;
-            let s = &self.segments[from];
             left = if s.sacked { left } else { left.saturating_sub(s.end() - s.start) };
         }
         for i in from..last {

@@ -26,14 +26,13 @@ impl Segments {
         Segments { rates: Some(Box::default()), ..Segments::default() }
     }
 
-    /// Records for rate sampling that `range` is sent, for the first time or again. `outstanding` is the bytes in
-    /// flight without it, `lost` the total of bytes marked lost. Returns whether the range belongs to an outstanding
-    /// segment.
-    #[inline(always)]
+    /// Records for rate sampling that `range` is sent, some of which may have been sent before. `outstanding` is the bytes in
+    /// flight without it, `lost` the total of bytes marked lost. Returns whether the range belongs to an outstanding segment.
+    #[inline(never)]
     pub fn note_rate(&mut self, range: Range<u64>, outstanding: u64, lost: u64, now: Time) -> bool {
         let place = self.find(range.start);
         if let Some(rates) = &mut self.rates {
-            rates.sent(place, range, outstanding, lost, now);
+            rates.sent_again(place, range, outstanding, lost, now);
         }
         place.is_some()
     }

@@ -3,7 +3,7 @@
 use ecnlab_base::Time;
 
 use super::AckSample;
-use super::path::whole;
+use super::path::{secs, whole};
 use crate::max_filter::MaxFilter;
 
 /// BBR.ExtraAckedFilterLen, in rounds; one in Startup.
@@ -30,7 +30,7 @@ impl Aggregation {
         if newly_acked == 0 {
             return;
         }
-        let mut expected = whole(bw * sample.now.since(self.interval_start).as_secs());
+        let mut expected = whole(bw * secs(sample.now.since(self.interval_start)));
         if self.delivered <= expected {
             self.restart(sample.now);
             expected = 0;

@@ -3,7 +3,7 @@
 
 use ecnlab_base::{Time, coverage_mark};
 
-use super::path::{UNBOUNDED, delivery_rate};
+use super::path::{UNBOUNDED, delivery_rate, float, greater};
 use super::{AckSample, Congestion, Lost, Phase, RateSample, State};
 
 /// BBR.LossThresh: the share of lost data that a probe bears.
@@ -68,7 +68,7 @@ impl State {
         let signals = &mut self.congested;
         signals.round_start = false;
         let Some(rs) = rs else { return };
-        signals.bw_latest = signals.bw_latest.max(delivery_rate(rs));
+        signals.bw_latest = greater(signals.bw_latest, delivery_rate(rs));
         signals.inflight_latest = signals.inflight_latest.max(rs.delivered);
         if rs.prior_delivered >= signals.round_delivered {
             signals.round_delivered = self.delivered;
@@ -157,7 +157,7 @@ impl State {
     }
 
     fn is_too_much(&self, lost: u64, tx_in_flight: u64) -> bool {
-        lost as f64 > LOSS_THRESH * tx_in_flight as f64 || (lost > 0 && !self.has_selective_acks)
+        float(lost) > LOSS_THRESH * float(tx_in_flight) || (lost > 0 && !self.has_selective_acks)
     }
 
     /// HandleInflightTooHigh, where `tx_in_flight` bytes in flight were too many.

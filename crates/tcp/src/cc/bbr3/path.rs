@@ -55,14 +55,14 @@ impl Path {
 
     /// BBR.max_bw.
     pub fn max_bw(&self) -> f64 {
-        self.max_bw[0].max(self.max_bw[1])
+        greater(self.max_bw[0], self.max_bw[1])
     }
 
     /// UpdateMaxBw, without its round.
     pub fn update_max_bw(&mut self, rs: &RateSample) {
         let rate = delivery_rate(rs);
         if !rs.app_limited || rate >= self.max_bw() {
-            self.max_bw[0] = self.max_bw[0].max(rate);
+            self.max_bw[0] = greater(self.max_bw[0], rate);
         }
     }
 
@@ -75,7 +75,8 @@ impl Path {
 
     /// BoundBWForModel.
     pub fn bound_bw(&mut self) {
-        self.bw = self.max_bw().min(self.bw_shortterm);
+        let max_bw = self.max_bw();
+        self.bw = if max_bw < self.bw_shortterm { max_bw } else { self.bw_shortterm };
     }
 
     // ---- round-trip time ----
@@ -99,8 +100,8 @@ impl Path {
 
     /// `gain` times what `bw` delivers in the least RTT; `None` before there is one (BDPMultiple).
     pub fn bdp(&self, bw: f64, gain: f64) -> Option<u64> {
-        let product = |rtt: Dur| gain * bw * rtt.as_secs();
-        self.min_rtt.map(product).map(|bytes| whole(bytes) + u64::from(whole(bytes) as i64 as f64 != bytes))
+        let product = |rtt: Dur| gain * bw * secs(rtt);
+        self.min_rtt.map(product).map(|bytes| whole(bytes) + u64::from(float(whole(bytes)) != bytes))
     }
 
     /// InflightWithHeadroom, for segments of `mss` bytes and at least `floor`.
@@ -108,7 +109,7 @@ impl Path {
         if self.inflight_longterm == UNBOUNDED {
             return UNBOUNDED;
         }
-        let headroom = mss.max(whole(HEADROOM * self.inflight_longterm as f64));
+        let headroom = mss.max(whole(HEADROOM * float(self.inflight_longterm)));
         self.inflight_longterm.saturating_sub(headroom).max(floor)
     }
 
@@ -118,14 +119,32 @@ impl Path {
     }
 }
 
-/// The whole part of `value`, which is below 2^63, where the conversion to a signed number takes half of the instructions.
+// Numbers below 2^63, and times below 106 days, are converted as signed numbers, which takes half of the instructions. So does a
+// comparison in place of `f64::max`, which also has a rule for what is no number.
+
+/// The whole part of `value`.
 pub(super) fn whole(value: f64) -> u64 {
     value as i64 as u64
 }
 
+/// The number `value`.
+pub(super) fn float(value: u64) -> f64 {
+    value as i64 as f64
+}
+
+/// A span in seconds.
+pub(super) fn secs(span: Dur) -> f64 {
+    float(span.ps()) / 1e12
+}
+
+/// The greater of two rates.
+pub(super) fn greater(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
 /// RS.delivery_rate.
 pub(super) fn delivery_rate(rs: &RateSample) -> f64 {
-    rs.delivered as f64 / rs.interval.as_secs()
+    float(rs.delivered) / secs(rs.interval)
 }
 
 #[cfg(test)]
