@@ -146,8 +146,7 @@ impl RateSampler {
     }
 
     /// Processes the acknowledgement of the first segment, with the offsets `range`.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub fn acknowledge(&mut self, range: Range<u64>, now: Time) {
         if let Some(Some(record)) = self.records.front()
             && !record.arrived

@@ -167,8 +167,18 @@ impl Scoreboard {
     }
 
     /// Removes the segments below `ack`. `f` is called for each of them.
-    pub fn acknowledge(&mut self, ack: u64, now: Time, mut f: impl FnMut(&Outstanding)) {
-        while let Some(segment) = self.segments.take_below(ack, now) {
+    pub fn acknowledge(&mut self, ack: u64, now: Time, f: impl FnMut(&Outstanding)) {
+        if self.segments.rates.is_some() {
+            self.remove_below::<true>(ack, now, f);
+        } else {
+            self.remove_below::<false>(ack, now, f);
+        }
+    }
+
+    /// The same, with or without rate sampling.
+    #[inline]
+    fn remove_below<const SAMPLED: bool>(&mut self, ack: u64, now: Time, mut f: impl FnMut(&Outstanding)) {
+        while let Some(segment) = self.segments.take_below::<SAMPLED>(ack, now) {
             self.sacked -= u32::from(segment.sacked);
             self.lost -= u32::from(segment.lost);
             self.retransmitted -= u32::from(segment.retransmitted);

@@ -121,13 +121,14 @@ impl Segments {
         self.segments.get(i).filter(|s| s.start == offset).map(|_| i)
     }
 
-    /// Removes and returns the first segment if it ends at or below the acknowledged offset `ack`.
+    /// Removes and returns the first segment if it ends at or below the acknowledged offset `ack`. `SAMPLED` is whether it may
+    /// have a record for rate sampling.
     #[inline(always)]
-    pub fn take_below(&mut self, ack: u64, now: Time) -> Option<Outstanding> {
+    pub fn take_below<const SAMPLED: bool>(&mut self, ack: u64, now: Time) -> Option<Outstanding> {
         let segment = self.segments.front().filter(|s| s.end() <= ack).copied()?;
         self.segments.pop_front();
         self.removed += 1;
-        if let Some(rates) = &mut self.rates {
+        if SAMPLED && let Some(rates) = &mut self.rates {
             rates.acknowledge(segment.range(), now);
         }
         Some(segment)
@@ -159,8 +160,8 @@ impl Segments {
 
     #[inline(never)]
     fn acknowledge_with_rates(&mut self, ack: u64, now: Time) -> Option<Time> {
-        let first = self.take_below(ack, now);
-        while first.is_some() && self.take_below(ack, now).is_some() {}
+        let first = self.take_below::<true>(ack, now);
+        while first.is_some() && self.take_below::<true>(ack, now).is_some() {}
         if let Some(rates) = &mut self.rates {
             rates.acknowledge_probe(ack, now);
         }
