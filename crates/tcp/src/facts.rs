@@ -29,6 +29,17 @@ impl Marks {
     }
 }
 
+/// Whether a window law sets the times at which segments are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paces {
+    /// It sends what its window admits at once.
+    Never,
+    /// At times, as its [`pacing`](crate::cc::CongestionControl::pacing) states.
+    Sometimes,
+    /// As soon as it is established.
+    Always,
+}
+
 /// Static properties of a law, defined in its own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -54,6 +65,9 @@ pub struct Facts {
     /// Whether samples of ACKs have the one-way delay ([`AckSample::one_way`](crate::cc::AckSample::one_way)). Only with
     /// `samples`.
     pub one_way: bool,
+    /// Whether a window law has a [`pacing`](crate::cc::CongestionControl::pacing), which otherwise is not called. Only with
+    /// `samples`.
+    pub paces: Paces,
     /// Whether a window law sets its window by itself in [`on_ack`](crate::cc::CongestionControl::on_ack), whatever the
     /// congestion state (Linux: `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes
     /// it to what is in flight and one segment. Only with `samples` and a recovery scheme that leaves the window alone.
@@ -98,6 +112,7 @@ impl Facts {
         samples: false,
         rates: false,
         one_way: false,
+        paces: Paces::Never,
         owns_window: false,
         leaves_window: false,
         without_sack: None,

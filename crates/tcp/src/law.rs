@@ -7,7 +7,7 @@ use ecnlab_base::facts::Column;
 
 use crate::cc::{self, *};
 use crate::config::{Config, PacedBy};
-use crate::facts::Marks;
+use crate::facts::{Marks, Paces};
 use crate::hooks::dispatch;
 use crate::registry::WindowLaw;
 use crate::slow_start::{Exit, Opening, SlowStartExit};
@@ -20,7 +20,7 @@ pub(crate) struct Law {
     /// Stored because it is read for every segment.
     wants_samples: bool,
     /// Stored because it is read for every burst.
-    may_pace: bool,
+    paces: Paces,
     /// Whether a law without a rate of its own is paced too.
     paced: bool,
 }
@@ -54,6 +54,11 @@ macro_rules! in_use {
                 match self { $(InUse::$law(_) => cc::$module::$facts.rates),+ }
             }
 
+            /// [`Facts::paces`](crate::Facts::paces).
+            fn paces(&self) -> Paces {
+                match self { $(InUse::$law(_) => cc::$module::$facts.paces),+ }
+            }
+
             /// [`Facts::one_way`](crate::Facts::one_way).
             #[inline]
             pub fn wants_one_way(&self) -> bool {
@@ -84,9 +89,10 @@ impl Law {
     /// The window law of `config`, for segments of `mss` bytes of payload.
     pub fn new(config: &Config, mss: u32) -> Law {
         let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start_rule()));
-        let (samples, paced) = (in_use.wants_samples(), config.pacing == PacedBy::Linux);
-        let wants_samples = samples || !slow_start.is_standard();
-        Law { wants_samples, may_pace: samples || paced, paced, in_use, slow_start }
+        let wants_samples = in_use.wants_samples() || !slow_start.is_standard();
+        let paced = config.pacing == PacedBy::Linux;
+        let paces = if paced { Paces::Always } else { in_use.paces() };
+        Law { wants_samples, paces, paced, in_use, slow_start }
     }
 
     /// Whether [`CongestionControl::on_congestion`] for ECN-Echo has reduced the window: before it the window was `before`.
@@ -105,10 +111,10 @@ impl Law {
         self.wants_samples
     }
 
-    /// Whether bursts may be paced. Only then [`CongestionControl::pacing`] is called.
+    /// Whether bursts are paced, by the law ([`Facts::paces`](crate::Facts::paces)) or by the host.
     #[inline]
-    pub fn may_pace(&self) -> bool {
-        self.may_pace
+    pub fn paces(&self) -> Paces {
+        self.paces
     }
 
     /// Passes an ACK to the slow-start rule, which may end slow start.

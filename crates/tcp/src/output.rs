@@ -25,9 +25,10 @@ impl Endpoint {
     }
 
     fn burst(&mut self, now: Time, out: &mut Out) {
-        self.tx.begin_burst(&self.config, now);
-        while let Some(chunk) = self.tx.next(&self.config) {
-            self.emit(chunk, now, out);
+        if self.tx.begin_burst(&self.config, now) {
+            while let Some(chunk) = self.tx.next(&self.config) {
+                self.emit(chunk, now, out);
+            }
         }
         self.tx.end_burst(&self.config, now);
     }

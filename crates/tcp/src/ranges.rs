@@ -56,6 +56,18 @@ impl Ranges {
     /// that has it now.
     #[inline]
     pub fn join(&mut self, start: u64, end: u64, mut f: impl FnMut(&Range)) -> (u64, Range) {
+        // Most continue the last range, or report it again.
+        if let Some(last) = self.places.last_mut().filter(|last| last.start <= start && start <= last.end) {
+            f(last);
+            let new = end.saturating_sub(last.end);
+            last.end += new;
+            self.bytes += new;
+            return (new, *last);
+        }
+        self.join_elsewhere(start, end, f)
+    }
+
+    fn join_elsewhere(&mut self, start: u64, end: u64, mut f: impl FnMut(&Range)) -> (u64, Range) {
         let first = self.first_ending_from(start);
         let ranges = &self.places[self.head..];
         let Some(range) = ranges.get(first).filter(|r| r.start <= end) else {
@@ -146,7 +158,7 @@ impl Ranges {
     /// Number of bytes in the ranges from `offset` on.
     #[inline]
     pub fn bytes_from(&self, offset: u64) -> u64 {
-        self.bytes - self.bytes_below(offset)
+        if self.is_empty() { 0 } else { self.bytes - self.bytes_below(offset) }
     }
 
     /// Number of bytes in the ranges below `offset`.

@@ -37,7 +37,7 @@ use super::{
     AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Established, Pacing, RateSample, Sent, Window,
 };
 use crate::boxed::Boxed;
-use crate::facts::{Facts, Marks};
+use crate::facts::{Facts, Marks, Paces};
 use crate::invalid::Invalid;
 use crate::max_filter::MaxFilter;
 
@@ -55,6 +55,7 @@ pub const FACTS: Facts = Facts {
             .of_factors(),
     ],
     samples: true,
+    paces: Paces::Always,
     rates: true,
     owns_window: true,
     slow_start: false,

@@ -39,7 +39,7 @@ use super::{
     RateSample, Sent, Window,
 };
 use crate::boxed::Boxed;
-use crate::facts::{Facts, Marks};
+use crate::facts::{Facts, Marks, Paces};
 use crate::invalid::{Invalid, ensure};
 
 /// Static properties of the law.
@@ -89,6 +89,7 @@ pub const FACTS: Facts = Facts {
         Column::new("bbr_alpha", "ratio", "BBRv3's estimate of the marked share of its data"),
     ],
     samples: true,
+    paces: Paces::Always,
     rates: true,
     owns_window: true,
     slow_start: false,

@@ -163,7 +163,7 @@ macro_rules! window_hooks {
             fn answers_marks(&self) -> bool {
                 true
             }
-            /// Returns the pacing; `None` sends all that the window admits at once. Only with [`crate::Facts::samples`].
+            /// Returns the pacing; `None` sends all that the window admits at once. Only called with [`crate::Facts::paces`].
             #[inline]
             fn pacing(&self) -> Option<Pacing> {
                 None

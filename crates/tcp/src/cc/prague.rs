@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Sent, Window,
 };
-use crate::facts::{Facts, Marks};
+use crate::facts::{Facts, Marks, Paces};
 use crate::invalid::{Invalid, ensure};
 use crate::window::MAX_CWND;
 use classic::Detector;
@@ -37,6 +37,7 @@ pub const FACTS: Facts = Facts {
         Column::new("prague_cwnd_segments", "segments", "Prague's window with its fraction"),
     ],
     samples: true,
+    paces: Paces::Sometimes,
     owns_window: true,
     waits_at_one_segment: false,
     marks: Marks::Share,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CongestionControl, CongestionEvent, Supply, Window};
-use crate::facts::{Facts, Marks};
+use crate::facts::{Facts, Marks, Paces};
 use crate::invalid::{Invalid, ensure};
 
 /// Static properties of the law.
@@ -15,6 +15,7 @@ pub const FACTS: Facts = Facts {
     summary: "A class in a file of Python, which has the methods of a window law.",
     named_by: Some("python"),
     samples: true,
+    paces: Paces::Sometimes,
     rates: true,
     marks: Marks::Unstated,
     ..Facts::PLAIN

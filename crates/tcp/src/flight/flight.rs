@@ -8,6 +8,7 @@ use ecnlab_wire::{SackBlock, Seq};
 use crate::cc::{CongestionControl, Established, Pacing};
 use crate::config::{Config, InitialSsthresh, PacedBy, RttSampling};
 use crate::ecn::Feedback;
+use crate::facts::Paces;
 use crate::law::Law;
 use crate::ranges::Ranges;
 
@@ -214,12 +215,17 @@ impl Flight {
     /// Begins a burst. Returns whether pacing admits it.
     #[inline(always)]
     pub fn begin_burst(&mut self, config: &Config, now: Time) -> bool {
-        !self.law.may_pace() || self.begin_paced_burst(config, now)
+        match self.law.paces() {
+            Paces::Never => true,
+            // The rate is not needed yet.
+            Paces::Always if self.pacer.holds(now) => false,
+            _ => self.begin_paced_burst(config, now),
+        }
     }
 
     #[inline(never)]
     fn begin_paced_burst(&mut self, config: &Config, now: Time) -> bool {
-        self.pacing(config).is_none_or(|pacing| self.pacer.begin(pacing, now))
+        self.pacer.begin(self.pacing(config), now)
     }
 
     /// The rate of the law, or Linux's if the configuration sets that.
@@ -373,12 +379,13 @@ impl Flight {
     /// this when the application writes (tcp_skb_entail), so that data that waited for the peer's window keep the window.
     #[inline]
     pub fn restart_after_idle(&mut self, is_linux: impl FnOnce() -> bool, config: &Config, now: Time) {
-        let idle = self.max == self.una && self.una > 1;
-        if idle && self.rate_limited.is_some() {
+        if self.max > self.una || self.una <= 1 {
+            return;
+        }
+        if self.rate_limited.is_some() {
             self.end_non_validated_periods(config, now);
         }
-        if idle
-            && config.idle_restart
+        if config.idle_restart
             && now.since(self.last_sent.at) > self.timer.rto.current()
             && !(is_linux() && self.waits_for_window())
         {

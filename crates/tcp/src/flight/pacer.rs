@@ -32,11 +32,22 @@ impl Pacer {
         Pacer { pacing: None, next: Time::ZERO, left: u64::MAX, unpaced, deadline: Time::NEVER }
     }
 
+    /// Begins a burst at `now` that is paced in any case, if it is not yet time for it. Returns whether that is so.
+    #[inline]
+    pub fn holds(&mut self, now: Time) -> bool {
+        let holds = now < self.next;
+        if holds {
+            self.left = 0;
+        }
+        holds
+    }
+
     /// Begins a burst at `now`. Returns whether pacing admits it.
-    pub fn begin(&mut self, pacing: Pacing, now: Time) -> bool {
-        self.pacing = Some(pacing);
-        self.left = if now >= self.next { pacing.quantum.max(1) } else { 0 };
-        self.left > 0
+    pub fn begin(&mut self, pacing: Option<Pacing>, now: Time) -> bool {
+        self.pacing = pacing;
+        let quantum = pacing.map_or(u64::MAX, |pacing| if now >= self.next { pacing.quantum.max(1) } else { 0 });
+        self.left = quantum;
+        quantum > 0
     }
 
     /// Records that `bytes` are sent at `now`, and delays the next burst by the time that they take at the rate.
@@ -95,15 +106,15 @@ mod tests {
     #[test]
     fn a_segment_leaves_for_each_of_its_times() {
         let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(SLOW, at(500)));
+        assert!(pacer.begin(Some(SLOW), at(500)));
         assert!(!pacer.sent(1_000, at(500)), "the quantum is used up");
         assert_eq!(pacer.next(), at(1_500));
         assert_eq!(ended(&mut pacer), at(1_500));
-        assert!(!pacer.begin(SLOW, at(1_499)));
+        assert!(!pacer.begin(Some(SLOW), at(1_499)));
         assert_eq!(ended(&mut pacer), at(1_500));
-        assert!(pacer.begin(SLOW, at(1_500)));
+        assert!(pacer.begin(Some(SLOW), at(1_500)));
         // A late sender does not catch up: from 1.7 ms on.
-        assert!(pacer.begin(SLOW, at(1_700)) && !pacer.sent(1_000, at(1_700)));
+        assert!(pacer.begin(Some(SLOW), at(1_700)) && !pacer.sent(1_000, at(1_700)));
         assert_eq!(ended(&mut pacer), at(2_700));
     }
 
@@ -111,19 +122,28 @@ mod tests {
     fn a_quantum_leaves_at_once_and_is_paid_for() {
         let pacing = Pacing { quantum: 2_500, ..SLOW };
         let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(pacing, at(0)));
+        assert!(pacer.begin(Some(pacing), at(0)));
         // The third segment goes beyond 2500 bytes and is the last.
         assert_eq!([(); 3].map(|()| pacer.sent(1_000, at(0))), [true, true, false]);
         assert_eq!(ended(&mut pacer), at(3_000));
     }
 
     #[test]
+    fn a_law_that_ceases_to_pace_sends_all_at_once() {
+        let mut pacer = Pacer::new(PacedBy::Law);
+        assert!(pacer.begin(Some(SLOW), at(0)) && !pacer.sent(1_000, at(0)));
+        assert!(pacer.begin(None, at(100)));
+        assert_eq!([(); 2].map(|()| pacer.sent(1_000, at(100))), [true, true]);
+        assert_eq!(ended(&mut pacer), Time::NEVER);
+    }
+
+    #[test]
     fn a_burst_that_ends_by_itself_needs_no_deadline_and_is_paid_for() {
         let pacing = Pacing { quantum: 5_000, ..SLOW };
         let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(pacing, at(0)) && pacer.sent(1_000, at(0)));
+        assert!(pacer.begin(Some(pacing), at(0)) && pacer.sent(1_000, at(0)));
         assert_eq!(ended(&mut pacer), Time::NEVER);
-        assert!(!pacer.begin(pacing, at(999)) && pacer.begin(pacing, at(1_000)));
+        assert!(!pacer.begin(Some(pacing), at(999)) && pacer.begin(Some(pacing), at(1_000)));
     }
 
     #[test]
@@ -145,7 +165,7 @@ mod tests {
     #[test]
     fn the_tenth_segment_of_data_delays_the_next() {
         let mut pacer = Pacer::new(PacedBy::Linux);
-        assert!(pacer.begin(SLOW, at(0)));
+        assert!(pacer.begin(Some(SLOW), at(0)));
         // A FIN without data is not counted.
         assert_eq!([1_000, 0, 1_000].map(|bytes| pacer.sent(bytes, at(0))), [true, true, true]);
         assert_eq!([(); 8].map(|()| pacer.sent(1_000, at(0))), [true, true, true, true, true, true, true, false]);
@@ -157,7 +177,7 @@ mod tests {
         let mut pacer = Pacer::new(PacedBy::Law);
         assert!(pacer.sent(u64::MAX, at(0)));
         assert_eq!(ended(&mut pacer), Time::NEVER);
-        assert!(pacer.begin(Pacing { rate: 0, quantum: 0 }, at(0)) && !pacer.sent(1, at(0)));
+        assert!(pacer.begin(Some(Pacing { rate: 0, quantum: 0 }), at(0)) && !pacer.sent(1, at(0)));
         assert_eq!(ended(&mut pacer), at(1_000_000));
     }
 }

@@ -100,8 +100,8 @@ impl Sender {
 
     // ---- next chunk ----
 
-    /// Called before a burst: restart after idle time, and the scheme's estimates.
-    pub fn begin_burst(&mut self, config: &Config, now: Time) {
+    /// Called before a burst: restart after idle time, and the scheme's estimates. Returns whether anything may be sent.
+    pub fn begin_burst(&mut self, config: &Config, now: Time) -> bool {
         let scheme = &self.scheme;
         self.flight.restart_after_idle(|| scheme.probes_without_data(), config, now);
         if let Some(buffer) = &mut self.send_buffer {
@@ -111,9 +111,11 @@ impl Sender {
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);
         }
-        if !self.flight.begin_burst(config, now) {
+        let admitted = self.flight.begin_burst(config, now);
+        if !admitted {
             self.flight.recovery.burst_left = 0;
         }
+        admitted || self.flight.recovery.head_due
     }
 
     /// Returns the next chunk that may be sent now.

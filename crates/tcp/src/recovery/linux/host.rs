@@ -60,11 +60,12 @@ impl Host {
     /// Sends as much as the window admits. Returns the first offsets of the segments.
     pub fn burst(&mut self, time: u64) -> Vec<u64> {
         self.with(time, |tx, cx| {
-            tx.begin_burst(cx.config, cx.now);
             let mut sent = Vec::new();
-            while let Some(chunk) = tx.next(cx.config) {
-                tx.sent(chunk, cx);
-                sent.push(chunk.start);
+            if tx.begin_burst(cx.config, cx.now) {
+                while let Some(chunk) = tx.next(cx.config) {
+                    tx.sent(chunk, cx);
+                    sent.push(chunk.start);
+                }
             }
             tx.end_burst(cx.config, cx.now);
             sent
