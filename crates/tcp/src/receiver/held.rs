@@ -65,6 +65,10 @@ impl Held {
 
     /// The first range that has bytes of `start..end`.
     pub fn overlapping(&self, start: u64, end: u64) -> Option<Range> {
+        // Most data arrives above all that is held.
+        if start >= self.end() {
+            return None;
+        }
         self.early.as_ref()?.ranges.first_beyond(start).filter(|range| range.start < end)
     }
 

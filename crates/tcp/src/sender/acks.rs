@@ -3,17 +3,23 @@
 use crate::flight::{AckSeen, Cx, Flight, Known};
 use crate::recovery::Scheme;
 
-/// Processes an acceptable ACK with the scheme in use. Compiled to one function per scheme: a single function for all
+/// Processes an acceptable ACK with the scheme in use. Compiled to two functions per scheme: a single function for all
 /// would increase register pressure.
-#[inline(never)]
+#[inline(always)]
 pub fn on_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
-    if tx.law.wants_samples() { sampled(scheme, tx, seen, cx) } else { steps::<S, false>(scheme, tx, seen, cx) }
+    if tx.law.wants_samples() { sampled(scheme, tx, seen, cx) } else { plain(scheme, tx, seen, cx) }
 }
 
-/// The same for a law that uses samples. A separate function keeps this code off the path of the other laws.
+/// The same for a law that uses samples.
 #[inline(never)]
 fn sampled<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
     steps::<S, true>(scheme, tx, seen, cx)
+}
+
+/// The same for the other laws.
+#[inline(never)]
+fn plain<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
+    steps::<S, false>(scheme, tx, seen, cx)
 }
 
 #[inline(always)]
