@@ -30,13 +30,19 @@ impl Flight {
         if let Some(rtt) = known.last_rtt {
             self.sampler.take_rtt(rtt);
         }
-        if self.rates().is_some() {
-            self.scoreboard.segments.acknowledge(una_now, cx.now);
-        }
         let delivered = Amount::of(seen.delivered, self.mss);
         let marked = seen.marks.of(delivered);
-        if let Some(rates) = self.rates_mut() {
-            rates.mark(marked.bytes);
+        let mut delivered_total = 0;
+        let segments = &mut self.scoreboard.segments;
+        if segments.rates.is_some() {
+            // Other RTT sampling has already removed the segments.
+            if cx.config.rtt_sampling == RttSampling::TimedSegment || segments.has_probe() {
+                segments.acknowledge(una_now, cx.now);
+            }
+            if let Some(rates) = &mut segments.rates {
+                rates.mark(marked.bytes);
+                delivered_total = rates.delivered();
+            }
         }
         let sample = AckSample {
             now: cx.now,
@@ -44,7 +50,7 @@ impl Flight {
             delivered,
             marked,
             lost: Amount::default(),
-            delivered_total: self.rates().map_or(0, |rates| rates.delivered()),
+            delivered_total,
             lost_total: known.lost,
             in_flight: known.in_flight,
             prior_in_flight: known.prior_in_flight,
@@ -119,7 +125,7 @@ impl Flight {
     /// Bytes sent and neither acknowledged nor reported by SACK.
     #[inline]
     pub fn not_delivered(&self) -> u64 {
-        self.max - self.sampler.delivered().clamp(self.una, self.max)
+        self.max.saturating_sub(self.sampler.delivered().max(self.una))
     }
 
     /// Marks following rate samples as application-limited if no data waits to be sent and the window has room. Called

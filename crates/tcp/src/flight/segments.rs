@@ -134,6 +134,11 @@ impl Segments {
         Some(segment)
     }
 
+    /// Whether there may be a window probe without a stored segment, for rate sampling.
+    pub fn has_probe(&self) -> bool {
+        self.rates.as_ref().is_some_and(|rates| rates.has_probe())
+    }
+
     /// Records for rate sampling that `segment`, at position `i`, is marked lost; with it `lost` bytes are, in total.
     pub fn lose_with_rates(&mut self, i: usize, segment: &Outstanding, lost: u64) {
         if let Some(rates) = &mut self.rates {
@@ -144,10 +149,8 @@ impl Segments {
     /// Removes all segments up to the acknowledged offset `ack`. Returns the send time of the first of them.
     #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
-        if let Some(rates) = &self.rates {
-            // Linux's schemes have already removed the segments.
-            let some = rates.has_probe() || self.segments.front().is_some_and(|s| s.end() <= ack);
-            return if some { self.acknowledge_with_rates(ack, now) } else { None };
+        if self.rates.is_some() {
+            return self.acknowledge_with_rates(ack, now);
         }
         let mut first = None;
         while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack) {

@@ -44,7 +44,8 @@ impl CwndValidation {
     /// Processes the end of a `burst`.
     #[inline]
     pub fn end_burst(&mut self, burst: Burst, tx: &Flight) {
-        let full = tx.scoreboard.in_flight() >= tx.window_in_segments();
+        // The window holds no further segment: a product takes fewer instructions than the window in segments.
+        let full = (u64::from(tx.scoreboard.in_flight()) + 1) * u64::from(tx.mss) > tx.law.cwnd();
         if burst.new > 0 || full {
             self.note(tx.scoreboard.len(), full, tx.una, tx.max);
         }

@@ -136,7 +136,11 @@ impl Delivery {
     /// Send time of the latest segment usable for an RTT sample.
     #[inline]
     pub fn last_timed(&self) -> Option<Time> {
-        self.reported.or(self.acked_once()).map(|(_, last)| last)
+        match (self.reported, self.acked) {
+            (Some((_, last)), _) => Some(last),
+            (None, Some((_, last))) if !self.retransmitted => Some(last),
+            _ => None,
+        }
     }
 
     fn acked_once(&self) -> Option<(Time, Time)> {

@@ -149,11 +149,8 @@ impl LossDetection for RackState {
         sets
     }
 
-    #[inline]
+    #[inline(never)]
     fn after_burst(&mut self, tx: &mut Flight, burst: Burst, config: &Config, now: Time) {
-        if burst.new == 0 {
-            return;
-        }
         if burst.was_empty || self.timer == Timer::Probe {
             self.rearm(tx, config, now);
         }

@@ -41,7 +41,7 @@ pub(crate) trait LossDetection: FastRetransAlert + Default {
     fn head_sent_again(&mut self) -> bool {
         true
     }
-    /// Called at the end of a `burst`.
+    /// Called after a `burst` with new segments.
     fn after_burst(&mut self, _tx: &mut Flight, _burst: Burst, _config: &Config, _now: Time) {}
     /// Called when the timer fires. Returns whether it was a timer of the scheme, and not a retransmission timeout.
     fn on_timer(&mut self, _tx: &mut Flight, _cx: &mut Cx) -> bool {
@@ -163,10 +163,12 @@ impl<D: LossDetection> Scheme for Linux<D> {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         let burst = self.0.detection.congestion().end_burst(tx);
-        self.0.detection.after_burst(tx, burst, config, now);
+        if burst.new > 0 {
+            self.0.detection.after_burst(tx, burst, config, now);
+        }
     }
 
     fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
