@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use ecnlab_base::Time;
 
-use later::Later;
+use later::{Inserted, Later};
 use wheel::{Entry, Least, Wheel};
 
 /// Kind of an event; the order breaks ties at the same time.
@@ -127,12 +127,18 @@ impl EventQueue {
 
     #[cold]
     fn push_far(&mut self, entry: Entry) {
-        if self.later.insert(entry, self.near.time()) {
-            self.first_other = self.first_other.min(self.later.start);
-        } else {
-            self.far.push(Reverse(entry));
-            self.first_other = self.first_other.min(entry);
+        match self.later.insert(entry, self.near.time()) {
+            Inserted::Behind => {}
+            Inserted::First => self.first_other = self.first_other.min(self.later.start),
+            Inserted::Nowhere => self.push_farthest(entry),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_farthest(&mut self, entry: Entry) {
+        self.far.push(Reverse(entry));
+        self.first_other = self.first_other.min(entry);
     }
 
     /// Removes the earliest event if the wheel's first bucket, `bucket`, has several events or only later ones.

@@ -6,6 +6,17 @@ use super::wheel::{Entry, RANGE_BITS};
 /// The buckets cover about a quarter of a second.
 const BUCKETS: usize = 64;
 
+/// Where an event was added.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// In the first bucket with events, which was empty.
+    First,
+    /// In another bucket.
+    Behind,
+    /// Nowhere: it is beyond the buckets, too.
+    Nowhere,
+}
+
 /// Events beyond the wheel's range.
 pub struct Later {
     buckets: [Vec<Entry>; BUCKETS],
@@ -22,17 +33,33 @@ impl Default for Later {
 }
 
 impl Later {
-    /// Adds an event that is beyond the wheel's range at the time `now`. Returns false if it is beyond the buckets, too.
-    pub fn insert(&mut self, entry: Entry, now: u64) -> bool {
+    /// Adds an event that is beyond the wheel's range at the time `now`.
+    #[inline]
+    pub fn insert(&mut self, entry: Entry, now: u64) -> Inserted {
         let bucket = entry.time() >> RANGE_BITS;
         if bucket - (now >> RANGE_BITS) >= BUCKETS as u64 {
-            return false;
+            return Inserted::Nowhere;
         }
         let place = bucket as usize % BUCKETS;
-        self.buckets[place].push(entry);
+        let events = &mut self.buckets[place];
+        if events.len() == events.capacity() {
+            return self.insert_growing(place, entry, now); // last, so that nothing need be saved across the call
+        }
+        events.push(entry);
         self.occupied |= 1 << place;
-        self.start = self.start.min(Entry::new(bucket << RANGE_BITS, 0));
-        true
+        let start = bucket << RANGE_BITS;
+        if start >= self.start.time() {
+            return Inserted::Behind;
+        }
+        self.start = Entry::new(start, 0);
+        Inserted::First
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_growing(&mut self, place: usize, entry: Entry, now: u64) -> Inserted {
+        self.buckets[place].reserve(1);
+        self.insert(entry, now)
     }
 
     /// Removes the events of the first non-empty bucket and passes them to `take`.
