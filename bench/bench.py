@@ -31,6 +31,7 @@ KINDS: dict[str, Callable[[Options], list[Row]]] = {
     "ns2": dumbbells.rows,
     "ns3": ns3.rows,
     "instructions": instructions.rows,
+    "bbr3": instructions.bbr3,
     "overflow": instructions.overflow,
     "growth": growth.rows,
     "memory": memory.rows,

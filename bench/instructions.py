@@ -24,6 +24,7 @@ OVERFLOW_LENGTHS = ("2 s", "4 s")
 RED_MAX = 2_300.0
 RELATIVE_MAX = 1.3
 COMPARED = ("fq_codel", "dualpi2", "cake", "cubic-accecn")
+BBR3 = "c with BBRv3 and drop-tail: instructions relative to Reno with the same profile"
 FQ_CODEL = 'discipline = "fq_codel"\nlimit = "1000 packets"\nflows = {}'
 CAKE = 'discipline = "cake"\nmemory = "2076000 B"\ndiffserv = "{}"'
 OVERFLOWING = {
@@ -50,6 +51,19 @@ def rows(options: Options) -> list[Row]:
             Row(f"c with {name}: instructions relative to RED", each / red, RELATIVE_MAX, "x", details=details)
         )
     return found
+
+
+def bbr3(options: Options) -> list[Row]:
+    """Return the instructions per packet of BBRv3 relative to Reno, with the same queue and the same keys besides."""
+    if not shutil.which("valgrind"):
+        return [missing(BBR3, "valgrind", "valgrind", RELATIVE_MAX, unit="x")]
+    queue, keys = SENDERS["bbr3"]
+    text = with_table((HERE / "c.toml").read_text(), "queue.red", QUEUES[queue])
+    figures = {
+        law: per_packet(options, with_sender(text, keys.replace("bbr3", law)), LENGTHS) for law in ("bbr3", "reno")
+    }
+    details = {"instructions_per_packet": figures}
+    return [Row(BBR3, figures["bbr3"] / figures["reno"], RELATIVE_MAX, "x", details=details)]
 
 
 def overflow(options: Options) -> list[Row]:

@@ -24,8 +24,8 @@ impl Amount {
 pub struct AckSample {
     /// When it arrived.
     pub now: Time,
-    /// Newly acknowledged by its number.
-    pub acked: Amount,
+    /// Bytes newly acknowledged by its number.
+    pub acked: u64,
     /// Newly delivered: acknowledged, reported by SACK, or, without SACK, one segment for each duplicate ACK. Nothing is
     /// counted twice.
     pub delivered: Amount,

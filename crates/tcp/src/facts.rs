@@ -55,10 +55,11 @@ pub struct Facts {
     pub columns: &'static [Column],
     /// The key by which a table without `kind` names a window law, if there is one.
     pub named_by: Option<&'static str>,
-    /// Whether a window law receives [`on_feedback`](crate::cc::CongestionControl::on_feedback),
-    /// [`on_ack`](crate::cc::CongestionControl::on_ack) and [`on_sent`](crate::cc::CongestionControl::on_sent). They have a cost
-    /// per ACK and per segment.
+    /// Whether a window law receives [`on_ack`](crate::cc::CongestionControl::on_ack) and
+    /// [`on_sent`](crate::cc::CongestionControl::on_sent). They have a cost per ACK and per segment.
     pub samples: bool,
+    /// Whether it receives [`on_feedback`](crate::cc::CongestionControl::on_feedback), too. Only with `samples`.
+    pub feedback: bool,
     /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`](crate::cc::AckSample::rate)), for which the sender
     /// keeps a record of each segment in flight. Only with `samples`.
     pub rates: bool,
@@ -110,6 +111,7 @@ impl Facts {
         columns: &[],
         named_by: None,
         samples: false,
+        feedback: false,
         rates: false,
         one_way: false,
         paces: Paces::Never,

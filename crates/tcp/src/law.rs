@@ -49,6 +49,12 @@ macro_rules! in_use {
                 match self { $(InUse::$law(_) => cc::$module::$facts.samples),+ }
             }
 
+            /// [`Facts::feedback`](crate::Facts::feedback).
+            #[inline]
+            pub fn wants_feedback(&self) -> bool {
+                match self { $(InUse::$law(_) => cc::$module::$facts.feedback),+ }
+            }
+
             /// [`Facts::rates`](crate::Facts::rates).
             pub fn wants_rates(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.rates),+ }

@@ -27,10 +27,12 @@ impl<T: Copy + PartialOrd> MaxFilter<T> {
             self.best = [new; 3];
             return;
         }
-        if value >= second.value {
-            (*second, *third) = (new, new);
-        } else if value >= third.value {
+        // Each is at most the one before.
+        if value >= third.value {
             *third = new;
+            if value >= second.value {
+                *second = new;
+            }
         }
         self.retire(window, new);
     }

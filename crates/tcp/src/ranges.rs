@@ -67,6 +67,7 @@ impl Ranges {
         self.join_elsewhere(start, end, f)
     }
 
+    #[inline(never)]
     fn join_elsewhere(&mut self, start: u64, end: u64, mut f: impl FnMut(&Range)) -> (u64, Range) {
         let first = self.first_ending_from(start);
         let ranges = &self.places[self.head..];
@@ -169,6 +170,7 @@ impl Ranges {
     }
 
     /// The sum of the ranges on either side of `offset`, whichever are fewer.
+    #[inline(never)]
     fn sum_below(&self, offset: u64) -> u64 {
         let ranges = self.as_slice();
         let below = ranges.partition_point(|r| r.end <= offset);

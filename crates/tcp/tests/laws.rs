@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ecnlab_tcp::Paces;
 use ecnlab_tcp::registry::laws;
 
 fn root() -> &'static Path {
@@ -35,6 +36,18 @@ fn every_file_has_its_row() {
                 assert!(rows.contains(&format!("{path}/{name}")), "{path}/{name} has no row");
             }
         }
+    }
+}
+
+/// A hook that the facts deny is never called.
+#[test]
+fn facts_of_window_laws_name_the_hooks_in_their_files() {
+    for law in laws().filter(|law| law.file.starts_with("crates/tcp/src/cc/") && law.facts.name != "user-defined") {
+        let text = std::fs::read_to_string(root().join(law.file)).unwrap();
+        let (feedback, paces) = (law.facts.feedback, law.facts.paces != Paces::Never);
+        assert_eq!(text.contains("    fn on_feedback("), feedback, "on_feedback of {}", law.facts.name);
+        assert_eq!(text.contains("    fn pacing("), paces, "pacing of {}", law.facts.name);
+        assert!(law.facts.samples || !(feedback || paces), "{} needs samples", law.facts.name);
     }
 }
 

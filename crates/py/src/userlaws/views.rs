@@ -183,7 +183,7 @@ impl AckSample {
     /// Bytes newly acknowledged by the ACK's number.
     #[getter]
     fn acked(&self) -> u64 {
-        self.0.acked.bytes
+        self.0.acked
     }
 
     /// Bytes newly delivered: acknowledged or reported by SACK.

@@ -55,6 +55,7 @@ pub const FACTS: Facts = Facts {
             .of_factors(),
     ],
     samples: true,
+    feedback: true,
     paces: Paces::Always,
     rates: true,
     owns_window: true,
@@ -449,8 +450,8 @@ impl State {
 
     /// Whether the receiver may have waited with the ACK: for part of a segment, sent alone (FLAG_ACK_MAYBE_DELAYED).
     fn may_be_delayed(&self, sample: &AckSample) -> bool {
-        let part = (1..self.mss).contains(&sample.acked.bytes);
-        part && sample.rate.is_some_and(|rate| rate.delivered == sample.acked.bytes)
+        let part = (1..self.mss).contains(&sample.acked);
+        part && sample.rate.is_some_and(|rate| rate.delivered == sample.acked)
     }
 
     /// The rest of bbr_update_min_rtt: from when four segments are in flight, a fifth of a second and a round.

@@ -25,6 +25,7 @@ pub const FACTS: Facts = Facts {
     summary: "A window that after a reduction follows a cubic function of time, and never falls behind Reno's.",
     reference: "RFC 9438; Linux, net/ipv4/tcp_cubic.c",
     samples: true,
+    feedback: true,
     ..Facts::PLAIN
 };
 

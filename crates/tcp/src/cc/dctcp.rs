@@ -23,6 +23,7 @@ pub const FACTS: Facts = Facts {
     reference: "RFC 8257; Linux, net/ipv4/tcp_dctcp.c",
     columns: &[Column::new("alpha", "ratio", "DCTCP's estimate of the marked fraction of its data")],
     samples: true,
+    feedback: true,
     waits_at_one_segment: false,
     marks: Marks::Share,
     ..Facts::PLAIN
@@ -208,7 +209,7 @@ mod tests {
     fn sample(segments: u64, marked: u64, round: u64) -> AckSample {
         let delivered = Amount::of(segments * 1_000, MSS);
         AckSample {
-            acked: delivered,
+            acked: delivered.bytes,
             delivered,
             marked: Amount::of(marked * 1_000, MSS),
             cwnd_limited: true,

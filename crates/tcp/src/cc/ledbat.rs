@@ -123,7 +123,7 @@ impl Ledbat {
             Some(ticks) if self.params.delay == Delay::OneWay => {
                 let first = *self.first.get_or_insert(ticks);
                 let delay = || self.tick.saturating_mul(ticks.wrapping_sub(first).wrapping_add(1 << 31).into());
-                (sample.acked.bytes > 0).then(delay)
+                (sample.acked > 0).then(delay)
             }
             _ => sample.rtt,
         }
@@ -183,13 +183,13 @@ impl CongestionControl for Ledbat {
         if let Some(delay) = self.delay(sample) {
             self.take_delay(delay, sample.now);
         }
-        let Some(queueing) = self.queueing_delay().filter(|_| sample.acked.bytes > 0 && !sample.in_recovery) else {
+        let Some(queueing) = self.queueing_delay().filter(|_| sample.acked > 0 && !sample.in_recovery) else {
             return;
         };
         let mss = f64::from(self.window.mss());
         let (cwnd, target) = (self.window.segments(), self.params.target.as_secs());
         let off_target = (target - queueing.as_secs()) / target;
-        let grown = cwnd + self.params.gain * off_target * (sample.acked.bytes as f64 / mss) / cwnd;
+        let grown = cwnd + self.params.gain * off_target * (sample.acked as f64 / mss) / cwnd;
         // What was in flight before the ACK.
         let flight = (sample.in_flight + sample.delivered.bytes) as f64 / mss;
         self.set_segments(grown.min(flight + ALLOWED_INCREASE).max(MIN_CWND));
@@ -199,7 +199,7 @@ impl CongestionControl for Ledbat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::{Amount, Params as _, event};
+    use crate::cc::{Params as _, event};
     use crate::slow_start::sample;
     use ecnlab_base::coverage::must_reach;
 
@@ -225,8 +225,7 @@ mod tests {
         // Nothing waits: 10 + 1/10. An ACK of two segments opens it twice as far.
         assert_eq!(ack(&mut law, 1, 50), 10_100);
         let mut twice = ledbat(10);
-        let acked = Amount { bytes: 2_000, packets: 2 };
-        twice.on_ack(&AckSample { in_flight: 1_000_000, acked, ..sample(1_000.0, 50_000, 0) });
+        twice.on_ack(&AckSample { in_flight: 1_000_000, acked: 2_000, ..sample(1_000.0, 50_000, 0) });
         assert_eq!(twice.cwnd(), 10_200);
         let after = |rtt| {
             let mut law = law.clone();
@@ -246,10 +245,9 @@ mod tests {
             let one_way = |ticks: u32| Some(ticks.wrapping_sub(20)).filter(|_| timestamps);
             let sample = sample(1_000.0, 1_000_000, 0);
             law.on_ack(&AckSample { in_flight: 1_000_000, one_way: one_way(30), ..sample });
-            let acked = Amount { bytes: 1, packets: 1 };
-            (0..3).for_each(|_| law.on_ack(&AckSample { acked, one_way: one_way(ticks), ..sample }));
+            (0..3).for_each(|_| law.on_ack(&AckSample { acked: 1, one_way: one_way(ticks), ..sample }));
             // An ACK of no new data may echo any time.
-            law.on_ack(&AckSample { acked: Amount::default(), one_way: one_way(0), ..sample });
+            law.on_ack(&AckSample { acked: 0, one_way: one_way(0), ..sample });
             law.set_cwnd(10_000);
             law.on_ack(&AckSample { in_flight: 1_000_000, one_way: one_way(ticks), ..sample });
             (law.cwnd(), law.queueing_delay().map(|delay| delay.as_secs()))
@@ -316,7 +314,7 @@ mod tests {
     fn what_acknowledges_nothing_and_recovery_leave_the_window() {
         let mut law = ledbat(10);
         law.on_ack(&AckSample { in_recovery: true, ..sample(0.0, 50_000, 0) });
-        law.on_ack(&AckSample { acked: Default::default(), ..sample(0.0, 50_000, 0) });
+        law.on_ack(&AckSample { acked: 0, ..sample(0.0, 50_000, 0) });
         law.grow(1_000);
         assert_eq!(law.cwnd(), 10_000);
         let mut law = ledbat(10);

@@ -366,7 +366,7 @@ impl CongestionControl for Prague {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        self.una += sample.acked.bytes;
+        self.una += sample.acked;
         self.srtt = sample.srtt;
         if let (Some(detector), Some(rtt)) = (&mut self.detector, sample.last_rtt) {
             detector.on_rtt(rtt);

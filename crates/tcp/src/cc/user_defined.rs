@@ -15,6 +15,7 @@ pub const FACTS: Facts = Facts {
     summary: "A class in a file of Python, which has the methods of a window law.",
     named_by: Some("python"),
     samples: true,
+    feedback: true,
     paces: Paces::Sometimes,
     rates: true,
     marks: Marks::Unstated,

@@ -196,7 +196,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
-        self.una += sample.acked.bytes;
+        self.una += sample.acked;
         if let Some(rtt) = sample.rtt {
             self.take_rtt(rtt);
         }

@@ -9,22 +9,19 @@ use super::{AckSeen, Cx, Flight};
 use crate::cc::{AckSample, Amount, CongestionControl, Sent};
 use crate::config::RttSampling;
 
-/// Data about an ACK that are known before the recovery scheme processes it.
+/// Fields of [`AckSample`] that the recovery scheme knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
-    /// [`AckSample::in_recovery`] and [`AckSample::lost_total`] before this ACK.
-    pub in_recovery: bool,
-    pub lost: u64,
-    pub in_flight: u64,
     pub prior_in_flight: u64,
+    pub rtt: Option<Dur>,
     pub last_rtt: Option<Dur>,
 }
 
 impl Flight {
-    /// Reports to the law the bytes that an ACK with RTT sample `rtt` delivers and marks. Returns the sample, without
-    /// losses: these are detected later.
+    /// Returns the sample of an ACK, with the bytes that it delivers and marks. Before it, all up to `una` was acknowledged. Losses
+    /// are detected later.
     #[inline(always)]
-    pub fn feedback(&mut self, known: Known, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
+    pub fn feedback(&mut self, known: Known, seen: &AckSeen, una: u64, cx: &Cx) -> AckSample {
         let una_now = self.una;
         self.sampler.count_round(una_now, self.max);
         if let Some(rtt) = known.last_rtt {
@@ -44,29 +41,27 @@ impl Flight {
                 delivered_total = rates.delivered();
             }
         }
-        let sample = AckSample {
+        AckSample {
             now: cx.now,
-            acked: Amount::of(una_now - una, self.mss),
+            acked: una_now - una,
             delivered,
             marked,
             lost: Amount::default(),
             delivered_total,
-            lost_total: known.lost,
-            in_flight: known.in_flight,
+            lost_total: 0,
+            in_flight: 0,
             prior_in_flight: known.prior_in_flight,
-            rtt,
+            rtt: known.rtt,
             last_rtt: known.last_rtt,
             min_rtt: self.sampler.min_rtt(),
             srtt: self.timer.rto.smoothed(cx.config).0,
             cwnd_limited: self.last_sent.outstanding + u64::from(self.mss) > self.law.cwnd(),
             round: self.sampler.round(),
-            in_recovery: known.in_recovery,
+            in_recovery: false,
             departure: self.pacer.next(),
             rate: None,
             one_way: if self.law.wants_one_way() { seen.one_way() } else { None },
-        };
-        self.law.on_feedback(&sample);
-        sample
+        }
     }
 
     /// Returns the bytes newly delivered by an ACK up to `ack`: acknowledged, reported by SACK, or counted by a
@@ -89,7 +84,10 @@ impl Flight {
     /// bytes marked lost, `in_flight` the bytes in flight.
     #[inline]
     pub fn notify_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, sample: &mut AckSample) {
-        sample.lost = Amount::of(self.sampler.lose(lost), self.mss);
+        let newly_lost = self.sampler.lose(lost);
+        if newly_lost > 0 {
+            sample.lost = Amount::of(newly_lost, self.mss);
+        }
         sample.lost_total = lost;
         sample.in_flight = in_flight;
         sample.in_recovery = in_recovery;
@@ -212,7 +210,7 @@ mod tests {
             let mut tx = with_ten();
             tx.last_sent.outstanding = outstanding;
             let rtt = Some(Dur::from_ms(100));
-            let known = Known { in_recovery: false, lost: 0, in_flight: 0, prior_in_flight: 0, last_rtt: rtt };
+            let known = Known { prior_in_flight: 0, rtt, last_rtt: rtt };
             let (delivered, marks) = (0, ecn::Marks::None);
             let seen = AckSeen {
                 ack: 1,
@@ -224,7 +222,7 @@ mod tests {
                 new_sack: false,
                 stamps: None,
             };
-            let sample = with_cx(|cx| tx.feedback(known, &seen, 1, rtt, cx));
+            let sample = with_cx(|cx| tx.feedback(known, &seen, 1, cx));
             assert_eq!(sample.min_rtt, Dur::from_ms(100));
             sample.cwnd_limited
         };

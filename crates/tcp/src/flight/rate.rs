@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn an_interval_below_the_least_rtt_gives_no_sample() {
         let mut rates = RateSampler::default();
-        rates.sent(None, 0..1_000, 0, 0, at(0));
+        rates.sent(0..1_000, 0, 0, at(0));
         rates.keep();
         rates.acknowledge(0..1_000, at(10));
         assert_eq!(rates.clone().sample(0, Dur::from_ms(11)), None);
@@ -419,9 +419,9 @@ mod tests {
     #[test]
     fn a_sample_counts_the_data_in_flight_and_lost_meanwhile() {
         let mut rates = RateSampler::default();
-        rates.sent(None, 0..1_000, 0, 500, at(0));
+        rates.sent(0..1_000, 0, 500, at(0));
         rates.keep();
-        rates.sent(None, 1_000..2_000, 1_000, 700, at(1));
+        rates.sent(1_000..2_000, 1_000, 700, at(1));
         rates.keep();
         rates.acknowledge(0..1_000, at(20));
         rates.acknowledge(1_000..2_000, at(20));
@@ -432,8 +432,8 @@ mod tests {
     #[test]
     fn a_probe_sent_again_is_in_flight_once() {
         let mut rates = RateSampler::default();
-        rates.sent(None, 0..1, 0, 0, at(0));
-        rates.sent(None, 0..1, 1, 0, at(10));
+        rates.sent(0..1, 0, 0, at(0));
+        rates.sent(0..1, 1, 0, at(10));
         rates.acknowledge_probe(1, at(30));
         assert_eq!(rates.sample(0, Dur::ZERO).map(|sample| sample.tx_in_flight), Some(1));
     }

@@ -1,5 +1,6 @@
 //! ACK processing of a sender: the same steps in the same order for all schemes and window laws.
 
+use crate::cc::CongestionControl;
 use crate::flight::{AckSeen, Cx, Flight, Known};
 use crate::recovery::Scheme;
 
@@ -45,14 +46,13 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
     }
     // `decide` detects losses, responds to ECN-Echo, and returns the bytes by which the window may open.
     let grow = if SAMPLED {
-        let known = Known {
-            in_recovery: scheme.in_recovery(tx),
-            lost: scheme.lost(tx),
-            in_flight: scheme.in_flight(tx),
-            prior_in_flight,
-            last_rtt: scheme.last_rtt(rtt, cx),
-        };
-        let mut sample = tx.feedback(known, seen, una, rtt, cx);
+        let known = Known { prior_in_flight, rtt, last_rtt: scheme.last_rtt(rtt, cx) };
+        let mut sample = tx.feedback(known, seen, una, cx);
+        if tx.law.wants_feedback() {
+            sample.in_recovery = scheme.in_recovery(tx);
+            (sample.lost_total, sample.in_flight) = (scheme.lost(tx), scheme.in_flight(tx));
+            tx.law.on_feedback(&sample);
+        }
         let grow = scheme.decide(tx, seen, una, cx);
         tx.notify_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), &mut sample);
         grow

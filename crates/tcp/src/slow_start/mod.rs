@@ -124,7 +124,7 @@ pub(crate) fn sample(ms: f64, rtt_us: u64, round: u64) -> AckSample {
     let (one, rtt) = (Amount::of(1_000, 1_000), Dur::from_us(rtt_us));
     AckSample {
         now: Time::ZERO + Dur::from_us((ms * 1_000.0) as u64),
-        acked: one,
+        acked: one.bytes,
         delivered: one,
         rtt: Some(rtt),
         last_rtt: Some(rtt),

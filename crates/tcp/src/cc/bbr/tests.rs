@@ -77,7 +77,7 @@ impl Bench {
         };
         let mut sample = AckSample {
             now: at(self.ms),
-            acked: segments(n),
+            acked: segments(n).bytes,
             delivered: segments(n),
             delivered_total: self.delivered,
             lost_total: self.lost,
@@ -342,7 +342,7 @@ fn a_lower_rtt_renews_the_estimate_and_a_delayed_ack_does_not_end_it() {
     assert_eq!(bench.law.0.min_rtt, MinRtt::new(Some(99_999), at(bench.ms)));
     // Ten seconds on an ACK of half a segment that was sent alone may be late.
     let half = |sample: &mut AckSample| {
-        sample.acked = Amount::of(500, MSS as u32);
+        sample.acked = 500;
         sample.rate.as_mut().unwrap().delivered = 500;
         sample.last_rtt = Some(Dur::from_ms(140));
     };

@@ -157,7 +157,7 @@ impl State {
     }
 
     fn is_too_much(&self, lost: u64, tx_in_flight: u64) -> bool {
-        float(lost) > LOSS_THRESH * float(tx_in_flight) || (lost > 0 && !self.has_selective_acks)
+        lost > 0 && (float(lost) > LOSS_THRESH * float(tx_in_flight) || !self.has_selective_acks)
     }
 
     /// HandleInflightTooHigh, where `tx_in_flight` bytes in flight were too many.

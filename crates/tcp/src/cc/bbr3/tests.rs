@@ -115,7 +115,7 @@ impl Bench {
         };
         let mut sample = AckSample {
             now: at(self.ms),
-            acked: Amount::of(n * MSS, MSS as u32),
+            acked: n * MSS,
             delivered: Amount::of(n * MSS, MSS as u32),
             delivered_total: self.delivered,
             in_flight: self.flight * MSS,

@@ -32,7 +32,7 @@ fn sample(ms: u64, cwnd_limited: bool) -> AckSample {
     let one = Amount::of(1_000, MSS);
     AckSample {
         now: at(ms),
-        acked: one,
+        acked: one.bytes,
         delivered: one,
         min_rtt: Dur::from_ms(100),
         srtt: Dur::from_ms(100),

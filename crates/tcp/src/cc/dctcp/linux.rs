@@ -49,7 +49,7 @@ impl Linux {
 
     /// An ACK (dctcp_update_alpha). With nothing outstanding each ACK is the end of a window of data.
     pub fn on_feedback(&mut self, sample: &AckSample) {
-        self.una += sample.acked.bytes;
+        self.una += sample.acked;
         self.delivered += sample.delivered.packets;
         self.marked += sample.marked.packets;
         if self.una < self.next_seq {
@@ -100,7 +100,7 @@ mod tests {
     fn ack(alpha: &mut Linux, segments: u64, marked: u64) -> u32 {
         let amount = |segments| Amount::of(segments * 1_000, 1_000);
         let (acked, marked) = (amount(segments), amount(marked));
-        alpha.on_feedback(&AckSample { acked, delivered: acked, marked, ..AckSample::default() });
+        alpha.on_feedback(&AckSample { acked: acked.bytes, delivered: acked, marked, ..AckSample::default() });
         alpha.alpha
     }
 

@@ -50,7 +50,7 @@ impl Flow {
     fn sample(&self, us: u64, segments: u64, marked: u64) -> AckSample {
         AckSample {
             now: at(us),
-            acked: Amount::of(segments * MSS, MSS as u32),
+            acked: segments * MSS,
             delivered: Amount::of(segments * MSS, MSS as u32),
             marked: Amount::of(marked * MSS, MSS as u32),
             prior_in_flight: self.law.cwnd(),
@@ -339,7 +339,7 @@ fn alpha_waits_for_25_ms_and_a_round_trip() {
     flow.ack(75_000, 1, 0);
     let alpha = flow.law.alpha;
     // 25 ms later, and no round trip: SACK reports the other, and nothing is acknowledged.
-    let sample = AckSample { acked: Amount::default(), ..flow.sample(100_000, 1, 0) };
+    let sample = AckSample { acked: 0, ..flow.sample(100_000, 1, 0) };
     flow.law.on_ack(&sample);
     near(flow.law.alpha, alpha);
     flow.ack(101_000, 1, 0);
