@@ -33,8 +33,9 @@ pub struct Checks {
     sent: u64,
     /// Duplicate ACKs since the greatest ACK number was received.
     duplicates: u64,
-    /// Offsets reported by SACK.
+    /// Offsets reported by SACK, and segments that arrived twice by D-SACK.
     sacked: Vec<(u64, u64)>,
+    twice: u64,
     /// One past the highest data sent at the last reduction.
     reduced: u64,
     before: Option<State>,
@@ -72,6 +73,7 @@ impl Checks {
             sent: 0,
             duplicates: 0,
             sacked: Vec::new(),
+            twice: 0,
             reduced: 0,
             before: None,
         }
@@ -107,7 +109,15 @@ impl Checks {
         let offset = |seq: Seq| u64::from(seq - ISS[CLIENT]);
         let acked = self.acked.max(offset(ack.ack));
         self.duplicates = if acked > self.acked { 0 } else { self.duplicates + 1 };
+        self.feedback.see_ack(ack, acked - self.acked, self.mss);
         self.acked = acked;
+        let blocks = ack.sack.as_slice();
+        if let Some(first) = blocks.first().map(|block| offset(block.start)..offset(block.end)) {
+            // RFC 2883 §4.
+            let held = blocks.get(1).is_some_and(|b| offset(b.start) <= first.start && first.end <= offset(b.end));
+            let again = if first.start < offset(ack.ack) || held { first.end - first.start } else { 0 };
+            self.twice += again.div_ceil(self.mss.max(1));
+        }
         for block in ack.sack.as_slice() {
             let (mut from, mut to) = (offset(block.start), offset(block.end));
             let merged = self.sacked.extract_if(.., |other| other.0 <= to && from <= other.1);
@@ -137,7 +147,8 @@ impl Checks {
 
     /// cwnd is at least one segment (RFC 5681 §3.1: the loss window), ssthresh at least one; cwnd at most the initial
     /// window and the acknowledged bytes (RFC 5681 §3.1: slow start). Duplicates inflate it in a textbook recovery, and
-    /// count as delivered segments in Linux (tcp_add_reno_sack), as SACKed ones do.
+    /// count as delivered segments in Linux (tcp_add_reno_sack), as SACKed ones do. With D-SACK a segment that was
+    /// delivered twice counts twice (tcp_dsack_seen).
     fn see_window(&self, now: &Sample, dupacks: u64) -> Result<(), Broken> {
         let least = self.mss;
         if now.cwnd < least || now.ssthresh < least {
@@ -145,7 +156,7 @@ impl Checks {
         }
         let sacked: u64 = self.sacked.iter().map(|&(from, to)| to - from.max(self.acked)).sum();
         let duplicates = match self.case.recovery {
-            RecoveryKind::Rack => sacked,
+            RecoveryKind::Rack => sacked + self.twice * self.mss,
             RecoveryKind::LinuxNewReno => dupacks * self.mss,
             _ if now.in_recovery => (dupacks + 3) * self.mss,
             _ => 0,
