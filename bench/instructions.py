@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from measuring import HERE, Options, Row, execute, missing, slope
-from perf import QUEUES, SENDERS, with_sender, with_table
+from perf import with_table, workload
 
 LENGTHS = ("5 s", "15 s")
 OVERFLOW_LENGTHS = ("2 s", "4 s")
@@ -40,12 +40,10 @@ def rows(options: Options) -> list[Row]:
     if not shutil.which("valgrind"):
         return [missing(first, "valgrind", "valgrind", RED_MAX)]
     text = (HERE / "c.toml").read_text()
-    texts = {name: with_table(text, "queue.red", QUEUES[name]) for name in COMPARED if name in QUEUES}
-    texts |= {name: with_sender(text, SENDERS[name]) for name in COMPARED if name in SENDERS}
     red = per_packet(options, text, LENGTHS)
     found = [Row(first, red, RED_MAX)]
-    for name, other in texts.items():
-        each = per_packet(options, other, LENGTHS)
+    for name in COMPARED:
+        each = per_packet(options, workload(text, name), LENGTHS)
         details = {"instructions_per_packet": each}
         found.append(
             Row(f"c with {name}: instructions relative to RED", each / red, RELATIVE_MAX, "x", details=details)
@@ -57,11 +55,9 @@ def bbr3(options: Options) -> list[Row]:
     """Return the instructions per packet of BBRv3 relative to Reno, with the same queue and the same keys besides."""
     if not shutil.which("valgrind"):
         return [missing(BBR3, "valgrind", "valgrind", RELATIVE_MAX, unit="x")]
-    queue, keys = SENDERS["bbr3"]
-    text = with_table((HERE / "c.toml").read_text(), "queue.red", QUEUES[queue])
-    figures = {
-        law: per_packet(options, with_sender(text, keys.replace("bbr3", law)), LENGTHS) for law in ("bbr3", "reno")
-    }
+    text = workload((HERE / "c.toml").read_text(), "bbr3")
+    texts = {"bbr3": text, "reno": text.replace('"bbr3"', '"reno"')}
+    figures = {law: per_packet(options, text, LENGTHS) for law, text in texts.items()}
     details = {"instructions_per_packet": figures}
     return [Row(BBR3, figures["bbr3"] / figures["reno"], RELATIVE_MAX, "x", details=details)]
 

@@ -98,15 +98,21 @@ def count() -> dict[str, dict[str, int]]:
 def _commands(folder: Path) -> dict[str, list[str]]:
     """Return the arguments of `ecnlab-bench` for each workload; scenarios and the capture are in ``folder``."""
     text = re.sub(r"^duration = .*", f'duration = "{DURATION}"', (HERE / "c.toml").read_text(), flags=re.M)
-    texts = {"red": text}
-    texts |= {name: with_table(text, "queue.red", keys) for name, keys in QUEUES.items()}
-    texts |= {name: with_sender(texts[queue], keys) for name, (queue, keys) in SENDERS.items()}
+    texts = {"red": text} | {name: workload(text, name) for name in [*QUEUES, *SENDERS]}
     commands = {}
     for name, scenario in texts.items():
         path = folder / f"{name}.toml"
         path.write_text(scenario)
         commands[name] = [str(path)]
     return commands | {"holes": [str(HERE / "holes.toml")], "trace": ["trace", _capture(folder)]}
+
+
+def workload(text: str, name: str) -> str:
+    """Return the scenario ``text`` of bench c with the queue or the sender of this workload, and the sender's queue."""
+    if name in QUEUES:
+        return with_table(text, "queue.red", QUEUES[name])
+    queue, keys = SENDERS[name]
+    return with_sender(workload(text, queue) if queue in QUEUES else text, keys)
 
 
 def with_sender(text: str, keys: str) -> str:

@@ -21,7 +21,7 @@ import matplotlib as mpl
 from instructions import LENGTHS, with_duration
 from matplotlib import pyplot
 from measuring import HERE, ROOT, execute
-from perf import QUEUES, SENDERS, with_sender, with_table
+from perf import QUEUES, workload
 
 FIGURE = ROOT / "docs" / "img" / "stages.svg"
 TARGET = ROOT / "build" / "stages"
@@ -45,8 +45,7 @@ def main() -> int:
     """Count, print the table, write the figure."""
     binary = build()
     text = (HERE / "c.toml").read_text()
-    scenarios = {"red": text} | {name: with_table(text, "queue.red", keys) for name, keys in QUEUES.items()}
-    scenarios |= {name: with_sender(text, keys) for name, keys in SENDERS.items() if name == "cubic-accecn"}
+    scenarios = {"red": text} | {name: workload(text, name) for name in [*QUEUES, "cubic-accecn"]}
     found = {}
     for name, scenario in scenarios.items():
         print(f"stages: {name}", file=sys.stderr, flush=True)
@@ -58,7 +57,7 @@ def main() -> int:
 
 def build() -> Path:
     """Return `ecnlab-bench` with the profile `quick` and line tables."""
-    command = ["cargo", "build", "--profile", "quick", "--quiet", "--package", "ecnlab-bench", "--target-dir", TARGET]
+    command = ["cargo", "build", "--profile=quick", "--quiet", "--package=ecnlab-bench", f"--target-dir={TARGET}"]
     subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"CARGO_PROFILE_QUICK_DEBUG": "line-tables-only"})
     return TARGET / "quick" / "ecnlab-bench"
 
