@@ -137,6 +137,7 @@ impl Ranges {
     }
 
     /// Removes everything below `offset`.
+    #[inline(never)]
     pub fn trim_below(&mut self, offset: u64) {
         self.bytes -= self.bytes_below(offset);
         let gone = self.as_slice().partition_point(|r| r.end <= offset);

@@ -159,6 +159,7 @@ impl Flight {
     }
 
     /// Advances the first unacknowledged offset to `ack`.
+    #[inline(always)]
     pub fn acknowledge(&mut self, ack: u64) {
         self.una = ack;
         self.nxt = self.nxt.max(ack);

@@ -206,7 +206,7 @@ fn on_duplicate<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx
 }
 
 /// Processes an ACK of `acked` new bytes. Returns the bytes by which the window may open.
-#[inline]
+#[inline(always)]
 fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked: u64, cx: &mut Cx) -> u64 {
     let Progress { grow, rearm } = if tx.recovery.active {
         scheme.on_new_ack(tx, acked, cx)
