@@ -56,7 +56,9 @@ def bbr3(options: Options) -> list[Row]:
     if not shutil.which("valgrind"):
         return [missing(BBR3, "valgrind", "valgrind", RELATIVE_MAX, unit="x")]
     text = workload((HERE / "c.toml").read_text(), "bbr3")
-    texts = {"bbr3": text, "reno": text.replace('"bbr3"', '"reno"')}
+    reno = text.replace('"bbr3"', '"reno"')
+    assert reno != text, "the workload bbr3 has no sender of that name"
+    texts = {"bbr3": text, "reno": reno}
     figures = {law: per_packet(options, text, LENGTHS) for law, text in texts.items()}
     details = {"instructions_per_packet": figures}
     return [Row(BBR3, figures["bbr3"] / figures["reno"], RELATIVE_MAX, "x", details=details)]

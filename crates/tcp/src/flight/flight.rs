@@ -219,7 +219,7 @@ impl Flight {
         match self.law.paces() {
             Paces::Never => true,
             // The rate is not needed yet.
-            Paces::Always if self.pacer.holds(now) => false,
+            Paces::Always if self.pacer.begin_early(now) => false,
             _ => self.begin_paced_burst(config, now),
         }
     }

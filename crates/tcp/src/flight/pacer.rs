@@ -32,14 +32,14 @@ impl Pacer {
         Pacer { pacing: None, next: Time::ZERO, left: u64::MAX, unpaced, deadline: Time::NEVER }
     }
 
-    /// Begins a burst at `now` that is paced in any case, if it is not yet time for it. Returns whether that is so.
+    /// Begins a burst, which is paced, if it is early at `now`: nothing may leave. Returns whether it is early.
     #[inline]
-    pub fn holds(&mut self, now: Time) -> bool {
-        let holds = now < self.next;
-        if holds {
+    pub fn begin_early(&mut self, now: Time) -> bool {
+        let early = now < self.next;
+        if early {
             self.left = 0;
         }
-        holds
+        early
     }
 
     /// Begins a burst at `now`. Returns whether pacing admits it.
