@@ -106,7 +106,19 @@ def test_mistakes_have_their_place(tmp_path):
     assert "traffic of the kind `cbr` does not run over QUIC" in refusal("", cbr)
 
 
-@pytest.mark.parametrize("engine", ["linux", "model"])
-def test_other_engines_refuse(tmp_path, engine):
+@pytest.mark.parametrize("engine", ["linux", "linux-wall", "model"])
+def test_other_engines_refuse(tmp_path, monkeypatch, engine):
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "no kernel has been built"))
     with pytest.raises((ecnlab.SpecError, EcnlabError), match="QUIC"):
         ecnlab.run(scenario(tmp_path), engine=engine, out=tmp_path / "run")
+
+
+def test_linux_refuses_a_sweep_before_it_makes_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "no kernel has been built"))
+    question = tmp_path / "sweep.toml"
+    question.write_text(
+        f'format = 1\ntitle = "QUIC"\nscenario = "{scenario(tmp_path).name}"\nreplicates = 2\nseed = 1\n'
+    )
+    with pytest.raises(ecnlab.SpecError, match="QUIC"):
+        ecnlab.sweep(question, tmp_path / "sweep", engine="linux")
+    assert not (tmp_path / "sweep").exists()

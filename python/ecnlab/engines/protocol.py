@@ -41,8 +41,10 @@ class Answerer(Protocol):
     """Runs scenarios. Several threads may call it at the same time; ``stop`` ends their waits."""
 
     engine: Engine
-    made: dict[str, Any]
-    """Description of the engine in manifests, in addition to ``ecnlab``."""
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """Description of the engine in manifests, in addition to ``ecnlab``."""
 
     @property
     def build(self) -> str:

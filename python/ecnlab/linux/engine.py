@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
@@ -13,7 +14,7 @@ from ecnlab.base.errors import Cancelled, EcnlabError
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.protocol import LINUX
 from ecnlab.linux import sojourns, tables
-from ecnlab.linux.kernel import IPV6, TBF_LINE, find
+from ecnlab.linux.kernel import IPV6, TBF_LINE, Kernel, find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import KernelLinks
 from ecnlab.linux.plan import plan
@@ -34,19 +35,29 @@ class Linux:
     engine: Engine = LINUX
 
     def __init__(self) -> None:
-        """Raises EcnlabError with a remedy if no kernel has been built."""
-        self._kernel = find()
         self._stopped = Event()
-        made = self._kernel.about
-        self.build = f"{self._kernel.folder.name}-{made['guest']}"
-        self.made: dict[str, Any] = {
-            "linux": {"kernel": made["version"], "build": self.build, "binary": made["binary"]}
-        }
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The kernel. Raises EcnlabError with a remedy if none has been built."""
+        return find()
+
+    @property
+    def build(self) -> str:
+        """The kernel's folder and a hash of its guest. Raises as ``kernel`` does."""
+        return f"{self.kernel.folder.name}-{self.kernel.about['guest']}"
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """Version, build and hash of the kernel. Raises as ``kernel`` does."""
+        about = self.kernel.about
+        return {"linux": {"kernel": about["version"], "build": self.build, "binary": about["binary"]}}
 
     def check(self, scenario: Scenario) -> None:
-        """Raise SpecError for features that the kernel does not support; independent of the seed."""
+        """Raise SpecError for features that the kernel does not support, also where none has been built; then as ``kernel`` does."""
         refuse_events(False, scenario)
         plan(scenario, 0)
+        _ = self.kernel
 
     def tables(
         self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
@@ -60,7 +71,7 @@ class Linux:
         requested = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
         limit = BOOT_SECONDS + WALL_PER_VIRTUAL * requested.duration_ns / 1e9
         options = (*OPTIONS, IPV6) if any(flow.ip == 6 for flow in requested.flows) else OPTIONS
-        with boot(self._kernel, requested.files, seed, limit, self._check, options=options) as folder:
+        with boot(self.kernel, requested.files, seed, limit, self._check, options=options) as folder:
             if captures:
                 scenario.write_captures(folder / sojourns.PACKETS, captures)
             return tables.read(folder, requested, scenario.resolved)

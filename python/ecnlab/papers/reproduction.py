@@ -228,7 +228,7 @@ def _refuse_without_kernel(paper: Paper) -> None:
         raise EcnlabError(
             f"{paper.name} has no experiments for the Linux kernel: leave --linux out; {having} have some"
         )
-    answerer_of(LINUX)
+    _ = answerer_of(LINUX).build
 
 
 @dataclass(frozen=True, slots=True)

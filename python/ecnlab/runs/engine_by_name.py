@@ -14,7 +14,7 @@ REMEDY: Final = f"use the engine `{PACKETS}`"
 
 
 def answerer_of(engine: Engine) -> Answerer:
-    """The answerer called ``engine``. Raises EcnlabError if there is none, this system does not have it, or no Linux kernel has been built."""
+    """The answerer called ``engine``. Raises EcnlabError if there is none, or this system does not have it."""
     if engine == PACKETS:
         return Packets()
     if engine == MODEL:

@@ -121,6 +121,9 @@ def begun(
     answerer = answerer_of(engine)
     if engine == PACKETS:
         size_limits.refuse_any_too_large((run.scenario for run in one_of_each(question)), folder, wanted)
+    else:
+        for scenario in question.scenarios:
+            answerer.check(scenario)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder), opened(use=cache and engine == PACKETS) as results:
         clock, began = perf_counter(), datetime.now(UTC)
@@ -262,9 +265,6 @@ def _executor(
         at_a_time = workers or cores()
         if answerer.engine == PACKETS:
             at_a_time = min(at_a_time, workers_that_fit(todo.scenarios()))
-        else:
-            for scenario in todo.scenarios():
-                answerer.check(scenario)
         yield LocalPool(parts, tapping, answerer, at_a_time)
 
 

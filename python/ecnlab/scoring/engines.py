@@ -30,10 +30,8 @@ class Used:
         self.instead: list[Instead] = []
         """Values of the scenarios that the engine replaced by its own."""
         self._answerer = answerer_of(engine)
-
-    def as_json(self) -> dict[str, Any]:
+        self.as_json: dict[str, Any] = {"name": engine, **self._answerer.made.get(LINUX, {})}
         """Its name, and of Linux the kernel's version and build."""
-        return {"name": self.engine, **self._answerer.made.get(LINUX, {})}
 
     def why_not(self, question: Experiment) -> str:
         """Why the engine cannot run a scenario of ``question``: the keys, and the reason for each; "" if it can."""

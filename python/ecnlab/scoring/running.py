@@ -93,7 +93,7 @@ def score(
         entries,
         len(sheet.scenarios) - len(entries),
         None if criteria is None else str(criteria),
-        engine=used.as_json(),
+        engine=used.as_json,
         instead=used.instead,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -21,7 +22,7 @@ from ecnlab.linux.plan import Plan, plan
 from ecnlab.linux.wall import evidence
 from ecnlab.linux.wall.capabilities import check_congestion, check_machine
 from ecnlab.linux.wall.container import Container, contained
-from ecnlab.linux.wall.guest import prepare
+from ecnlab.linux.wall.guest import Guest, prepare
 from ecnlab.linux.wall.network import DEVICE, RouterLinks
 
 FIRST_PORT: Final = 10_000
@@ -37,17 +38,31 @@ class LinuxWall:
     engine: Engine = LINUX_WALL
 
     def __init__(self) -> None:
-        """Raises EcnlabError with a remedy for every missing capability."""
-        self._guest = prepare()
-        check_machine(self._guest)
         self._cancel, self._stopped = Cancel(), Event()
-        self.build = self._guest.folder.name
-        self.made: dict[str, Any] = {"linux": {"kernel": os.uname().release, "build": self.build}}
+
+    @cached_property
+    def _guest(self) -> Guest:
+        """The programs of the hosts. Raises EcnlabError with a remedy for every missing capability of the machine."""
+        guest = prepare()
+        check_machine(guest)
+        return guest
+
+    @property
+    def build(self) -> str:
+        """The folder of the hosts' programs. Raises EcnlabError as ``check`` does."""
+        return self._guest.folder.name
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """Version of the machine's kernel, and build. Raises EcnlabError as ``check`` does."""
+        return {"linux": {"kernel": os.uname().release, "build": self.build}}
 
     def check(self, scenario: Scenario) -> None:
-        """Raise SpecError for features that the hosts or the router do not support; independent of the seed."""
+        """Raise SpecError for features that the hosts or the router do not support, EcnlabError for what the machine lacks."""
         refuse_events(False, scenario)
-        check_congestion(scenario, plan(scenario, 0, RouterLinks()))
+        requested = plan(scenario, 0, RouterLinks())
+        _ = self._guest
+        check_congestion(scenario, requested)
 
     def tables(
         self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
