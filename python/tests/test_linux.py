@@ -226,6 +226,9 @@ def test_dctcp_has_its_own_feedback_on_linux():
     dctcp = 'congestion = "dctcp"\necn = '
     assert "tcp.ecn.ecn" not in instead_of(f'{dctcp}"dctcp"')
     assert instead_of(f'{dctcp}"rfc3168"')["tcp.ecn.ecn"] == ("rfc3168", "dctcp")
+    every = ["ack", "probe", "retransmission", "fin"]
+    assert instead_of(f'{dctcp}"dctcp"')["tcp.ecn.ecn_control"] == ("scheme", every)
+    assert "tcp.ecn.ecn_control" not in instead_of(f'{dctcp}"dctcp"\necn_control = {every}'.replace("'", '"'))
     plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'{dctcp}"dctcp"', 1))
     assert next(home.tcp.sysctl["tcp_ecn"] for home in plan.homes if home.tcp.congestion == "dctcp") == "1"
 

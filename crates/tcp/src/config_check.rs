@@ -3,7 +3,7 @@
 use ecnlab_base::Dur;
 
 use crate::config::{Config, Estimator, InitialSsthresh, RateLimitedGrowth, ReceiveWindow};
-use crate::control_packets::{ControlPacket, EcnControl, WITH_ECHO};
+use crate::control_packets::{ALL, ControlPacket, EcnControl, WITH_ECHO};
 use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
 use crate::remedies::Refusal;
@@ -156,6 +156,7 @@ impl Config {
     /// Control packets need a scheme that reports their marks, or for which the specification of ECN++ rules otherwise.
     fn check_control(&self) -> Vec<Result<(), Invalid>> {
         const KEY: &str = "ecn_control";
+        let is_generalized = |permitted: &[ControlPacket]| permitted == WITH_ECHO || permitted == ALL;
         let (ecn, permitted) = (self.accepted_ecn().name(), self.accepted_ecn().control_packets());
         let scheme = || Remedy::set(KEY, "scheme");
         let with = |fits: &dyn Fn(&[ControlPacket]) -> bool| {
@@ -172,8 +173,8 @@ impl Config {
             EcnControl::Packets(packets) if packets.is_empty() => {
                 vec![ensure_fit(false, KEY, scheme(), || "must name at least one packet".into())]
             }
-            EcnControl::Generalized => vec![ensure_fit(!permitted.is_empty(), KEY, scheme(), || {
-                format!("needs ecn = \"{}\", not \"{ecn}\"", with(&|permitted| !permitted.is_empty()))
+            EcnControl::Generalized => vec![ensure_fit(is_generalized(permitted), KEY, scheme(), || {
+                format!("needs ecn = \"{}\", not \"{ecn}\"", with(&is_generalized))
             })],
             EcnControl::Packets(packets) => packets
                 .iter()
@@ -349,6 +350,9 @@ mod tests {
         assert_eq!(refused(EcnKind::Rfc3168, EcnControl::Packets(vec![SynAck, Syn])), syn);
         let none = problem("needs ecn = \"rfc3168\" or \"accecn\", not \"dctcp\"");
         assert_eq!(refused(EcnKind::Dctcp, EcnControl::Generalized), none);
+        assert_eq!(refused(EcnKind::Dctcp, EcnControl::Packets(vec![Ack, Probe, Retransmission, Fin])), None);
+        let rst = problem("has \"rst\", which needs ecn = \"rfc3168\" or \"accecn\", not \"dctcp\"");
+        assert_eq!(refused(EcnKind::Dctcp, EcnControl::Packets(vec![Rst])), rst);
         assert_eq!(refused(EcnKind::Off, EcnControl::Scheme), None);
         let once = problem("\"try-once\" needs ecn = \"rfc3168\", not \"accecn\" (RFC 5562)");
         assert_eq!(refused(EcnKind::AccEcn, EcnControl::TryOnce), once);

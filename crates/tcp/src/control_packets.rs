@@ -54,6 +54,12 @@ pub(crate) const WITH_ECHO: &[ControlPacket] = {
     &[SynAck, Probe, Retransmission, Fin, Rst]
 };
 
+/// Those for which RFC 8257 §4.1 recommends a setting: by §3.6 there SYN, SYN-ACK and RST are ECN-capable in any case.
+pub(crate) const WITH_DCTCP: &[ControlPacket] = {
+    use ControlPacket::*;
+    &[Ack, Probe, Retransmission, Fin]
+};
+
 /// Which control packets are ECN-capable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EcnControl {
@@ -63,7 +69,7 @@ pub enum EcnControl {
     Generalized,
     /// ECN+/TryOnce: the SYN-ACK, and another one that is not ECN-capable after a mark (RFC 5562).
     TryOnce,
-    /// Those named, as far as the draft permits them with the agreed feedback.
+    /// Those named, as far as the agreed feedback permits them.
     Packets(Vec<ControlPacket>),
 }
 

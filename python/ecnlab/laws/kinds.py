@@ -109,6 +109,8 @@ class Window:
     """Remark in docs/linux.md."""
     kernel_ecn: str = ""
     """ECN feedback that Linux uses with it at both ends, regardless of ``net.ipv4.tcp_ecn`` (TCP_CONG_NEEDS_ECN)."""
+    kernel_ecn_control: object = "scheme"
+    """Packets that are ECN-capable in Linux with it, as a value of ``ecn_control`` in scenarios."""
     kernel_slow_start: str = "standard"
     """End of its slow start in Linux, as a value of ``slow_start`` in scenarios."""
     response: Callable[[Table], tuple[float, float]] | None = None

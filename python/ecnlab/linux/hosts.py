@@ -207,11 +207,11 @@ def _substitute_differences(
 ) -> None:
     """Every setting that the kernel fixes, where the scenario has another value."""
     kernel = _kernel_settings()
+    of_law = {"slow_start": window.kernel_slow_start, "ecn_control": window.kernel_ecn_control}
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
-        # A window law of the kernel may include its own end of slow start.
-        fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
+        fixed = of_law.get(key, kernel[key]["value"])
         own, same = fixed, [fixed]
         if key == "recovery" and not table["sack"]:
             own, *like = _recoveries_without_sack()

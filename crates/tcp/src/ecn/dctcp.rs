@@ -3,6 +3,7 @@
 
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
+use crate::control_packets;
 use crate::ecn_echo::Echo;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Flags, Segment};
@@ -14,6 +15,7 @@ pub const FACTS: Facts = Facts {
     summary: "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.",
     reference: "RFC 8257, section 3.2",
     counts_marks: true,
+    control_packets: control_packets::WITH_DCTCP,
     ..Facts::PLAIN
 };
 
@@ -49,8 +51,7 @@ impl Feedback for Dctcp {
                 let cwr = if std::mem::take(&mut self.cwr_due) { Flags::CWR } else { Flags::empty() };
                 Stamp { flags: self.ack_flags() | cwr, ecn: Ecn::Ect0 }
             }
-            // RFC 3168 §6.1.4 to §6.1.6. RFC 8257 §4.1 recommends a setting that lifts them. Linux's tcp_ecn_send
-            // does: there all are ECT(0).
+            // RFC 3168 §6.1.4 to §6.1.6, which RFC 8257 §4.1 lets a setting lift: `ecn_control`.
             PacketKind::Retransmission
             | PacketKind::Probe
             | PacketKind::Ack

@@ -12,7 +12,8 @@ LAW: Final = Window(
     kernel="dctcp",
     kernel_options=("TCP_CONG_DCTCP",),
     kernel_has=KERNEL_HAS,
-    kernel_note="its alpha is an integer",
+    kernel_note="its alpha is an integer, and all its packets are ECN-capable",
     profile="rfc8257",
     kernel_ecn="dctcp",
+    kernel_ecn_control=["ack", "probe", "retransmission", "fin"],
 )
