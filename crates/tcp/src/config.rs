@@ -202,9 +202,9 @@ pub enum DelayedAck {
     /// Linux 2.0: a delay that follows the spacing of the data, at most `ack_delay`, or `ack_delay_push` with PSH.
     #[serde(rename = "linux-2.0")]
     Linux20,
-    /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
-    /// retransmission by a sender with ECN; one with CWR; one for each segment that opens a `receive_window` that
-    /// grows; one for a segment that has PSH or is smaller than a full one, unless this endpoint
+    /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; with the feedback of RFC 3168 two after
+    /// a mark, with it and DCTCP's two after data that are not ECN-capable; one with CWR; one for each segment that opens a
+    /// `receive_window` that grows; one for a segment that has PSH or is smaller than a full one, unless this endpoint
     /// responds with data. Above a hole, with SACK, the fourth and later ACKs are delayed by up to 1 ms. Otherwise the
     /// delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms. `ecn_immediate_ack` has no
     /// effect.

@@ -40,6 +40,17 @@ pub enum Paces {
     Always,
 }
 
+/// What makes Linux's receiver acknowledge the next data at once (tcp_data_ecn_check).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuickAcks {
+    /// A mark after CWR or the first, and data that are not ECN-capable after some that were.
+    AtMarks,
+    /// Only the latter: marks are answered otherwise.
+    AtNotEct,
+    /// Neither.
+    Never,
+}
+
 /// Static properties of a law, defined in its own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -97,6 +108,8 @@ pub struct Facts {
     /// Control packets that may be ECN-capable with a feedback scheme, besides those of its specification; none in schemes
     /// for which nothing permits them.
     pub(crate) control_packets: &'static [ControlPacket],
+    /// Codepoints of data that begin quick ACKs of a receiver with the delayed ACKs of Linux 7, with a feedback scheme.
+    pub quick_acks: QuickAcks,
     /// Whether a feedback scheme answers the SYN-ACK by an ACK of its own, even if data could carry it (RFC 9768 §3.2.2.1).
     pub wants_last_ack: bool,
 }
@@ -126,6 +139,7 @@ impl Facts {
         wants_dsack: false,
         quenches: false,
         control_packets: &[],
+        quick_acks: QuickAcks::AtMarks,
         wants_last_ack: false,
     };
 }

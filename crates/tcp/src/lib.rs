@@ -46,7 +46,7 @@ mod window_law;
 pub use config::{Config, Headers};
 pub use counters::Counters;
 pub use endpoint::{Endpoint, Out, Sample, State};
-pub use facts::{Facts, Marks, Paces};
+pub use facts::{Facts, Marks, Paces, QuickAcks};
 pub use invalid::{Invalid, Remedy};
 pub use profile::{Profile, ProfileError, Setting, profile, profiles};
 pub use remedies::Refusal;

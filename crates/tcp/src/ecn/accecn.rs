@@ -13,14 +13,15 @@ use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, Marks, PacketKind, S
 use crate::ack_sample::Amount;
 use crate::config::{Config, EcnOption};
 use crate::control_packets;
-use crate::facts::Facts;
+use crate::facts::{Facts, QuickAcks};
 use crate::registry::EcnKind;
 use counters::{Received, Reported};
 use demand::Demand;
 use traversal::Traversal;
 
 /// Static properties common to both variants.
-const SHARED: Facts = Facts { counts_marks: true, wants_dsack: true, wants_last_ack: true, ..Facts::PLAIN };
+const SHARED: Facts =
+    Facts { counts_marks: true, wants_dsack: true, wants_last_ack: true, quick_acks: QuickAcks::Never, ..Facts::PLAIN };
 /// Static properties of the law.
 pub const FACTS: Facts = Facts {
     name: "accecn",

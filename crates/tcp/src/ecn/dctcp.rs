@@ -5,7 +5,7 @@ use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
 use crate::control_packets;
 use crate::ecn_echo::Echo;
-use crate::facts::Facts;
+use crate::facts::{Facts, QuickAcks};
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 /// Static properties of the law.
@@ -16,6 +16,8 @@ pub const FACTS: Facts = Facts {
     reference: "RFC 8257, section 3.2",
     counts_marks: true,
     control_packets: control_packets::WITH_DCTCP,
+    // dctcp_ece_ack_update has set TCP_ECN_DEMAND_CWR.
+    quick_acks: QuickAcks::AtNotEct,
     ..Facts::PLAIN
 };
 

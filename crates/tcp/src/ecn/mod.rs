@@ -13,6 +13,7 @@ use crate::ack_sample::Amount;
 use crate::config::Config;
 use crate::control_packets::ControlPacket;
 pub use crate::ecn_flags::EcnFlags;
+use crate::facts::QuickAcks;
 use crate::hooks::{dispatch, law_trait};
 use crate::registry::{EcnKind, ecn_schemes};
 
@@ -320,6 +321,11 @@ macro_rules! schemes {
             /// [`Facts::control_packets`](crate::Facts::control_packets).
             pub const fn control_packets(&self) -> &'static [ControlPacket] {
                 match self { Scheme::Off(_) => &[], $(Scheme::$scheme(_) => $module::$facts.control_packets),+ }
+            }
+
+            /// [`Facts::quick_acks`](crate::Facts::quick_acks).
+            pub const fn quick_acks(&self) -> QuickAcks {
+                match self { Scheme::Off(_) => QuickAcks::Never, $(Scheme::$scheme(_) => $module::$facts.quick_acks),+ }
             }
 
             /// [`Facts::wants_last_ack`](crate::Facts::wants_last_ack).

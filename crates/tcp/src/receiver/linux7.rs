@@ -10,6 +10,7 @@ use super::announced::Linux7Window;
 use super::growth::{Echo, OVERHEAD, Taken};
 use super::quickack::Brought;
 use crate::config::{Config, DelayedAck, ReceiveWindow};
+use crate::facts::QuickAcks;
 use crate::rto::Rto;
 
 impl DelayedAck {
@@ -76,10 +77,10 @@ impl Receiver {
     }
 
     /// Called before an acceptable segment is processed. `echo` is the timestamp that it echoes, `cwr` whether its
-    /// sender has reduced the window.
-    pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
+    /// sender has reduced the window, `heeds` which codepoints begin quick ACKs.
+    pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool, heeds: QuickAcks) {
         if segment.len > 0 {
-            self.quick_ack.on_header(cwr);
+            self.quick_ack.on_header(cwr, heeds);
             if let Some(grown) = &mut self.grown {
                 grown.growth.sample(echo, segment.len);
             }

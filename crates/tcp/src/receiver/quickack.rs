@@ -5,6 +5,7 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::config::Config;
+use crate::facts::QuickAcks;
 use crate::rto::Rto;
 
 /// Maximum number of consecutive quick ACKs (TCP_MAX_QUICKACKS).
@@ -39,6 +40,8 @@ pub(crate) struct QuickAck {
     /// ACK delay, which follows the spacing of the data; zero before the first data.
     delay: Dur,
     last: Time,
+    /// What begins quick ACKs with the feedback in use.
+    heeds: QuickAcks,
     /// ECT data was received.
     ect: bool,
     /// A mark was received, and no CWR since.
@@ -66,6 +69,7 @@ impl QuickAck {
             now: false,
             delay: Dur::ZERO,
             last: Time::ZERO,
+            heeds: QuickAcks::Never,
             ect: false,
             marked: false,
             // tcp_initialize_rcv_mss.
@@ -140,8 +144,10 @@ impl QuickAck {
         self.pushed && !self.interactive
     }
 
-    /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window.
-    pub fn on_header(&mut self, cwr: bool) {
+    /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window, `heeds` which
+    /// codepoints begin quick ACKs.
+    pub fn on_header(&mut self, cwr: bool, heeds: QuickAcks) {
+        self.heeds = heeds;
         // tcp_ecn_accept_cwr: the sender's window may be very small.
         self.now = cwr;
         self.marked &= !cwr;
@@ -174,7 +180,8 @@ impl QuickAck {
             // tcp_data_ecn_check: Not-ECT after ECT is probably a retransmission.
             Ecn::NotEct if self.ect => self.enter(2, config),
             Ecn::NotEct => {}
-            Ecn::Ce if !self.marked => {
+            _ if self.heeds == QuickAcks::Never => {}
+            Ecn::Ce if !self.marked && self.heeds == QuickAcks::AtMarks => {
                 self.marked = true;
                 self.ect = true;
                 self.enter(2, config);
@@ -376,6 +383,23 @@ mod tests {
             end.delay
         };
         assert_eq!([delay(), delay()], [Dur::from_ms(100), Dur::from_ms(40)]);
+    }
+
+    #[test]
+    fn marks_begin_quick_acks_with_the_feedback_of_rfc_3168_and_not_ect_with_dctcp_s_too() {
+        let (config, rto) = (config(), Rto::new(&config(), 0));
+        let left = |heeds, codepoints: &[Ecn]| {
+            let mut end = waiting(10);
+            for &ecn in codepoints {
+                end.on_header(false, heeds);
+                end.note(&Segment { ecn, ..data(1_000, Flags::ACK) }, Brought::InOrder, &config, &rto, at(1_005));
+            }
+            end.left
+        };
+        let all = [QuickAcks::AtMarks, QuickAcks::AtNotEct, QuickAcks::Never];
+        assert_eq!(all.map(|heeds| left(heeds, &[Ecn::Ect0, Ecn::Ce])), [2, 0, 0]);
+        assert_eq!(all.map(|heeds| left(heeds, &[Ecn::Ect0, Ecn::NotEct])), [2, 2, 0]);
+        assert_eq!(all.map(|heeds| left(heeds, &[Ecn::NotEct, Ecn::NotEct])), [0; 3]);
     }
 
     #[test]
