@@ -163,7 +163,7 @@ impl Endpoint {
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
         let opened = Opened { mss, sack: self.sack, echoed, marked: self.control.reduces(cx.ecn) };
         self.tx.establish(recovery, &opened, &mut cx);
-        self.rx.establish(now);
+        self.rx.establish(self.ecn.quick_acks(), now);
         self.state = if self.tx.flight.closing { State::FinWait1 } else { State::Established };
     }
 

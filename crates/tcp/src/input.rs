@@ -196,7 +196,7 @@ impl Endpoint {
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
         let age = |value| self.tx.flight.echo_age(value, &self.config, now);
         let echo = echoed.and_then(|value| Some(Echo { value, age: age(value)? }));
-        self.rx.note_header(segment, echo, flags.cwr(), self.ecn.quick_acks());
+        self.rx.note_header(segment, echo, flags.cwr());
     }
 
     /// Processes payload and FIN, then sends data, and the ACK if no data segment carried it. `needs_ack` is true if

@@ -46,8 +46,9 @@ impl Receiver {
         }
     }
 
-    /// Called when the connection is established.
-    pub fn establish(&mut self, now: Time) {
+    /// Called when the connection is established, with ECN feedback for which `heeds` states the marks that begin quick ACKs.
+    pub fn establish(&mut self, heeds: QuickAcks, now: Time) {
+        self.quick_ack.heeds = heeds;
         if let Some(grown) = &mut self.grown {
             grown.growth.establish(grown.announced, now);
             grown.at = None;
@@ -77,10 +78,10 @@ impl Receiver {
     }
 
     /// Called before an acceptable segment is processed. `echo` is the timestamp that it echoes, `cwr` whether its
-    /// sender has reduced the window, `heeds` which codepoints begin quick ACKs.
-    pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool, heeds: QuickAcks) {
+    /// sender has reduced the window.
+    pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
         if segment.len > 0 {
-            self.quick_ack.on_header(cwr, heeds);
+            self.quick_ack.on_header(cwr);
             if let Some(grown) = &mut self.grown {
                 grown.growth.sample(echo, segment.len);
             }

@@ -41,7 +41,7 @@ pub(crate) struct QuickAck {
     delay: Dur,
     last: Time,
     /// What begins quick ACKs with the feedback in use.
-    heeds: QuickAcks,
+    pub heeds: QuickAcks,
     /// ECT data was received.
     ect: bool,
     /// A mark was received, and no CWR since.
@@ -144,10 +144,8 @@ impl QuickAck {
         self.pushed && !self.interactive
     }
 
-    /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window, `heeds` which
-    /// codepoints begin quick ACKs.
-    pub fn on_header(&mut self, cwr: bool, heeds: QuickAcks) {
-        self.heeds = heeds;
+    /// Called before a data segment is processed. `cwr` states whether its sender has reduced the window.
+    pub fn on_header(&mut self, cwr: bool) {
         // tcp_ecn_accept_cwr: the sender's window may be very small.
         self.now = cwr;
         self.marked &= !cwr;
@@ -389,9 +387,8 @@ mod tests {
     fn marks_begin_quick_acks_with_the_feedback_of_rfc_3168_and_not_ect_with_dctcp_s_too() {
         let (config, rto) = (config(), Rto::new(&config(), 0));
         let left = |heeds, codepoints: &[Ecn]| {
-            let mut end = waiting(10);
+            let mut end = QuickAck { heeds, ..waiting(10) };
             for &ecn in codepoints {
-                end.on_header(false, heeds);
                 end.note(&Segment { ecn, ..data(1_000, Flags::ACK) }, Brought::InOrder, &config, &rto, at(1_005));
             }
             end.left
