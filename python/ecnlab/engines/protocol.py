@@ -51,7 +51,7 @@ class Answerer(Protocol):
         """Common properties of results of one build: made by the same code."""
 
     def check(self, scenario: Scenario) -> None:
-        """Raise SpecError for features that the engine does not support, with file, line and key."""
+        """Raise SpecError for features that the engine does not support, with file, line and key; then EcnlabError for what it lacks here."""
 
     def tables(
         self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None

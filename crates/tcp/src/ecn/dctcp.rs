@@ -16,7 +16,7 @@ pub const FACTS: Facts = Facts {
     reference: "RFC 8257, section 3.2",
     counts_marks: true,
     control_packets: control_packets::WITH_DCTCP,
-    // dctcp_ece_ack_update has set TCP_ECN_DEMAND_CWR.
+    // In Linux dctcp_ece_ack_update sets TCP_ECN_DEMAND_CWR before tcp_data_ecn_check would begin them.
     quick_acks: QuickAcks::AtNotEct,
     ..Facts::PLAIN
 };

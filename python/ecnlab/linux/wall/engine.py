@@ -61,7 +61,7 @@ class LinuxWall:
         """Raise SpecError for features that the hosts or the router do not support, EcnlabError for what the machine lacks."""
         refuse_events(False, scenario)
         requested = plan(scenario, 0, RouterLinks())
-        _ = self._guest
+        _ = self._guest  # a process without capabilities may select fewer window laws than the machine has
         check_congestion(scenario, requested)
 
     def tables(
