@@ -54,12 +54,6 @@ pub(crate) const WITH_ECHO: &[ControlPacket] = {
     &[SynAck, Probe, Retransmission, Fin, Rst]
 };
 
-/// Those for which RFC 8257 §4.1 recommends a setting: by §3.6 there SYN, SYN-ACK and RST are ECN-capable in any case.
-pub(crate) const WITH_DCTCP: &[ControlPacket] = {
-    use ControlPacket::*;
-    &[Ack, Probe, Retransmission, Fin]
-};
-
 /// Which control packets are ECN-capable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EcnControl {

@@ -131,8 +131,9 @@ macro_rules! window_family {
             }
             /// The rule of its implementation that ends slow start.
             pub(crate) fn slow_start(&self) -> SlowStartKind {
-                let hystart = match self { $(WindowLaw::$law(params) => params.has_hystart(),)+ };
-                if hystart { SlowStartKind::Hystart } else { SlowStartKind::Standard }
+                let name = match self { $(WindowLaw::$law(params) => params.slow_start(),)+ };
+                let kind = SlowStartKind::ALL.iter().find(|kind| kind.name() == name);
+                *kind.expect("a law names a rule of slow start that there is")
             }
             /// The name and object of a user-defined law, if it is one.
             pub fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {

@@ -95,8 +95,11 @@ impl super::Params for Params {
         })
     }
 
-    fn has_hystart(&self) -> bool {
-        self.profile == Profile::Linux
+    fn slow_start(&self) -> &'static str {
+        match self.profile {
+            Profile::Linux => "hystart",
+            Profile::Rfc9438 => "standard",
+        }
     }
 
     fn law(&self, start: Start) -> Cubic {

@@ -254,9 +254,9 @@ pub(crate) trait Params {
     }
     /// Sets omitted parameters that depend on the TCP profile.
     fn settle(&mut self, _profile: &str) {}
-    /// Whether its implementation has HyStart (`slow_start = "law"`).
-    fn has_hystart(&self) -> bool {
-        false
+    /// The rule of its implementation that ends slow start (`slow_start = "law"`), by its name.
+    fn slow_start(&self) -> &'static str {
+        "standard"
     }
     /// The name and object of a user-defined law, if it is one.
     fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {

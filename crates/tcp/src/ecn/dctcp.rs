@@ -3,7 +3,7 @@
 
 use super::{AckFeedback, Acked, Agreed, EcnFlags, Feedback, PacketKind, Stamp};
 use crate::config::Config;
-use crate::control_packets;
+use crate::control_packets::ControlPacket::*;
 use crate::ecn_echo::Echo;
 use crate::facts::{Facts, QuickAcks};
 use ecnlab_wire::{Ecn, Flags, Segment};
@@ -15,7 +15,8 @@ pub const FACTS: Facts = Facts {
     summary: "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.",
     reference: "RFC 8257, section 3.2",
     counts_marks: true,
-    control_packets: control_packets::WITH_DCTCP,
+    // §4.1 recommends a setting for them. SYN, SYN-ACK and RST are ECN-capable in any case (§3.6).
+    control_packets: &[Ack, Probe, Retransmission, Fin],
     // In Linux dctcp_ece_ack_update sets TCP_ECN_DEMAND_CWR before tcp_data_ecn_check would begin them.
     quick_acks: QuickAcks::AtNotEct,
     ..Facts::PLAIN

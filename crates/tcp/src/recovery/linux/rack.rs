@@ -5,7 +5,7 @@
 
 use ecnlab_base::{Dur, Time};
 
-use super::tail_probe::{SLACK, TailProbe};
+use super::tail_probe::TailProbe;
 use super::{
     Burst, CaState, CongestionState, Delivery, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before,
 };
@@ -270,7 +270,7 @@ impl RackState {
         let wait = self.detect_loss(tx, delivery, cx);
         let waits = !wait.is_zero();
         if waits {
-            let wait = (wait + SLACK).min(tx.timer.rto.current());
+            let wait = (wait + TailProbe::SLACK).min(tx.timer.rto.current());
             self.set(tx, Timer::Reordering, wheel::due(cx.config.timer_wheel, cx.now, wait));
         }
         waits

@@ -4,9 +4,6 @@ use ecnlab_base::Dur;
 
 use crate::config::Config;
 
-/// Time added to a timer (Linux: TCP_TIMEOUT_MIN_US).
-pub(crate) const SLACK: Dur = Dur::from_ms(2);
-
 /// The probe whose outcome is not yet known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailProbe {
@@ -17,6 +14,9 @@ pub(crate) struct TailProbe {
 }
 
 impl TailProbe {
+    /// Time added to a timer (Linux: TCP_TIMEOUT_MIN_US).
+    pub const SLACK: Dur = Dur::from_ms(2);
+
     /// The probe timeout (§7.2, PTO), with `outstanding` segments and a smoothed RTT of `srtt`, zero before the first
     /// sample.
     pub fn wait(srtt: Dur, outstanding: u32, config: &Config) -> Dur {
@@ -24,7 +24,7 @@ impl TailProbe {
             (true, _) => config.initial_rto,
             // The ACK of a single segment may be delayed.
             (false, 1) => srtt * 2 + config.min_rto,
-            (false, _) => srtt * 2 + SLACK,
+            (false, _) => srtt * 2 + Self::SLACK,
         }
     }
 
