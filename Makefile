@@ -24,7 +24,7 @@ SCHEMAS := schema/experiment.schema.json
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: studio studio-picture build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 bbr3-noq quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
+.PHONY: studio studio-picture build buildtests test testrust testpython slow stacks small-worlds captures thorough release-check laws newlaw digests lint lintrust lintpython format schema reproduce recompute readme which-queue where-laws-fail bbr3 bbr3-noq quic-stacks quic-crosscheck crosscheck pictures linux live bench stages curves perf fuzz corpus mutants docs lock wheel wheel-here install-check clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -105,6 +105,9 @@ release-check: $(DEV) ## with the binary of a wheel: the stored digests, and REA
 
 thorough: build $(DEV) ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v -m '' python/tests/test_reliability.py
+
+laws: build $(DEV) ## removes each law from a copy of the sources and compiles: nothing may miss it or be left for it alone
+	$(BIN)/python tests/tools/laws/laws.py
 
 newlaw: build $(DEV) ## follows docs/new-law.md and new-hook.md in copies of the sources, and compares what commands print: ARGS=docs/new-hook.md
 	$(BIN)/python tests/tools/newlaw/newlaw.py $(ARGS)
