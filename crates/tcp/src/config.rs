@@ -82,6 +82,10 @@ pub struct Config {
     pub ack_delay_push: Dur,
     /// Which segments carry PSH.
     pub push: Push,
+    /// The application of the host that connects waits for the handshake before it writes and closes, as with the sockets
+    /// interface: the ACK of the SYN-ACK has no data, and data that the window lets out have no FIN. Otherwise it writes and
+    /// closes while the handshake is under way (RFC 9293 §3.10.2), and data and FIN leave together with this ACK.
+    pub connect_blocks: bool,
 
     /// Window law: its name, or a table with its name as `kind` and the parameters that differ from their defaults.
     pub congestion: WindowLaw,

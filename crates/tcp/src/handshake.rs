@@ -1,5 +1,7 @@
 //! The handshake: negotiation of options and ECN, and retransmission of SYNs.
 
+use std::mem;
+
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment, Timestamps};
 
@@ -122,9 +124,15 @@ impl Endpoint {
         }
         self.establish(segment, now);
         let before = out.len();
-        if self.ecn.wants_last_ack() {
+        let blocks = self.config.connect_blocks;
+        if blocks || self.ecn.wants_last_ack() {
             self.send_ack_as(PacketKind::HandshakeAck, now, out);
         }
+        let closes = mem::take(&mut self.tx.flight.closing);
+        if blocks && closes {
+            self.output(now, out);
+        }
+        self.tx.flight.closing = closes;
         self.output(now, out);
         if out.len() == before {
             self.send_ack_as(PacketKind::HandshakeAck, now, out);
