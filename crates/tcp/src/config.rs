@@ -93,6 +93,9 @@ pub struct Config {
     pub initial_window: u32,
     /// Number of retransmissions of the SYN or SYN-ACK after which the initial window is 1 (RFC 5681 §3.1: one).
     pub syn_losses_to_one: u32,
+    /// Retransmissions of a SYN or SYN-ACK do not reduce the initial window if the answer echoes the timestamp of the first
+    /// one: it had arrived, and the retransmissions were not needed (tcp_try_undo_spurious_syn).
+    pub undo_syn_loss: bool,
     /// Initial slow-start threshold.
     pub initial_ssthresh: InitialSsthresh,
     /// Rule that ends slow start, independent of the window law.

@@ -371,7 +371,8 @@ impl Flight {
             self.max = 1;
             self.timed = Some((1, now));
         } else {
-            self.timed = None;
+            // The time of the first is kept, but an answer to a later one gives no RTT.
+            self.timed = self.timed.map(|(_, first)| (0, first));
         }
         self.arm(config, now);
     }
@@ -402,7 +403,8 @@ impl Flight {
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
             self.law.set_ssthresh(self.peer_window.current);
         }
-        let timed = self.timed.take().filter(|_| cx.config.rtt_from_syn);
+        let syn = self.timed.take();
+        let timed = syn.filter(|(end, _)| *end == 1 && cx.config.rtt_from_syn);
         let timed = timed.map(|(_, sent)| self.timer.rto.measure(cx.config, sent, cx.now));
         let stamped = || self.stamp_rtt(echoed.filter(|_| cx.config.rtt_from_resent_syn)?, cx);
         let rtt = timed.or_else(stamped);
@@ -413,7 +415,10 @@ impl Flight {
         // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment. A marked one has the same
         // effect (RFC 9768 §3.2.2.2).
         let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
-        let lost = if self.timer.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
+        let first_answered = syn.is_some_and(|(_, first)| echoed == Some(self.clock(cx.config, first)));
+        let needless = cx.config.undo_syn_loss && first_answered;
+        let lost = if self.timer.timeouts > 0 && !needless { resent } else { 0 };
+        let lost = lost + u64::from(cx.ecn.handshake_was_marked());
         if marked || lost >= cx.config.syn_losses_to_one.into() {
             self.law_to_one_segment();
         }
