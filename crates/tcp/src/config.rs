@@ -354,6 +354,10 @@ pub enum Estimator {
     /// Linux 2.2: as 2.0, but MDEV starts at the first sample.
     #[serde(rename = "linux-2.2")]
     Linux22,
+    /// Linux 7: SRTT + RTTVAR in whole jiffies (`timer_wheel`). RTTVAR is the greatest MDEV of a round trip, at least `min_rto`,
+    /// and falls by a quarter of the difference once in a round trip; an RTT below SRTT hardly increases MDEV.
+    #[serde(rename = "linux-7")]
+    Linux7,
     /// ns-2: the integer arithmetic of 4.4BSD in ticks.
     #[serde(rename = "ns-2")]
     Ns2,

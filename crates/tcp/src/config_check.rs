@@ -2,7 +2,7 @@
 
 use ecnlab_base::Dur;
 
-use crate::config::{Config, Estimator, InitialSsthresh, RateLimitedGrowth, ReceiveWindow};
+use crate::config::{Config, InitialSsthresh, RateLimitedGrowth, ReceiveWindow};
 use crate::control_packets::{ALL, ControlPacket, EcnControl, WITH_ECHO};
 use crate::invalid::{Invalid, Remedy, ensure, ensure_fit};
 use crate::registry::{EcnKind, RecoveryKind, SlowStartKind};
@@ -109,7 +109,7 @@ impl Config {
     }
 
     fn check_timers(&self) -> Vec<Result<(), Invalid>> {
-        let ticks = self.rto_estimator != Estimator::Rfc6298;
+        let ticks = self.rto_estimator.counts_ticks();
         let positive = |key, value: Dur| ensure(!value.is_zero(), key, || "must be above 0 s".into());
         let timeouts = [self.min_rto, self.initial_rto, self.initial_rto_after_syn_loss];
         let longest = Remedy::set("max_rto", timeouts.into_iter().max().unwrap_or_default().to_string());

@@ -32,7 +32,7 @@ impl Flight {
     #[inline]
     pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
         cx.counters.rtt(rtt);
-        self.timer.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
+        self.timer.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss, self.una..self.max);
     }
 
     /// Returns the RTT from an echoed timestamp (RFC 7323 §4.1).

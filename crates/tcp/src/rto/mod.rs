@@ -1,11 +1,15 @@
 //! The retransmission timeout, computed from RTT samples. One estimator per file.
 
 mod linux;
+mod linux7;
 mod ns2;
 mod rfc6298;
 mod smoothed;
 
+use std::ops::Range;
+
 use ecnlab_base::{Dur, Time};
+use linux7::Variation;
 use smoothed::Smoothed;
 
 use crate::config::{Config, Estimator, RtoFloor};
@@ -14,6 +18,7 @@ use crate::config::{Config, Estimator, RtoFloor};
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     smoothed: Smoothed,
+    variation: Variation,
     /// RTO without backoff and bounds.
     base: Dur,
     /// Number of doublings since the last valid sample (RFC 6298 §5.5).
@@ -31,6 +36,7 @@ impl Rto {
         let phase = (u128::from(config.rtt_tick.ps()) * u128::from(phase)) >> 32;
         let rto = Rto {
             smoothed: Smoothed::default(),
+            variation: Variation::default(),
             base: config.initial_rto,
             backoff: 0,
             current: Dur::ZERO,
@@ -49,14 +55,16 @@ impl Rto {
         tick.saturating_mul(ticks(now).saturating_sub(ticks(sent)))
     }
 
-    /// Processes a valid RTT sample. `cwnd` is in bytes, `mss` is the bytes of a segment.
-    pub fn sample(&mut self, config: &Config, rtt: Dur, cwnd: u64, mss: u32) {
+    /// Processes a valid RTT sample. `cwnd` is in bytes, `mss` is the bytes of a segment; `outstanding` is what is not
+    /// acknowledged yet.
+    pub fn sample(&mut self, config: &Config, rtt: Dur, cwnd: u64, mss: u32, outstanding: Range<u64>) {
         let tick = config.rtt_tick;
         let window = || cwnd / u64::from(mss);
         self.base = match config.rto_estimator {
             Estimator::Rfc6298 => rfc6298::update(&mut self.smoothed, rtt, tick),
             Estimator::Linux20 => linux::update(&mut self.smoothed, rtt, tick, window(), 1),
             Estimator::Linux22 => linux::update(&mut self.smoothed, rtt, tick, window(), 2),
+            Estimator::Linux7 => linux7::update(&mut self.smoothed, &mut self.variation, rtt, outstanding, config),
             Estimator::Ns2 => ns2::update(&mut self.smoothed, rtt, tick),
         };
         self.current = self.bounded(config);
@@ -106,11 +114,10 @@ impl Rto {
     #[inline]
     pub fn smoothed(&self, config: &Config) -> (Dur, Dur) {
         let Smoothed { srtt, var } = self.smoothed;
-        match config.rto_estimator {
-            Estimator::Rfc6298 => (Dur::from_ps(srtt as u64), Dur::from_ps(var as u64)),
-            _ => {
-                let scaled =
-                    |v: i64, by: u64| Dur::from_ps((v.max(0) as u64).saturating_mul(config.rtt_tick.ps()) / by);
+        match config.rto_estimator.unit(config.rtt_tick) {
+            None => (Dur::from_ps(srtt as u64), Dur::from_ps(var as u64)),
+            Some(unit) => {
+                let scaled = |v: i64, by: u64| Dur::from_ps((v.max(0) as u64).saturating_mul(unit.ps()) / by);
                 (scaled(srtt, 8), scaled(var, 4))
             }
         }
@@ -131,7 +138,7 @@ mod tests {
         for (floor, ms) in [(RtoFloor::Estimate, 300), (RtoFloor::Timeout, 300), (RtoFloor::Variation, 350)] {
             config.min_rto_of = floor;
             let mut rto = Rto::new(&config, 0);
-            rto.sample(&config, Dur::from_ms(100), 14_600, 1_460);
+            rto.sample(&config, Dur::from_ms(100), 14_600, 1_460, 1..1);
             assert_eq!(rto.current(), Dur::from_ms(ms));
             rto.back_off(&config);
             assert_eq!(rto.current(), Dur::from_ms(2 * ms));
