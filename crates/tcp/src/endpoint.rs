@@ -177,6 +177,7 @@ impl Endpoint {
             return;
         }
         self.tx.flight.closing = true;
+        self.rx.close();
         match self.state {
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,

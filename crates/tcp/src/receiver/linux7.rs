@@ -12,6 +12,7 @@ use super::quickack::Brought;
 use crate::config::{Config, DelayedAck, ReceiveWindow};
 use crate::facts::QuickAcks;
 use crate::rto::Rto;
+use crate::wheel;
 
 impl DelayedAck {
     fn is_linux7(self) -> bool {
@@ -238,6 +239,17 @@ impl Receiver {
         }
         let Some(delay) = self.compression.on_early(self.next, rto.smoothed(config).0) else { return false };
         self.deadline = self.deadline.min(now + delay);
+        true
+    }
+
+    /// tcp_fin: the ACK of a FIN that is the next in order waits for the application, which will probably close, too. Returns
+    /// whether it waits.
+    pub(super) fn defers_fin_linux7(&mut self, config: &Config, rto: &Rto, now: Time) -> bool {
+        if !config.delayed_ack.is_linux7() || self.closed || !self.has_fin() {
+            return false;
+        }
+        let Some(delay) = self.quick_ack.on_fin(self.next - self.last_ack_sent, config, rto) else { return false };
+        self.deadline = self.deadline.min(wheel::due(config.timer_wheel, now, delay));
         true
     }
 

@@ -71,6 +71,8 @@ pub(crate) struct Receiver {
     duplicate: Option<(u64, u64)>,
     /// Offset of the peer's FIN, once received.
     fin: Option<u64>,
+    /// This end has closed.
+    closed: bool,
     spacing: Spacing,
     quick_ack: QuickAck,
     /// The window announced follows Linux 7 or a reader; otherwise the whole buffer always is.
@@ -103,6 +105,7 @@ impl Receiver {
             held,
             duplicate: None,
             fin: None,
+            closed: false,
             spacing: Spacing::default(),
             quick_ack: QuickAck::new(config),
             tracked: grown.is_some(),
@@ -164,6 +167,11 @@ impl Receiver {
     pub fn delivered(&self) -> u64 {
         let fin = u64::from(self.has_fin());
         self.next.saturating_sub(1 + fin)
+    }
+
+    /// Called when the application of this end closes.
+    pub fn close(&mut self) {
+        self.closed = true;
     }
 
     /// Whether all data of the peer was received, its FIN included.
@@ -285,7 +293,8 @@ impl Receiver {
             let early = if self.next == before { Brought::Early } else { Brought::InOrder };
             let brought = if new == 0 { Brought::Nothing } else { early };
             let opened = self.opens_linux7(segment, brought, held, now);
-            let waits = self.compresses_linux7(segment, brought, opened, config, rto, now);
+            let waits = self.compresses_linux7(segment, brought, opened, config, rto, now)
+                || (self.next > before && !had_gap && self.defers_fin_linux7(config, rto, now));
             return arrival(if waits { AckDue::Delayed } else { AckDue::Now });
         }
         self.unacked += 1;

@@ -124,6 +124,15 @@ impl QuickAck {
         if self.now || read { Dur::ZERO } else { self.delay(config, rto) }
     }
 
+    /// Processes a FIN with which `unacked` bytes are not acknowledged yet. The session is interactive from now on
+    /// (tcp_fin). Returns the delay of the ACK, if it is not due at once (__tcp_ack_snd_check).
+    pub fn on_fin(&mut self, unacked: u64, config: &Config, rto: &Rto) -> Option<Dur> {
+        self.interactive = true;
+        // ICSK_ACK_NOW is of data in this segment.
+        let now = self.now && unacked > 1;
+        (unacked <= u64::from(self.full) && !now).then(|| self.delay(config, rto))
+    }
+
     /// Sets whether the application reads late.
     pub fn read_late(&mut self, late: bool) {
         self.reads_late = late;
