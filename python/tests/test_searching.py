@@ -253,7 +253,8 @@ def test_a_published_find_has_its_harm_in_both_engines(folder: Path) -> None:
     for record in (stored, kernel):
         assert record["confirmed"]["harmful"] >= 19 and record["confirmed"]["seeds"] == 20
     again = finds.replay(folder, seeds=5)
-    assert again["holds"] and again["confirmed"]["times"] == pytest.approx(stored["confirmed"]["times"], rel=0.5)
+    assert again["confirmed"]["harmful"] >= 4  # of 5, as 19 of 20
+    assert again["confirmed"]["times"] == pytest.approx(stored["confirmed"]["times"], rel=0.5)
 
 
 def test_the_page_of_many_laws_has_the_finds_and_maps_of_each(small: None, tmp_path: Path) -> None:
