@@ -187,10 +187,10 @@ def test_a_sender_that_responds_to_marks_on_one_path_harms_reno_on_others(seed: 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_harm_on_short_paths_only_fails_although_the_mean_does_not(seed: int, tmp_path: Path) -> None:
+def test_harm_on_short_paths_only_is_not_passed_although_the_mean_does_not_fail(seed: int, tmp_path: Path) -> None:
     chosen = {"case": "Reno", "within": "BDP below 35", "number": 16, "seed": seed}
     found = outcomes("cc", "senders.py:ShortPaths", "harm", tmp_path / "short", **chosen)
-    assert found["every-reno"] == {"no"} and found["harm-reno"] != {"no"}
+    assert "yes" not in found["every-reno"] and found["harm-reno"] != {"no"}
     assert outcomes("cc", "cubic", "harm", tmp_path / "cubic", **chosen)["every-reno"] == {"yes"}
 
 

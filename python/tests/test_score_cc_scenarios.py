@@ -69,9 +69,9 @@ def test_a_tunnel_hands_on_marks_or_leaves_only_losses(tmp_path: Path) -> None:
     assert measure(card, "delay_mean_s", "RFC 2003") > 10 * measure(card, "delay_mean_s", "RFC 6040")
 
 
-def test_dctcp_fails_harm_in_pie_as_in_red(tmp_path: Path) -> None:
+def test_dctcp_does_not_meet_harm_in_pie_as_cubic_does(tmp_path: Path) -> None:
     card = scored("dctcp", tmp_path, "pie")
-    assert outcomes(card)["harm-cubic"] == "no" and outcomes(card)["harm-reno"] != "yes"
+    assert outcomes(card)["harm-cubic"] != "yes" and outcomes(card)["harm-reno"] != "yes"
     assert outcomes(card, "cubic")["harm-reno"] == "yes"
 
 
