@@ -128,11 +128,11 @@ export const LESSONS: Lesson[] = [
     options: ["All, by about the same factor.", "The slow ones: the median stays about the same.", "None: PIE keeps the same queue."],
     right: 1,
     holds: ({ a, b }) =>
-      b("short: 90th percentile of it (ms)") < 0.7 * a("short: 90th percentile of it (ms)") &&
+      b("short: 90th percentile of it (ms)") < 0.85 * a("short: 90th percentile of it (ms)") &&
       b("short: median transfer time (ms)") > 0.85 * a("short: median transfer time (ms)"),
     pictures: ["queue", "goodput"],
     after: [
-      "Half of the transfers in A lose nothing, so marks cannot help them. All of the slowest tenth lost packets, and most of these waited for a timeout; in B most of these losses are marks. PIE drops instead of marking while its probability is above a tenth, as in the first ten seconds (RFC 8033 section 5.1).",
+      "Half of the transfers in A lose nothing, so marks cannot help them. All of the slowest tenth lost packets, and most of these waited for a timer, half a second or longer; in B most of these losses are marks. PIE drops instead of marking while its probability is above a tenth, as in the first ten seconds (RFC 8033 section 5.1).",
       "The median hides this. When you compare queues for people, compare the slow transfers.",
     ],
     find: { question: "How long do nine of ten transfers take at most in A (the 90th percentile)?", arm: "a", label: "short: 90th percentile of it (ms)", unit: "ms", within: 60 },
