@@ -5,10 +5,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -214,6 +217,10 @@ static void start_flow(int flow)
 void transfer(int flow, int side, const struct flow_end *own, const struct flow_end *peer, uint64_t bytes, int object)
 {
     struct end *end = open_connection(flow, side, own, peer);
+    /* An event for each write that is acknowledged. */
+    int acks = SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_TSONLY;
+    if (setsockopt(end->fd, SOL_SOCKET, SO_TIMESTAMPING, &acks, sizeof acks))
+        fail("SO_TIMESTAMPING");
     end->to_send = bytes;
     end->object = object;
 }
@@ -293,19 +300,34 @@ static void send_all(struct end *end)
         shutdown(end->fd, SHUT_WR);
 }
 
+static void finish_transfer(struct end *end, bool whole)
+{
+    if (end->object == NO_OBJECT || end->finished)
+        return;
+    end->finished = true;
+    if (whole) {
+        flows[end->flow].exchanges++;
+        flows[end->flow].finished = now();
+    }
+    transferred(end->object, end->side == 1, whole);
+}
+
+/* A write has been acknowledged. The FIN counts as a byte that may not be. */
+static void note_acknowledged(struct end *end)
+{
+    char control[256];
+    struct msghdr message = {.msg_control = control, .msg_controllen = sizeof control};
+    int unacknowledged = 0;
+    recvmsg(end->fd, &message, MSG_ERRQUEUE);
+    if (!end->to_send && !ioctl(end->fd, SIOCOUTQ, &unacknowledged) && unacknowledged <= 1)
+        finish_transfer(end, true);
+}
+
 /* The other end has closed, as it does once it has everything; or, if not `well`, the connection is lost. */
 static void end_transfer(struct end *end, bool well)
 {
-    int object = end->object, flow = end->flow;
-    bool request = end->side == 1, whole = well && !end->to_send;
+    finish_transfer(end, well && !end->to_send);
     close_end(end);
-    if (object == NO_OBJECT)
-        return;
-    if (whole) {
-        flows[flow].exchanges++;
-        flows[flow].finished = now();
-    }
-    transferred(object, request, whole);
 }
 
 /* Reads all there is, or what a read at fixed times may; false if the end is gone or has done its part. */
@@ -370,6 +392,8 @@ void serve(struct end *end, uint32_t events)
         return accept_all(end);
     if (!end->connected && events & EPOLLOUT && !(events & EPOLLERR))
         connected(end);
+    if (end->connected && events & EPOLLERR && end->object != NO_OBJECT)
+        note_acknowledged(end);
     if (events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP) && !reads_late(end) && !receive(end))
         return;
     if (end->connected && end->to_send)
