@@ -326,7 +326,7 @@ impl Endpoint {
     /// One row of a time series.
     pub fn sample(&self) -> Sample {
         let cc = self.tx.flight.law.state();
-        let (srtt, rttvar) = self.tx.flight.timer.rto.smoothed(&self.config);
+        let (srtt, rttvar) = self.tx.flight.timer.rto.estimates(&self.config);
         Sample {
             cwnd: cc.cwnd + self.tx.flight.recovery.inflation,
             ssthresh: cc.ssthresh,

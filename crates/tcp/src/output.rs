@@ -123,7 +123,7 @@ impl Endpoint {
     /// (RFC 9768 §3.2.3.3).
     #[inline(never)]
     fn put_option(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
-        let (srtt, _) = self.tx.flight.timer.rto.smoothed(&self.config);
+        let srtt = self.tx.flight.timer.rto.srtt();
         let Some(segment) = out.last_mut() else { return };
         let mut acc_ecn = self.ecn.option(kind, self.room(segment), now, srtt);
         if acc_ecn.is_none() && segment.sack.as_slice().len() > 2 {

@@ -54,7 +54,7 @@ impl Flight {
             rtt: known.rtt,
             last_rtt: known.last_rtt,
             min_rtt: self.sampler.min_rtt(),
-            srtt: self.timer.rto.smoothed(cx.config).0,
+            srtt: self.timer.rto.srtt(),
             cwnd_limited: self.last_sent.outstanding + u64::from(self.mss) > self.law.cwnd(),
             round: self.sampler.round(),
             in_recovery: false,

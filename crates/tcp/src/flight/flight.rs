@@ -232,7 +232,7 @@ impl Flight {
     /// The rate of the law, or Linux's if the configuration sets that.
     fn pacing(&self, config: &Config) -> Option<Pacing> {
         self.law.pacing().or_else(|| {
-            let srtt = self.timer.rto.smoothed(config).0;
+            let srtt = self.timer.rto.srtt();
             let pacing = Pacing::of_window(self.law.state(), self.max - self.una, srtt, self.mss.into());
             (config.pacing == PacedBy::Linux).then(|| pacing.unwrap_or(Pacing::UNLIMITED))
         })

@@ -73,8 +73,8 @@ impl Flight {
     // ---- RFC 7661 ----
 
     /// Whether the window is in the validated phase.
-    fn is_validated(&mut self, config: &Config, now: Time) -> bool {
-        let (cwnd, (rtt, _)) = (self.law.cwnd(), self.timer.rto.smoothed(config));
+    fn is_validated(&mut self, now: Time) -> bool {
+        let (cwnd, rtt) = (self.law.cwnd(), self.timer.rto.srtt());
         let pipe = self.pipe_ack();
         pipe.is_none_or(|pipe| pipe.is_validated(cwnd, now, rtt))
     }
@@ -84,13 +84,13 @@ impl Flight {
     #[cold]
     pub fn may_open(&mut self, cx: &Cx) -> bool {
         let full = self.last_sent.outstanding + u64::from(self.mss) > self.law.cwnd();
-        full || self.is_validated(cx.config, cx.now)
+        full || self.is_validated(cx.now)
     }
 
     /// RFC 7661: adjusts the window and the threshold for each non-validated period that has ended.
     #[cold]
     pub fn end_non_validated_periods(&mut self, config: &Config, now: Time) {
-        if self.is_validated(config, now) {
+        if self.is_validated(now) {
             return;
         }
         let initial = u64::from(config.initial_window) * u64::from(self.mss);
@@ -104,10 +104,10 @@ impl Flight {
     /// The data in use in bytes, if the window is in the non-validated phase: pipeACK, or FlightSize if it is larger.
     #[cold]
     pub fn used_of_non_validated(&mut self, flight: u64, cx: &Cx) -> Option<u64> {
-        if self.is_validated(cx.config, cx.now) {
+        if self.is_validated(cx.now) {
             return None;
         }
-        let (rtt, _) = self.timer.rto.smoothed(cx.config);
+        let rtt = self.timer.rto.srtt();
         self.pipe_ack()?.value(cx.now, rtt).map(|pipe_ack| pipe_ack.max(flight))
     }
 

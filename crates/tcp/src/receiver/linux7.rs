@@ -237,7 +237,7 @@ impl Receiver {
         if !delayed || brought != Brought::Early {
             return false;
         }
-        let Some(delay) = self.compression.on_early(self.next, rto.smoothed(config).0) else { return false };
+        let Some(delay) = self.compression.on_early(self.next, rto.srtt()) else { return false };
         self.deadline = self.deadline.min(now + delay);
         true
     }

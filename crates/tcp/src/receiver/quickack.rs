@@ -274,7 +274,7 @@ impl QuickAck {
 
     fn delay(&self, config: &Config, rto: &Rto) -> Dur {
         // tcp_send_delayed_ack: a delay above the minimum is limited to the RTT.
-        let srtt = rto.smoothed(config).0;
+        let srtt = rto.srtt();
         let most = if srtt.is_zero() { LONGEST } else { srtt.max(config.ack_delay).min(LONGEST) };
         if self.delay > config.ack_delay { self.delay.min(most) } else { self.delay }
     }

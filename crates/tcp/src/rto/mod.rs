@@ -19,6 +19,8 @@ use crate::config::{Config, Estimator, RtoFloor};
 pub(crate) struct Rto {
     smoothed: Smoothed,
     variation: Variation,
+    /// Smoothed RTT. It is stored because every ACK uses it.
+    srtt: Dur,
     /// RTO without backoff and bounds.
     base: Dur,
     /// Number of doublings since the last valid sample (RFC 6298 §5.5).
@@ -37,6 +39,7 @@ impl Rto {
         let rto = Rto {
             smoothed: Smoothed::default(),
             variation: Variation::default(),
+            srtt: Dur::ZERO,
             base: config.initial_rto,
             backoff: 0,
             current: Dur::ZERO,
@@ -67,6 +70,7 @@ impl Rto {
             Estimator::Linux7 => linux7::update(&mut self.smoothed, &mut self.variation, rtt, outstanding, config),
             Estimator::Ns2 => ns2::update(&mut self.smoothed, rtt, tick),
         };
+        self.srtt = self.estimates(config).0;
         self.current = self.bounded(config);
     }
 
@@ -82,6 +86,7 @@ impl Rto {
     pub fn back_off(&mut self, config: &Config) {
         self.backoff = (self.backoff + 1).min(config.max_doublings);
         config.rto_estimator.back_off(&mut self.smoothed, self.backoff);
+        self.srtt = self.estimates(config).0;
         self.current = self.bounded(config);
     }
 
@@ -104,15 +109,21 @@ impl Rto {
         let rto = match config.min_rto_of {
             RtoFloor::Estimate => doubled(self.base.max(least)),
             RtoFloor::Timeout => doubled(self.base).max(least),
-            RtoFloor::Variation => doubled(self.base.max(self.smoothed(config).0 + least)),
+            RtoFloor::Variation => doubled(self.base.max(self.srtt + least)),
         };
         // RFC 6298 §2.5: the upper bound applies to the doubled value.
         rto.min(config.max_rto)
     }
 
+    /// Smoothed RTT; zero before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Dur {
+        self.srtt
+    }
+
     /// Smoothed RTT and RTT variation, for traces; zero before the first sample.
     #[inline]
-    pub fn smoothed(&self, config: &Config) -> (Dur, Dur) {
+    pub fn estimates(&self, config: &Config) -> (Dur, Dur) {
         let Smoothed { srtt, var } = self.smoothed;
         match config.rto_estimator.unit(config.rtt_tick) {
             None => (Dur::from_ps(srtt as u64), Dur::from_ps(var as u64)),

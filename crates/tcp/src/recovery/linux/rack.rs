@@ -228,7 +228,7 @@ impl RackState {
         else {
             return false;
         };
-        let wait = TailProbe::wait(tx.timer.rto.smoothed(config).0, tx.scoreboard.len(), config);
+        let wait = TailProbe::wait(tx.timer.rto.srtt(), tx.scoreboard.len(), config);
         let timeout = if restarted { now } else { head.sent }.saturating_add(tx.timer.rto.current());
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
@@ -279,7 +279,7 @@ impl RackState {
     /// RFC 8985 §6.2 step 5. Returns the longest time to wait for a segment in flight.
     fn detect_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> Dur {
         let detect = &self.detect;
-        let srtt = tx.timer.rto.smoothed(cx.config).0;
+        let srtt = tx.timer.rto.srtt();
         let steps = self.congestion.steps.get();
         let late = detect.path.window(self.congestion.in_recovery(), tx.scoreboard.sacked(), steps, srtt);
         let mut wait = Dur::ZERO;
