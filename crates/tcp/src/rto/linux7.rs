@@ -11,9 +11,9 @@ use ecnlab_base::Dur;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Variation {
     /// RTTVAR (rttvar_us).
-    var: i64,
+    var: i32,
     /// Greatest mdev of this round trip (mdev_max_us).
-    greatest: i64,
+    greatest: i32,
     /// The round trip ends when more than this offset is acknowledged (rtt_seq).
     end: u64,
 }
@@ -21,11 +21,11 @@ pub(super) struct Variation {
 /// Processes one sample of an ACK after which `outstanding` is not acknowledged, and returns the RTO: a whole number of
 /// jiffies.
 pub(super) fn update(s: &mut Smoothed, v: &mut Variation, rtt: Dur, outstanding: Range<u64>, config: &Config) -> Dur {
-    let us = |dur: Dur| dur.whole(Dur::from_us(1)).min(1 << 40) as i64;
-    let (m, least) = (us(rtt), us(config.min_rto));
+    let us = |dur: Dur| dur.whole(Dur::from_us(1)).min(1 << 28) as i32;
+    let (m, least) = (i64::from(us(rtt)), us(config.min_rto));
     if s.srtt == 0 {
         (s.srtt, s.var) = (m << 3, m << 1);
-        v.var = s.var.max(least);
+        v.var = (s.var as i32).max(least);
         (v.greatest, v.end) = (v.var, outstanding.end);
     } else {
         let error = m - (s.srtt >> 3);
@@ -33,7 +33,7 @@ pub(super) fn update(s: &mut Smoothed, v: &mut Variation, rtt: Dur, outstanding:
         let change = error.abs() - (s.var >> 2);
         // A shorter RTT increases the deviation at an eighth of the speed only.
         s.var += if error < 0 && change > 0 { change >> 3 } else { change };
-        v.greatest = v.greatest.max(s.var);
+        v.greatest = v.greatest.max(s.var as i32);
         v.var = v.var.max(v.greatest);
         if outstanding.start > v.end {
             v.var -= (v.var - v.greatest) >> 2;
@@ -41,7 +41,7 @@ pub(super) fn update(s: &mut Smoothed, v: &mut Variation, rtt: Dur, outstanding:
         }
     }
     s.srtt = s.srtt.max(1);
-    let rto = Dur::from_us(((s.srtt >> 3) + v.var) as u64);
+    let rto = Dur::from_us(((s.srtt >> 3) + i64::from(v.var)) as u64);
     let jiffy = config.timer_wheel;
     if jiffy.is_zero() { rto } else { jiffy.saturating_mul(rto.ps().div_ceil(jiffy.ps())) }
 }
