@@ -3,6 +3,7 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
+use crate::cc::CongestionControl;
 use crate::control_packets::EcnControl;
 use crate::ecn::{Acked, EcnFlags, Feedback, Marks};
 use crate::endpoint::{Endpoint, Out, State};
@@ -32,6 +33,7 @@ impl Endpoint {
         if segment.flags.intersection(Flags::RST.union(Flags::SYN).union(Flags::ACK)) != Flags::ACK {
             return self.on_control(segment, now, out);
         }
+        let opens = self.state == State::SynReceived;
         let flags = match self.state {
             State::SynReceived => match self.on_handshake_ack(segment, flags, now, out) {
                 Some(flags) => flags,
@@ -43,7 +45,7 @@ impl Endpoint {
             self.rx.note_timestamp(segment);
         }
         match self.tx.flight.offset(segment.ack) {
-            Some(ack) => self.take_ack(segment, flags, ack, now),
+            Some(ack) => self.take_ack(segment, flags, ack, opens, now),
             // RFC 9293 §3.10.7.4: an old ACK is ignored; an ACK of data not sent causes an ACK in response.
             None if self.tx.flight.seq(self.tx.flight.una).after(segment.ack) => {}
             None => return self.send_ack(now, out),
@@ -121,9 +123,13 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn take_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) {
+    fn take_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, opens: bool, now: Time) {
         if self.tx.flight.sends_nothing() && self.tx.flight.max == self.tx.flight.una && !flags.echo() {
-            // At an endpoint that only receives, an ACK has no effect besides its window.
+            // At an endpoint that only receives, an ACK has no effect besides its window and that on the law (tcp_ack,
+            // no_queue: tcp_in_ack_event), which begins with the connection (tcp_init_transfer).
+            if !opens {
+                self.tx.flight.law.on_idle_ack();
+            }
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }

@@ -283,6 +283,9 @@ mod tests {
             assert_eq!(sample.round, 3);
             self.called("on_feedback");
         }
+        fn on_idle_ack(&mut self) {
+            self.called("on_idle_ack");
+        }
         fn on_ack(&mut self, sample: &AckSample) {
             assert_eq!(sample.round, 4);
             self.called("on_ack");
@@ -341,6 +344,7 @@ mod tests {
         assert!(law.on_loss_after_mark());
         law.on_established(&Established { now: Time::ZERO, rtt: None, seed: 5, counts_marks: false, sack: true });
         law.on_feedback(&AckSample { round: 3, ..AckSample::default() });
+        law.on_idle_ack();
         law.on_ack(&AckSample { round: 4, ..AckSample::default() });
         law.on_sent(&Sent { bytes: 6, ..Sent::default() });
         assert_eq!(law.codepoint(), Codepoint::Ect1);
@@ -356,6 +360,7 @@ mod tests {
             "on_loss_after_mark",
             "on_established",
             "on_feedback",
+            "on_idle_ack",
             "on_ack",
             "on_sent",
             "codepoint",

@@ -16,6 +16,21 @@ pub(crate) fn due(tick: Dur, now: Time, wait: Dur) -> Time {
     if tick.is_zero() { now.saturating_add(wait) } else { on_wheel(tick, now, wait) }
 }
 
+/// The tick at `now`, or the last one before it: the clock that counts ticks (jiffies). With a tick of zero, `now`.
+pub(crate) fn clock(tick: Dur, now: Time) -> Time {
+    Time::ZERO + whole(tick, now.since(Time::ZERO))
+}
+
+/// The whole ticks of `wait`, as integer arithmetic leaves them. With a tick of zero, `wait`.
+pub(crate) fn whole(tick: Dur, wait: Dur) -> Dur {
+    if tick.is_zero() { wait } else { tick.saturating_mul(wait.whole(tick)) }
+}
+
+/// `wait` in ticks, rounded up (usecs_to_jiffies). With a tick of zero, `wait`.
+pub(crate) fn ticks(tick: Dur, wait: Dur) -> Dur {
+    if tick.is_zero() { wait } else { tick.saturating_mul(wait.ps().div_ceil(tick.ps())) }
+}
+
 /// The kernel's calc_wheel_index.
 #[inline(never)]
 fn on_wheel(tick: Dur, now: Time, wait: Dur) -> Time {
@@ -74,6 +89,17 @@ mod tests {
     fn another_tick_scales_all_of_it() {
         // At HZ 250, 300 ms are 75 ticks, which fire at every 8th: 25 + 75 = 100, and 104 ticks are 416 ms.
         assert_eq!(due(us(4_000), at(100_300), us(300_000)), at(416_000));
+    }
+
+    #[test]
+    fn times_are_counted_in_ticks_and_waits_rounded_down_or_up() {
+        let tick = us(1_000);
+        assert_eq!([100_000, 100_999].map(|now| clock(tick, at(now))), [at(100_000); 2]);
+        assert_eq!([40_000, 40_999].map(|wait| whole(tick, us(wait))), [us(40_000); 2]);
+        assert_eq!([39_001, 40_000].map(|wait| ticks(tick, us(wait))), [us(40_000); 2]);
+        let exact = us(40_300);
+        assert_eq!((clock(Dur::ZERO, at(40_300)), whole(Dur::ZERO, exact)), (at(40_300), exact));
+        assert_eq!(ticks(Dur::ZERO, exact), exact);
     }
 
     #[test]

@@ -152,6 +152,12 @@ impl CongestionControl for Dctcp {
         }
     }
 
+    fn on_idle_ack(&mut self) {
+        if let Variant::Linux(linux) = &mut self.variant {
+            linux.on_feedback(&AckSample::default());
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         if let Variant::Linux(linux) = &mut self.variant {
             linux.on_sent(sent);
@@ -315,6 +321,15 @@ mod tests {
         law.on_sent(&Sent { bytes: 1_000, outstanding: 9_000, ..Sent::default() });
         law.on_feedback(&sample(1, 0, 1));
         assert_eq!(law.values(), [960.0 / 1_024.0]);
+    }
+
+    #[test]
+    fn in_linux_dctcp_update_alpha_takes_a_sixteenth_at_the_ack_of_a_request() {
+        let after = |mut law: Dctcp| {
+            law.on_idle_ack();
+            alpha(&law)
+        };
+        assert_eq!([after(kernel(1.0, 10)), after(dctcp(1.0, 10))], [960.0 / 1_024.0, 1.0]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 use crate::config::Config;
 use crate::facts::QuickAcks;
 use crate::rto::Rto;
+use crate::wheel;
 
 /// Maximum number of consecutive quick ACKs (TCP_MAX_QUICKACKS).
 const MAX_QUICK_ACKS: u64 = 16;
@@ -37,8 +38,9 @@ pub(crate) struct QuickAck {
     left: u64,
     /// The segment just received is acknowledged at once in any case.
     now: bool,
-    /// ACK delay, which follows the spacing of the data; zero before the first data.
+    /// ACK delay in whole jiffies (ato), which follows the spacing of the data; zero before the first data.
     delay: Dur,
+    /// The jiffy of the last data (lrcvtime).
     last: Time,
     /// What begins quick ACKs with the feedback in use.
     pub heeds: QuickAcks,
@@ -224,8 +226,8 @@ impl QuickAck {
     }
 
     /// Called when data is sent (tcp_event_data_sent).
-    pub fn on_data_sent(&mut self, now: Time) {
-        self.interactive |= now.since(self.last) < self.delay;
+    pub fn on_data_sent(&mut self, config: &Config, now: Time) {
+        self.interactive |= wheel::clock(config.timer_wheel, now).since(self.last) < self.delay;
     }
 
     /// Called when an ACK is sent, alone or on data.
@@ -233,17 +235,19 @@ impl QuickAck {
         self.pushed = false;
     }
 
-    /// tcp_event_data_recv: adjusts the delay to the spacing of the data.
+    /// tcp_event_data_recv: adjusts the delay to the spacing of the data, in jiffies.
     fn follow(&mut self, config: &Config, rto: &Rto, now: Time) {
+        let now = wheel::clock(config.timer_wheel, now);
         let gap = now.since(self.last);
         let rto = rto.current();
+        let half = wheel::whole(config.timer_wheel, self.delay / 2);
         if self.delay.is_zero() {
             self.quicken(MAX_QUICK_ACKS, config);
             self.delay = config.ack_delay;
         } else if gap <= config.ack_delay / 2 {
-            self.delay = self.delay / 2 + config.ack_delay / 2;
+            self.delay = half + config.ack_delay / 2;
         } else if gap < self.delay {
-            self.delay = (self.delay / 2 + gap).min(rto).min(LONGEST);
+            self.delay = (half + gap).min(rto).min(LONGEST);
         } else if gap > rto {
             // The sender may have restarted its window.
             self.quicken(MAX_QUICK_ACKS, config);
@@ -273,10 +277,13 @@ impl QuickAck {
     }
 
     fn delay(&self, config: &Config, rto: &Rto) -> Dur {
+        if self.delay <= config.ack_delay {
+            return self.delay;
+        }
         // tcp_send_delayed_ack: a delay above the minimum is limited to the RTT.
-        let srtt = rto.srtt();
+        let srtt = wheel::ticks(config.timer_wheel, rto.srtt());
         let most = if srtt.is_zero() { LONGEST } else { srtt.max(config.ack_delay).min(LONGEST) };
-        if self.delay > config.ack_delay { self.delay.min(most) } else { self.delay }
+        self.delay.min(most)
     }
 
     /// tcp_delack_timer_handler: the delay has expired, so the data is spaced further apart, or the session is not
@@ -381,6 +388,31 @@ mod tests {
     }
 
     #[test]
+    fn tcp_event_data_recv_halves_the_delay_to_whole_jiffies_and_counts_gaps_in_them() {
+        let config = Config { timer_wheel: Dur::from_ms(1), ..config() };
+        let rto = Rto::new(&config, 0);
+        let us = |us| Time::ZERO + Dur::from_us(us);
+        let mut end = waiting(45);
+        let mut after = |now| {
+            end.follow(&config, &rto, us(now));
+            end.delay
+        };
+        // From jiffy 1000 to 1042, 1048 and 1055: 22 + 42, 32 + 20, 26 + 20.
+        assert_eq!([1_042_900, 1_048_900, 1_055_000].map(&mut after), [64, 52, 46].map(Dur::from_ms));
+        // 48 jiffies are more than the delay; then 23 + 20, 21 + 20, 20 + 20.
+        assert_eq!(after(1_103_100), Dur::from_ms(46));
+        assert_eq!([1_109_100, 1_115_100, 1_121_100].map(&mut after), [43, 41, 40].map(Dur::from_ms));
+    }
+
+    #[test]
+    fn tcp_send_delayed_ack_rounds_the_rtt_up_to_a_jiffy() {
+        let config = Config { timer_wheel: Dur::from_ms(1), ..config() };
+        let mut rto = Rto::new(&config, 0);
+        rto.sample(&config, Dur::from_us(50_300), 10, 1_460, 0..1);
+        assert_eq!(waiting(80).delay(&config, &rto), Dur::from_ms(51));
+    }
+
+    #[test]
     fn the_last_quick_ack_makes_the_delay_short_again() {
         let config = config();
         let rto = Rto::new(&config, 0);
@@ -412,7 +444,7 @@ mod tests {
     fn data_within_the_delay_are_an_answer() {
         let answers = |ms| {
             let mut end = waiting(40);
-            end.on_data_sent(at(ms));
+            end.on_data_sent(&config(), at(ms));
             end.interactive
         };
         assert_eq!([1_039, 1_040].map(answers), [true, false]);

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::smoothed::Smoothed;
 use crate::config::{Config, Estimator};
+use crate::wheel;
 use ecnlab_base::Dur;
 
 /// State besides SRTT and MDEV.
@@ -42,8 +43,7 @@ pub(super) fn update(s: &mut Smoothed, v: &mut Variation, rtt: Dur, outstanding:
     }
     s.srtt = s.srtt.max(1);
     let rto = Dur::from_us(((s.srtt >> 3) + i64::from(v.var)) as u64);
-    let jiffy = config.timer_wheel;
-    if jiffy.is_zero() { rto } else { jiffy.saturating_mul(rto.ps().div_ceil(jiffy.ps())) }
+    wheel::ticks(config.timer_wheel, rto)
 }
 
 impl Estimator {
