@@ -80,6 +80,8 @@ pub struct Facts {
     /// Whether a window law has a [`pacing`](crate::cc::CongestionControl::pacing), which otherwise is not called. Only with
     /// `samples`.
     pub paces: Paces,
+    /// Whether a burst of a window law that leaves late shortens the pause after it, as in Linux (tcp_update_skb_after_send).
+    pub credits_lateness: bool,
     /// Whether a window law sets its window by itself in [`on_ack`](crate::cc::CongestionControl::on_ack), whatever the
     /// congestion state (Linux: `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes
     /// it to what is in flight and one segment. Only with `samples` and a recovery scheme that leaves the window alone.
@@ -128,6 +130,7 @@ impl Facts {
         rates: false,
         one_way: false,
         paces: Paces::Never,
+        credits_lateness: false,
         owns_window: false,
         leaves_window: false,
         without_sack: None,

@@ -57,6 +57,7 @@ pub const FACTS: Facts = Facts {
     samples: true,
     feedback: true,
     paces: Paces::Always,
+    credits_lateness: true,
     rates: true,
     owns_window: true,
     slow_start: false,

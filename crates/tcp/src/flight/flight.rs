@@ -226,7 +226,7 @@ impl Flight {
 
     #[inline(never)]
     fn begin_paced_burst(&mut self, config: &Config, now: Time) -> bool {
-        self.pacer.begin(self.pacing(config), now)
+        self.pacer.begin(self.pacing(config), self.law.credits_lateness(), now)
     }
 
     /// The rate of the law, or Linux's if the configuration sets that.
