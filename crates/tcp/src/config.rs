@@ -315,8 +315,8 @@ pub enum PacedBy {
     Law,
     /// Linux with the queue `fq` at the host. A law that sets a rate keeps it (`bbr`, `prague`). Segments of any other law
     /// leave one by one at max(cwnd, data outstanding) / SRTT, times 2 while cwnd is below half of ssthresh, else times
-    /// 1.2. The first nine segments of data are not paced, and one that leaves late shortens the pause after it by half at most
-    /// (tcp_update_pacing_rate, tcp_update_skb_after_send).
+    /// 1.2. The first nine segments of data are not paced, and one that leaves late shortens the pause after it by half at
+    /// most (tcp_update_pacing_rate, tcp_update_skb_after_send).
     Linux,
 }
 
