@@ -66,7 +66,7 @@ macro_rules! in_use {
             }
 
             /// [`Facts::credits_lateness`](crate::Facts::credits_lateness).
-            fn has_credit(&self) -> bool {
+            pub fn credits_lateness(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.credits_lateness),+ }
             }
 
@@ -126,11 +126,6 @@ impl Law {
     #[inline]
     pub fn paces(&self) -> Paces {
         self.paces
-    }
-
-    /// Whether a late burst shortens the pause after it: with a law of Linux's, and where the host paces as Linux does.
-    pub fn credits_lateness(&self) -> bool {
-        self.paced || self.has_credit()
     }
 
     /// Passes an ACK to the slow-start rule, which may end slow start.

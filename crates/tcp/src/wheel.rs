@@ -23,7 +23,7 @@ pub(crate) fn clock(tick: Dur, now: Time) -> Time {
 
 /// The whole ticks of `wait`, as integer arithmetic leaves them. With a tick of zero, `wait`.
 pub(crate) fn whole(tick: Dur, wait: Dur) -> Dur {
-    if tick.is_zero() { wait } else { tick.saturating_mul(wait.whole(tick)) }
+    if tick.is_zero() { wait } else { Dur::from_ps(wait.ps() - wait.ps() % tick.ps()) }
 }
 
 /// `wait` in ticks, rounded up (usecs_to_jiffies). With a tick of zero, `wait`.

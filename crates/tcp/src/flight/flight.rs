@@ -81,6 +81,7 @@ pub(crate) struct Opened {
 impl Flight {
     pub fn new(config: &Config, iss: Seq) -> Flight {
         let mss = config.mss.0 as u32;
+        let law = Law::new(config, mss);
         Flight {
             una: 0,
             nxt: 0,
@@ -88,7 +89,8 @@ impl Flight {
             end: 1,
             timer: Timer::new(config, iss),
             peer_window: PeerWindow::default(),
-            law: Law::new(config, mss),
+            pacer: Pacer::new(config.pacing, law.credits_lateness()),
+            law,
             mss,
             closing: false,
             recovery: Recovery::default(),
@@ -99,7 +101,6 @@ impl Flight {
             sacked: Ranges::default(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
-            pacer: Pacer::new(config.pacing),
             rate_limited: None,
         }
     }
@@ -226,7 +227,7 @@ impl Flight {
 
     #[inline(never)]
     fn begin_paced_burst(&mut self, config: &Config, now: Time) -> bool {
-        self.pacer.begin(self.pacing(config), self.law.credits_lateness(), now)
+        self.pacer.begin(self.pacing(config), now)
     }
 
     /// The rate of the law, or Linux's if the configuration sets that.

@@ -21,17 +21,29 @@ pub(crate) struct Pacer {
     left: u64,
     /// Segments of data that are still to be sent without pacing.
     unpaced: u32,
-    /// Time by which the burst left late and which may still shorten the pause after it.
+    /// Whether a burst that leaves late shortens the pause after it.
+    credits: bool,
+    /// Time by which this burst left late, if that shortens the pause after it.
     credit: Dur,
     /// When to resume sending after pacing has stopped a burst; [`Time::NEVER`] if it has not.
     pub deadline: Time,
 }
 
 impl Pacer {
-    /// Pacing by `source`; nothing is paced before the first [`begin`](Self::begin).
-    pub fn new(source: PacedBy) -> Pacer {
-        let unpaced = if source == PacedBy::Linux { UNPACED } else { 0 };
-        Pacer { pacing: None, next: Time::ZERO, left: u64::MAX, unpaced, credit: Dur::ZERO, deadline: Time::NEVER }
+    /// Pacing by `source`; nothing is paced before the first [`begin`](Self::begin). With `credits` a burst that leaves late
+    /// shortens the pause after it; with [`PacedBy::Linux`] it always does.
+    pub fn new(source: PacedBy, credits: bool) -> Pacer {
+        let linux = source == PacedBy::Linux;
+        let unpaced = if linux { UNPACED } else { 0 };
+        Pacer {
+            pacing: None,
+            next: Time::ZERO,
+            left: u64::MAX,
+            unpaced,
+            credits: credits || linux,
+            credit: Dur::ZERO,
+            deadline: Time::NEVER,
+        }
     }
 
     /// Begins a burst, which is paced, if it is early at `now`: nothing may leave. Returns whether it is early.
@@ -39,15 +51,17 @@ impl Pacer {
     pub fn begin_early(&mut self, now: Time) -> bool {
         let early = now < self.next;
         if early {
-            (self.left, self.credit) = (0, Dur::ZERO);
+            self.left = 0;
         }
         early
     }
 
-    /// Begins a burst at `now`. Returns whether pacing admits it. With `credits_lateness` a late one shortens the pause after it.
-    pub fn begin(&mut self, pacing: Option<Pacing>, credits_lateness: bool, now: Time) -> bool {
+    /// Begins a burst at `now`. Returns whether pacing admits it.
+    pub fn begin(&mut self, pacing: Option<Pacing>, now: Time) -> bool {
         self.pacing = pacing;
-        self.credit = if credits_lateness { now.since(self.next) } else { Dur::ZERO };
+        if self.credits {
+            self.credit = now.since(self.next);
+        }
         let quantum = pacing.map_or(u64::MAX, |pacing| if now >= self.next { pacing.quantum.max(1) } else { 0 });
         self.left = quantum;
         quantum > 0
@@ -62,17 +76,9 @@ impl Pacer {
             (self.next, self.credit) = (self.next.max(now), Dur::ZERO);
             return true;
         }
-        let pause = self.shortened(time_of(bytes, pacing.rate));
-        self.next = self.next.max(now).saturating_add(pause);
+        self.next = self.next.max(now).saturating_add(time_of(bytes, pacing.rate));
         self.left = self.left.saturating_sub(bytes);
         self.left > 0
-    }
-
-    /// The pause after a segment, less the credit for lateness, by half at most (tcp_update_skb_after_send).
-    fn shortened(&mut self, pause: Dur) -> Dur {
-        let used = self.credit.min(pause / 2);
-        self.credit -= used;
-        pause - used
     }
 
     /// Earliest time of the next burst.
@@ -80,9 +86,21 @@ impl Pacer {
         self.next
     }
 
-    /// Ends a burst.
-    pub fn end(&mut self) {
+    /// Ends the burst that began at `now`.
+    pub fn end(&mut self, now: Time) {
+        if !self.credit.is_zero() {
+            self.shorten(now);
+        }
         self.deadline = if self.left == 0 { self.next } else { Time::NEVER };
+    }
+
+    /// Shortens the pause after a late burst by its lateness, by half at most (tcp_update_skb_after_send).
+    fn shorten(&mut self, now: Time) {
+        if now < self.next {
+            let pause = self.next.since(now);
+            self.next = now + (pause - self.credit.min(pause / 2));
+        }
+        self.credit = Dur::ZERO;
     }
 }
 
@@ -110,52 +128,52 @@ mod tests {
     const SLOW: Pacing = Pacing { rate: 1_000_000, quantum: 1_000 };
 
     /// When to go on after a burst.
-    fn ended(pacer: &mut Pacer) -> Time {
-        pacer.end();
+    fn ended(pacer: &mut Pacer, now: Time) -> Time {
+        pacer.end(now);
         pacer.deadline
     }
 
     #[test]
     fn a_segment_leaves_for_each_of_its_times() {
-        let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(Some(SLOW), false, at(500)));
+        let mut pacer = Pacer::new(PacedBy::Law, false);
+        assert!(pacer.begin(Some(SLOW), at(500)));
         assert!(!pacer.sent(1_000, at(500)), "the quantum is used up");
         assert_eq!(pacer.next(), at(1_500));
-        assert_eq!(ended(&mut pacer), at(1_500));
-        assert!(!pacer.begin(Some(SLOW), false, at(1_499)));
-        assert_eq!(ended(&mut pacer), at(1_500));
-        assert!(pacer.begin(Some(SLOW), false, at(1_500)));
+        assert_eq!(ended(&mut pacer, at(500)), at(1_500));
+        assert!(!pacer.begin(Some(SLOW), at(1_499)));
+        assert_eq!(ended(&mut pacer, at(1_499)), at(1_500));
+        assert!(pacer.begin(Some(SLOW), at(1_500)));
         // A late sender does not catch up: from 1.7 ms on.
-        assert!(pacer.begin(Some(SLOW), false, at(1_700)) && !pacer.sent(1_000, at(1_700)));
-        assert_eq!(ended(&mut pacer), at(2_700));
+        assert!(pacer.begin(Some(SLOW), at(1_700)) && !pacer.sent(1_000, at(1_700)));
+        assert_eq!(ended(&mut pacer, at(1_700)), at(2_700));
     }
 
     #[test]
     fn a_quantum_leaves_at_once_and_is_paid_for() {
         let pacing = Pacing { quantum: 2_500, ..SLOW };
-        let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(Some(pacing), false, at(0)));
+        let mut pacer = Pacer::new(PacedBy::Law, false);
+        assert!(pacer.begin(Some(pacing), at(0)));
         // The third segment goes beyond 2500 bytes and is the last.
         assert_eq!([(); 3].map(|()| pacer.sent(1_000, at(0))), [true, true, false]);
-        assert_eq!(ended(&mut pacer), at(3_000));
+        assert_eq!(ended(&mut pacer, at(0)), at(3_000));
     }
 
     #[test]
     fn a_law_that_ceases_to_pace_sends_all_at_once() {
-        let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(Some(SLOW), false, at(0)) && !pacer.sent(1_000, at(0)));
-        assert!(pacer.begin(None, false, at(100)));
+        let mut pacer = Pacer::new(PacedBy::Law, false);
+        assert!(pacer.begin(Some(SLOW), at(0)) && !pacer.sent(1_000, at(0)));
+        assert!(pacer.begin(None, at(100)));
         assert_eq!([(); 2].map(|()| pacer.sent(1_000, at(100))), [true, true]);
-        assert_eq!(ended(&mut pacer), Time::NEVER);
+        assert_eq!(ended(&mut pacer, at(100)), Time::NEVER);
     }
 
     #[test]
     fn a_burst_that_ends_by_itself_needs_no_deadline_and_is_paid_for() {
         let pacing = Pacing { quantum: 5_000, ..SLOW };
-        let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(Some(pacing), false, at(0)) && pacer.sent(1_000, at(0)));
-        assert_eq!(ended(&mut pacer), Time::NEVER);
-        assert!(!pacer.begin(Some(pacing), false, at(999)) && pacer.begin(Some(pacing), false, at(1_000)));
+        let mut pacer = Pacer::new(PacedBy::Law, false);
+        assert!(pacer.begin(Some(pacing), at(0)) && pacer.sent(1_000, at(0)));
+        assert_eq!(ended(&mut pacer, at(0)), Time::NEVER);
+        assert!(!pacer.begin(Some(pacing), at(999)) && pacer.begin(Some(pacing), at(1_000)));
     }
 
     #[test]
@@ -176,58 +194,59 @@ mod tests {
 
     #[test]
     fn the_tenth_segment_of_data_delays_the_next() {
-        let mut pacer = Pacer::new(PacedBy::Linux);
-        assert!(pacer.begin(Some(SLOW), false, at(0)));
+        let mut pacer = Pacer::new(PacedBy::Linux, false);
+        assert!(pacer.begin(Some(SLOW), at(0)));
         // A FIN without data is not counted.
         assert_eq!([1_000, 0, 1_000].map(|bytes| pacer.sent(bytes, at(0))), [true, true, true]);
         assert_eq!([(); 8].map(|()| pacer.sent(1_000, at(0))), [true, true, true, true, true, true, true, false]);
-        assert_eq!(ended(&mut pacer), at(1_000));
+        assert_eq!(ended(&mut pacer, at(0)), at(1_000));
     }
 
-    /// The pause after a segment of 1000 bytes that leaves so many microseconds late.
-    fn pause_after(late: u64, pacing: Pacing, segments: u32) -> Dur {
-        let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(Some(SLOW), true, at(0)) && !pacer.sent(1_000, at(0)));
-        let now = at(1_000 + late);
-        assert!(pacer.begin(Some(pacing), true, now));
+    /// Sends a burst of so many segments of 1000 bytes. Returns the pause after it.
+    fn pause(pacer: &mut Pacer, pacing: Pacing, segments: u32, now: Time) -> Dur {
+        assert!(pacer.begin(Some(pacing), now));
         (0..segments).for_each(|_| _ = pacer.sent(1_000, now));
-        pacer.next().since(now)
+        ended(pacer, now).since(now)
     }
 
     #[test]
     fn tcp_update_skb_after_send_gives_credit_for_half_of_the_pause() {
-        let pauses = [0, 300, 500, 501, 90_000].map(|late| pause_after(late, SLOW, 1));
+        let after = |late: u64, pacing, segments| {
+            let mut pacer = Pacer::new(PacedBy::Law, true);
+            assert_eq!(pause(&mut pacer, SLOW, 1, at(0)), Dur::from_ms(1));
+            pause(&mut pacer, pacing, segments, at(1_000 + late))
+        };
+        let pauses = [0, 300, 500, 501, 90_000].map(|late| after(late, SLOW, 1));
         assert_eq!(pauses, [1_000, 700, 500, 500, 500].map(Dur::from_us));
         // Two segments of a burst are one packet of Linux's: half of 2 ms.
         let burst = Pacing { quantum: 2_000, ..SLOW };
-        let pauses = [0, 300, 700, 1_000, 5_000].map(|late| pause_after(late, burst, 2));
+        let pauses = [0, 300, 700, 1_000, 5_000].map(|late| after(late, burst, 2));
         assert_eq!(pauses, [2_000, 1_700, 1_300, 1_000, 1_000].map(Dur::from_us));
     }
 
     #[test]
     fn a_credit_that_is_not_used_up_is_lost() {
-        let mut pacer = Pacer::new(PacedBy::Law);
-        assert!(pacer.begin(Some(SLOW), true, at(5_000)) && !pacer.sent(1_000, at(5_000)));
-        assert_eq!(pacer.next(), at(5_500));
-        assert!(pacer.begin(Some(SLOW), true, at(5_500)) && !pacer.sent(1_000, at(5_500)));
-        assert_eq!(pacer.next(), at(6_500));
+        let mut pacer = Pacer::new(PacedBy::Law, true);
+        let pauses = [5_000, 5_500].map(|us| pause(&mut pacer, SLOW, 1, at(us)));
+        assert_eq!(pauses, [500, 1_000].map(Dur::from_us));
+        // A burst of nothing has no pause.
+        assert!(pacer.begin(Some(SLOW), at(9_000)));
+        assert_eq!((ended(&mut pacer, at(9_000)), pacer.next()), (Time::NEVER, at(6_500)));
     }
 
     #[test]
     fn what_is_not_paced_leaves_no_credit() {
-        let mut pacer = Pacer::new(PacedBy::Linux);
-        assert!(pacer.begin(Some(SLOW), true, at(5_000)));
-        (0..9).for_each(|_| assert!(pacer.sent(1_000, at(5_000))));
-        assert!(!pacer.sent(1_000, at(5_000)));
-        assert_eq!(pacer.next(), at(6_000));
+        let mut pacer = Pacer::new(PacedBy::Linux, false);
+        assert_eq!(pause(&mut pacer, SLOW, 10, at(5_000)), Dur::from_ms(1));
+        assert_eq!(pause(&mut pacer, SLOW, 1, at(6_300)), Dur::from_us(700));
     }
 
     #[test]
     fn without_a_rate_all_may_leave_and_no_rate_is_zero() {
-        let mut pacer = Pacer::new(PacedBy::Law);
+        let mut pacer = Pacer::new(PacedBy::Law, false);
         assert!(pacer.sent(u64::MAX, at(0)));
-        assert_eq!(ended(&mut pacer), Time::NEVER);
-        assert!(pacer.begin(Some(Pacing { rate: 0, quantum: 0 }), false, at(0)) && !pacer.sent(1, at(0)));
-        assert_eq!(ended(&mut pacer), at(1_000_000));
+        assert_eq!(ended(&mut pacer, at(0)), Time::NEVER);
+        assert!(pacer.begin(Some(Pacing { rate: 0, quantum: 0 }), at(0)) && !pacer.sent(1, at(0)));
+        assert_eq!(ended(&mut pacer, at(0)), at(1_000_000));
     }
 }

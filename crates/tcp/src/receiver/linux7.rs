@@ -270,7 +270,7 @@ impl Receiver {
     /// Called when this endpoint sends data.
     pub(super) fn data_sent_linux7(&mut self, config: &Config, now: Time) {
         if config.delayed_ack.is_linux7() {
-            self.quick_ack.on_data_sent(config, now);
+            self.quick_ack.on_data_sent(now);
         }
     }
 }

@@ -226,8 +226,9 @@ impl QuickAck {
     }
 
     /// Called when data is sent (tcp_event_data_sent).
-    pub fn on_data_sent(&mut self, config: &Config, now: Time) {
-        self.interactive |= wheel::clock(config.timer_wheel, now).since(self.last) < self.delay;
+    pub fn on_data_sent(&mut self, now: Time) {
+        // As in whole jiffies: `last` and `delay` are.
+        self.interactive |= now.since(self.last) < self.delay;
     }
 
     /// Called when an ACK is sent, alone or on data.
@@ -238,17 +239,18 @@ impl QuickAck {
     /// tcp_event_data_recv: adjusts the delay to the spacing of the data, in jiffies.
     fn follow(&mut self, config: &Config, rto: &Rto, now: Time) {
         let now = wheel::clock(config.timer_wheel, now);
+        let half = |delay| wheel::whole(config.timer_wheel, delay / 2);
         let gap = now.since(self.last);
-        let rto = rto.current();
-        let half = wheel::whole(config.timer_wheel, self.delay / 2);
         if self.delay.is_zero() {
             self.quicken(MAX_QUICK_ACKS, config);
             self.delay = config.ack_delay;
         } else if gap <= config.ack_delay / 2 {
-            self.delay = half + config.ack_delay / 2;
+            if self.delay > config.ack_delay {
+                self.delay = half(self.delay) + config.ack_delay / 2;
+            }
         } else if gap < self.delay {
-            self.delay = (half + gap).min(rto).min(LONGEST);
-        } else if gap > rto {
+            self.delay = (half(self.delay) + gap).min(rto.current()).min(LONGEST);
+        } else if gap > rto.current() {
             // The sender may have restarted its window.
             self.quicken(MAX_QUICK_ACKS, config);
         }
@@ -444,7 +446,7 @@ mod tests {
     fn data_within_the_delay_are_an_answer() {
         let answers = |ms| {
             let mut end = waiting(40);
-            end.on_data_sent(&config(), at(ms));
+            end.on_data_sent(at(ms));
             end.interactive
         };
         assert_eq!([1_039, 1_040].map(answers), [true, false]);

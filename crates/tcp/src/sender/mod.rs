@@ -181,7 +181,7 @@ impl Sender {
     pub fn end_burst(&mut self, config: &Config, now: Time) {
         self.scheme.end_burst(&mut self.flight, config, now);
         self.flight.arm_if_waiting(config, now);
-        self.flight.pacer.end();
+        self.flight.pacer.end(now);
         self.flight.check_application_limited();
     }
 
