@@ -8,6 +8,7 @@ use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::{Dscp, IpVersion, Seq};
 
+use crate::alarm::Alarm;
 use crate::fallbacks::Fallbacks;
 use crate::packet::{Label, Way};
 use crate::plan::Reads;
@@ -17,8 +18,8 @@ use crate::quics::Quics;
 pub struct Host {
     /// The TCP endpoint.
     pub endpoint: Endpoint,
-    /// The time of the pending timer event, [`Time::NEVER`] if there is none.
-    pub armed: Time,
+    /// The pending timer events.
+    pub alarm: Alarm,
     /// Number of received bytes at which the application is called, if it reads at once.
     pub expects: u64,
     /// Addressing of its packets.
@@ -158,8 +159,8 @@ impl Hosts {
                 self.connections[index as usize] = connection;
                 for (side, mut host) in pair.into_iter().enumerate() {
                     let place = &mut self.hosts[2 * index as usize + side];
-                    // The pending timer event of the old endpoint serves the new one.
-                    host.armed = place.armed;
+                    // The pending timer events of the old endpoint serve the new one.
+                    host.alarm = place.alarm;
                     *place = host;
                 }
                 index
@@ -230,7 +231,7 @@ impl Opening<'_> {
         let (to, flow, group, dscp, ip) = (self.nodes[1 - i], self.flow, self.group, self.dscp, self.ip);
         let label = Label { to, flow, group, dscp, ip, ..Label::default() };
         let way = Way::new(self.first_links[i], self.nodes[i], serial, label);
-        Host { endpoint, armed: Time::NEVER, expects, way }
+        Host { endpoint, alarm: Alarm::OFF, expects, way }
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`run`] takes a [`Plan`] and a seed and returns tables. It reads no file, clock or global state; the same plan and
 //! seed give identical bytes on every machine.
 
+mod alarm;
 mod balance;
 mod boxes;
 mod bursts;

@@ -351,13 +351,13 @@ impl<'b, P: Probe> Sim<'b, P> {
 
     fn on_timer(&mut self, index: u32, now: Time) {
         let host = self.hosts.host_mut(index);
-        if host.armed != now {
-            return; // a deadline that moved forward left this entry behind: answering it would breed another
+        if !host.alarm.take(now) {
+            return;
         }
-        host.armed = Time::NEVER;
-        if host.endpoint.deadline() <= now {
-            host.endpoint.on_deadline(now, &mut self.out);
+        if host.endpoint.deadline() > now {
+            return self.arm_timer(index);
         }
+        host.endpoint.on_deadline(now, &mut self.out);
         self.after(index, Flags::empty(), now);
     }
 
@@ -370,8 +370,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         let plain = open && !flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST));
         let arrived = host.endpoint.received() >= host.expects;
         let deadline = host.endpoint.deadline();
-        if deadline < host.armed {
-            host.armed = deadline;
+        if host.alarm.set(deadline) {
             self.events.push(deadline, Class::Timer, index);
         }
         self.send_inlined(index, now);
@@ -400,8 +399,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     pub(crate) fn arm_timer(&mut self, index: u32) {
         let host = self.hosts.host_mut(index);
         let deadline = host.endpoint.deadline();
-        if deadline < host.armed {
-            host.armed = deadline;
+        if host.alarm.set(deadline) {
             self.events.push(deadline, Class::Timer, index);
         }
     }
