@@ -43,8 +43,6 @@ const LONG: usize = 128;
 
 const TARGET_BITS: u32 = 28;
 const CLASS_SHIFT: u32 = 61;
-/// Mask of the sequence number, between target and class.
-const SEQUENCE: u64 = (1 << CLASS_SHIFT) - (1 << TARGET_BITS);
 
 /// A due event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +87,8 @@ pub struct EventQueue {
     far: BinaryHeap<Reverse<Entry>>,
     /// The first of `sorted` and `far`, or the start of `later`; [`Entry::LAST`] if there is none.
     first_other: Entry,
-    /// Counts pushes modulo 2^33, shifted to its position in an order; two events at the same time are never that far
-    /// apart.
-    sequence: u64,
+    /// Counts pushes modulo 2^32; two events at the same time are never that far apart.
+    sequence: u32,
 }
 
 impl EventQueue {
@@ -106,8 +103,8 @@ impl EventQueue {
     #[inline(always)]
     pub fn push_inlined(&mut self, time: Time, class: Class, target: u32) {
         let place = (class as u64) << CLASS_SHIFT | u64::from(target);
-        let entry = Entry::new(time.ps(), place | self.sequence);
-        self.sequence = (self.sequence + (1 << TARGET_BITS)) & SEQUENCE;
+        let entry = Entry::new(time.ps(), place | u64::from(self.sequence) << TARGET_BITS);
+        self.sequence = self.sequence.wrapping_add(1);
         if !self.near.insert(entry) {
             self.push_far(entry);
         }

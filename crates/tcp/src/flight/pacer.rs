@@ -71,14 +71,23 @@ impl Pacer {
     /// Returns whether this burst may continue.
     pub fn sent(&mut self, bytes: u64, now: Time) -> bool {
         let Some(pacing) = self.pacing else { return true };
-        if self.unpaced > 0 && bytes > 0 {
-            self.unpaced -= 1;
-            (self.next, self.credit) = (self.next.max(now), Dur::ZERO);
+        if self.unpaced > 0 && self.leaves_unpaced(bytes, now) {
             return true;
         }
         self.next = self.next.max(now).saturating_add(time_of(bytes, pacing.rate));
         self.left = self.left.saturating_sub(bytes);
         self.left > 0
+    }
+
+    /// Sends `bytes` without a pause after them, if these are data.
+    #[cold]
+    fn leaves_unpaced(&mut self, bytes: u64, now: Time) -> bool {
+        let unpaced = bytes > 0;
+        if unpaced {
+            self.unpaced -= 1;
+            (self.next, self.credit) = (self.next.max(now), Dur::ZERO);
+        }
+        unpaced
     }
 
     /// Earliest time of the next burst.

@@ -178,11 +178,11 @@ impl RateSampler {
         if self.app_limited.is_some_and(|until| self.arrivals.delivered > until) {
             self.app_limited = None;
         }
-        let (_, record) = self.arrivals.newest.take()?;
+        let (_, record) = self.arrivals.newest.as_ref()?;
         // The longer of the send and ACK intervals avoids overestimates from ACK compression.
         let send = record.sent.since(record.first_sent);
         let interval = send.max(self.arrivals.delivered_at.since(record.delivered_at));
-        (interval >= min_rtt && !interval.is_zero()).then(|| RateSample {
+        let sample = (interval >= min_rtt && !interval.is_zero()).then(|| RateSample {
             delivered: self.arrivals.delivered - record.delivered,
             interval,
             prior_delivered: record.delivered,
@@ -190,7 +190,9 @@ impl RateSampler {
             marked: self.marked - record.marked,
             tx_in_flight: record.in_flight,
             app_limited: record.app_limited,
-        })
+        });
+        self.arrivals.newest = None;
+        sample
     }
 
     /// Counts `bytes` whose marks an ACK reports.
