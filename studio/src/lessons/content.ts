@@ -118,7 +118,7 @@ export const LESSONS: Lesson[] = [
   {
     title: "ECN and short transfers",
     before: [
-      "Most transfers on the Internet are short: a page, a picture, an answer of a few packets. Here a client fetches 20 kB again and again, over a link of 5 Mbit/s that four long flows keep busy. The router uses PIE, which drops at random like RED, as often as is needed for packets to wait about 15 ms.",
+      "Most transfers on the Internet are short: a page, a picture, an answer of a few packets. Here four clients fetch 20 kB again and again, over a link of 10 Mbit/s that six long flows keep busy. The router uses PIE, which drops at random like RED, as often as is needed for packets to wait about 15 ms.",
       "If one of the last packets of a short transfer is lost, no later packets reveal the loss: the sender has to wait for a timer. In A PIE drops, in B it marks.",
     ],
     text: short,
@@ -132,12 +132,12 @@ export const LESSONS: Lesson[] = [
       b("short: median transfer time (ms)") > 0.85 * a("short: median transfer time (ms)"),
     pictures: ["queue", "goodput"],
     after: [
-      "Half of the transfers in A lose nothing, so marks cannot help them. All of the slowest tenth lost packets, and most of these waited for a timer, half a second or longer; in B most of these losses are marks. PIE drops instead of marking while its probability is above a tenth, as in the first ten seconds (RFC 8033 section 5.1).",
+      "Of ten transfers in A seven lose nothing, so marks cannot help them. All of the slowest tenth lost packets, and most of these took 0.4 s or longer; in B three of four of the slowest tenth lost nothing. PIE drops instead of marking while its probability is above a tenth (RFC 8033 section 5.1).",
       "The median hides this. When you compare queues for people, compare the slow transfers.",
     ],
-    find: { question: "How long do nine of ten transfers take at most in A (the 90th percentile)?", arm: "a", label: "short: 90th percentile of it (ms)", unit: "ms", within: 60 },
+    find: { question: "How long do nine of ten transfers take at most in A (the 90th percentile)?", arm: "a", label: "short: 90th percentile of it (ms)", unit: "ms", within: 20 },
     solution: [
-      "The table has it: a tenth of the transfers take longer. Without other flows a transfer takes 132 ms: three round trips of 40 ms, the handshake among them, and the time to send the packets.",
+      "The table has it: a tenth of the transfers take longer. Without other flows a transfer takes 133 ms: three round trips of 40 ms, the handshake among them, and the time to send the packets.",
       "Discuss: the SYN is not ECN-capable by default and can still be dropped, which costs a second. `ecnlab docs ecn-control-packets` has runs with ECN on SYNs.",
     ],
   },
