@@ -128,6 +128,7 @@ impl Endpoint {
         if blocks || self.ecn.wants_last_ack() {
             self.send_ack_as(PacketKind::HandshakeAck, now, out);
         }
+        // The application writes and closes after connect(): data that it wrote leave without the FIN of a close that is stored.
         let closes = mem::take(&mut self.tx.flight.closing);
         if blocks && closes {
             self.output(now, out);
