@@ -11,7 +11,7 @@ use crate::wheel;
 
 /// Maximum number of consecutive quick ACKs (TCP_MAX_QUICKACKS).
 const MAX_QUICK_ACKS: u64 = 16;
-/// Maximum delay (TCP_DELACK_MAX).
+/// Maximum of the delay that follows the spacing of the data (TCP_DELACK_MAX).
 const LONGEST: Dur = Dur::from_ms(200);
 /// Payload of a full segment before any was received (TCP_MSS_DEFAULT), and the minimum (TCP_MIN_MSS), in bytes.
 const DEFAULT_MSS: u32 = 536;
@@ -42,6 +42,8 @@ pub(crate) struct QuickAck {
     delay: Dur,
     /// The jiffy of the last data (lrcvtime).
     last: Time,
+    /// Maximum delay of an ACK (tcp_delack_max).
+    longest: Dur,
     /// What begins quick ACKs with the feedback in use.
     pub heeds: QuickAcks,
     /// ECT data was received.
@@ -64,6 +66,12 @@ pub(crate) struct QuickAck {
     scarce: bool,
 }
 
+/// tcp_delack_max: a jiffy less than the minimum timeout, so that the ACK of a peer with the same minimum comes before it.
+fn longest(config: &Config) -> Dur {
+    let jiffy = config.timer_wheel;
+    LONGEST.min(config.min_rto.max(jiffy * 2) - jiffy)
+}
+
 impl QuickAck {
     pub fn new(config: &Config) -> QuickAck {
         QuickAck {
@@ -71,6 +79,7 @@ impl QuickAck {
             now: false,
             delay: Dur::ZERO,
             last: Time::ZERO,
+            longest: longest(config),
             heeds: QuickAcks::Never,
             ect: false,
             marked: false,
@@ -280,11 +289,11 @@ impl QuickAck {
 
     fn delay(&self, config: &Config, rto: &Rto) -> Dur {
         if self.delay <= config.ack_delay {
-            return self.delay;
+            return self.delay.min(self.longest);
         }
         // tcp_send_delayed_ack: a delay above the minimum is limited to the RTT.
         let srtt = wheel::ticks(config.timer_wheel, rto.srtt());
-        let most = if srtt.is_zero() { LONGEST } else { srtt.max(config.ack_delay).min(LONGEST) };
+        let most = if srtt.is_zero() { self.longest } else { srtt.max(config.ack_delay).min(self.longest) };
         self.delay.min(most)
     }
 
@@ -412,6 +421,19 @@ mod tests {
         let mut rto = Rto::new(&config, 0);
         rto.sample(&config, Dur::from_us(50_300), 10, 1_460, 0..1);
         assert_eq!(waiting(80).delay(&config, &rto), Dur::from_ms(51));
+    }
+
+    #[test]
+    fn tcp_delack_max_is_a_jiffy_less_than_the_minimum_timeout() {
+        let delay = |min_rto, jiffy| {
+            let config = Config { min_rto: Dur::from_ms(min_rto), timer_wheel: Dur::from_ms(jiffy), ..config() };
+            let end = QuickAck { delay: config.ack_delay, ..QuickAck::new(&config) };
+            end.delay(&config, &Rto::new(&config, 0))
+        };
+        assert_eq!([200, 41, 40, 20, 1].map(|min_rto| delay(min_rto, 1)), [40, 40, 39, 19, 1].map(Dur::from_ms));
+        assert_eq!(delay(20, 0), Dur::from_ms(20));
+        // Without an RTT the delay may be 200 ms, and the minimum timeout is as long.
+        assert_eq!(waiting(200).delay(&config(), &Rto::new(&config(), 0)), Dur::from_ms(199));
     }
 
     #[test]
