@@ -114,6 +114,9 @@ pub struct Config {
     pub idle_restart: bool,
     /// Source of the pacing rate.
     pub pacing: PacedBy,
+    /// Greatest number of segments that leave at once where bursts are paced: that of the host's interface (Linux:
+    /// `gso_max_segs`). The law plans for its own bursts all the same.
+    pub gso_max_segs: u32,
 
     /// Loss recovery scheme. If the peer does not permit SACK, a scheme that needs it is replaced by `newreno`, and `rack`
     /// by `linux-newreno`.

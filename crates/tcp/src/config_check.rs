@@ -53,6 +53,7 @@ impl Config {
             ("ack_every", self.ack_every),
             ("initial_window", self.initial_window),
             ("syn_losses_to_one", self.syn_losses_to_one),
+            ("gso_max_segs", self.gso_max_segs),
             ("max_timeouts", self.max_timeouts),
             ("max_syn_timeouts", self.max_syn_timeouts),
         ];

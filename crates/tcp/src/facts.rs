@@ -82,6 +82,8 @@ pub struct Facts {
     pub paces: Paces,
     /// Whether a burst of a window law that leaves late shortens the pause after it, as in Linux (tcp_update_skb_after_send).
     pub credits_lateness: bool,
+    /// Congestion windows that Linux's send buffer holds with a window law (sndbuf_expand); they place PSH.
+    pub sndbuf_expand: u64,
     /// Whether a window law sets its window by itself in [`on_ack`](crate::cc::CongestionControl::on_ack), whatever the
     /// congestion state (Linux: `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes
     /// it to what is in flight and one segment. Only with `samples` and a recovery scheme that leaves the window alone.
@@ -131,6 +133,7 @@ impl Facts {
         one_way: false,
         paces: Paces::Never,
         credits_lateness: false,
+        sndbuf_expand: 2,
         owns_window: false,
         leaves_window: false,
         without_sack: None,

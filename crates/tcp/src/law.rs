@@ -70,6 +70,11 @@ macro_rules! in_use {
                 match self { $(InUse::$law(_) => cc::$module::$facts.credits_lateness),+ }
             }
 
+            /// [`Facts::sndbuf_expand`](crate::Facts::sndbuf_expand).
+            pub fn sndbuf_expand(&self) -> u64 {
+                match self { $(InUse::$law(_) => cc::$module::$facts.sndbuf_expand),+ }
+            }
+
             /// [`Facts::one_way`](crate::Facts::one_way).
             #[inline]
             pub fn wants_one_way(&self) -> bool {

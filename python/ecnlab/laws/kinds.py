@@ -111,6 +111,8 @@ class Window:
     """ECN feedback that Linux uses with it at both ends, regardless of ``net.ipv4.tcp_ecn`` (TCP_CONG_NEEDS_ECN)."""
     kernel_ecn_control: object = "scheme"
     """Packets that are ECN-capable in Linux with it, as a value of ``ecn_control`` in scenarios."""
+    kernel_gso_max_segs: int | None = None
+    """Segments of a burst from the hosts of the Linux engine, as `gso_max_segs` in scenarios. None: it does not pace."""
     kernel_slow_start: str = "standard"
     """End of its slow start in Linux, as a value of ``slow_start`` in scenarios."""
     response: Callable[[Table], tuple[float, float]] | None = None

@@ -207,7 +207,11 @@ def _substitute_differences(
 ) -> None:
     """Every setting that the kernel fixes, where the scenario has another value."""
     kernel = _kernel_settings()
-    of_law = {"slow_start": window.kernel_slow_start, "ecn_control": window.kernel_ecn_control}
+    of_law = {
+        "slow_start": window.kernel_slow_start,
+        "ecn_control": window.kernel_ecn_control,
+        "gso_max_segs": window.kernel_gso_max_segs or table["gso_max_segs"],
+    }
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue

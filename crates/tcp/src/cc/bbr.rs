@@ -58,6 +58,7 @@ pub const FACTS: Facts = Facts {
     feedback: true,
     paces: Paces::Always,
     credits_lateness: true,
+    sndbuf_expand: 3,
     rates: true,
     owns_window: true,
     slow_start: false,

@@ -89,7 +89,7 @@ impl Flight {
             end: 1,
             timer: Timer::new(config, iss),
             peer_window: PeerWindow::default(),
-            pacer: Pacer::new(config.pacing, law.credits_lateness()),
+            pacer: Pacer::new(config, law.credits_lateness()),
             law,
             mss,
             closing: false,

@@ -3,7 +3,7 @@
 use ecnlab_base::{Dur, Time};
 
 use crate::cc::Pacing;
-use crate::config::PacedBy;
+use crate::config::{Config, PacedBy};
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 
@@ -17,8 +17,9 @@ pub(crate) struct Pacer {
     pacing: Option<Pacing>,
     /// Earliest time of the next burst.
     next: Time,
-    /// Bytes that may still be sent in this burst.
+    /// Bytes that may still be sent in this burst, and the most of any.
     left: u64,
+    most: u64,
     /// Segments of data that are still to be sent without pacing.
     unpaced: u32,
     /// Whether a burst that leaves late shortens the pause after it.
@@ -30,15 +31,18 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Pacing by `source`; nothing is paced before the first [`begin`](Self::begin). With `credits` a burst that leaves late
-    /// shortens the pause after it; with [`PacedBy::Linux`] it always does.
-    pub fn new(source: PacedBy, credits: bool) -> Pacer {
-        let linux = source == PacedBy::Linux;
+    /// Pacing as in `config`, by its source and in bursts that it admits; nothing is paced before the first
+    /// [`begin`](Self::begin). With `credits` a burst that leaves late shortens the pause after it; with [`PacedBy::Linux`] it
+    /// always does.
+    pub fn new(config: &Config, credits: bool) -> Pacer {
+        let linux = config.pacing == PacedBy::Linux;
         let unpaced = if linux { UNPACED } else { 0 };
         Pacer {
             pacing: None,
             next: Time::ZERO,
             left: u64::MAX,
+            // Options may take a part of each segment: the last of a burst begins with the last byte.
+            most: 1 + u64::from(config.gso_max_segs - 1) * config.mss.0,
             unpaced,
             credits: credits || linux,
             credit: Dur::ZERO,
@@ -62,7 +66,8 @@ impl Pacer {
         if self.credits {
             self.credit = now.since(self.next);
         }
-        let quantum = pacing.map_or(u64::MAX, |pacing| if now >= self.next { pacing.quantum.max(1) } else { 0 });
+        let quantum =
+            pacing.map_or(u64::MAX, |pacing| if now >= self.next { pacing.quantum.clamp(1, self.most) } else { 0 });
         self.left = quantum;
         quantum > 0
     }
@@ -128,9 +133,16 @@ fn time_of(bytes: u64, rate: u64) -> Dur {
 mod tests {
     use super::*;
     use crate::cc::CcState;
+    use crate::profile;
+    use ecnlab_base::Bytes;
 
     fn at(us: u64) -> Time {
         Time::ZERO + Dur::from_us(us)
+    }
+
+    fn pacer(pacing: PacedBy, credits: bool) -> Pacer {
+        let config = &profile("modern").expect("a profile of ours").config;
+        Pacer::new(&Config { pacing, ..config.clone() }, credits)
     }
 
     /// 1 MB/s: 1000 bytes last 1 ms.
@@ -144,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_segment_leaves_for_each_of_its_times() {
-        let mut pacer = Pacer::new(PacedBy::Law, false);
+        let mut pacer = pacer(PacedBy::Law, false);
         assert!(pacer.begin(Some(SLOW), at(500)));
         assert!(!pacer.sent(1_000, at(500)), "the quantum is used up");
         assert_eq!(pacer.next(), at(1_500));
@@ -160,7 +172,7 @@ mod tests {
     #[test]
     fn a_quantum_leaves_at_once_and_is_paid_for() {
         let pacing = Pacing { quantum: 2_500, ..SLOW };
-        let mut pacer = Pacer::new(PacedBy::Law, false);
+        let mut pacer = pacer(PacedBy::Law, false);
         assert!(pacer.begin(Some(pacing), at(0)));
         // The third segment goes beyond 2500 bytes and is the last.
         assert_eq!([(); 3].map(|()| pacer.sent(1_000, at(0))), [true, true, false]);
@@ -168,8 +180,19 @@ mod tests {
     }
 
     #[test]
+    fn the_interface_bounds_a_burst() {
+        let after = |gso_max_segs| {
+            let config = profile("modern").expect("a profile of ours").config.clone();
+            let mut pacer = Pacer::new(&Config { gso_max_segs, mss: Bytes(1_000), ..config }, false);
+            assert!(pacer.begin(Some(Pacing { quantum: 2_500, ..SLOW }), at(0)));
+            [(); 3].map(|()| pacer.sent(988, at(0)))
+        };
+        assert_eq!([1, 2, 3].map(after), [[false; 3], [true, false, false], [true, true, false]]);
+    }
+
+    #[test]
     fn a_law_that_ceases_to_pace_sends_all_at_once() {
-        let mut pacer = Pacer::new(PacedBy::Law, false);
+        let mut pacer = pacer(PacedBy::Law, false);
         assert!(pacer.begin(Some(SLOW), at(0)) && !pacer.sent(1_000, at(0)));
         assert!(pacer.begin(None, at(100)));
         assert_eq!([(); 2].map(|()| pacer.sent(1_000, at(100))), [true, true]);
@@ -179,7 +202,7 @@ mod tests {
     #[test]
     fn a_burst_that_ends_by_itself_needs_no_deadline_and_is_paid_for() {
         let pacing = Pacing { quantum: 5_000, ..SLOW };
-        let mut pacer = Pacer::new(PacedBy::Law, false);
+        let mut pacer = pacer(PacedBy::Law, false);
         assert!(pacer.begin(Some(pacing), at(0)) && pacer.sent(1_000, at(0)));
         assert_eq!(ended(&mut pacer, at(0)), Time::NEVER);
         assert!(!pacer.begin(Some(pacing), at(999)) && pacer.begin(Some(pacing), at(1_000)));
@@ -203,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_tenth_segment_of_data_delays_the_next() {
-        let mut pacer = Pacer::new(PacedBy::Linux, false);
+        let mut pacer = pacer(PacedBy::Linux, false);
         assert!(pacer.begin(Some(SLOW), at(0)));
         // A FIN without data is not counted.
         assert_eq!([1_000, 0, 1_000].map(|bytes| pacer.sent(bytes, at(0))), [true, true, true]);
@@ -221,7 +244,7 @@ mod tests {
     #[test]
     fn tcp_update_skb_after_send_gives_credit_for_half_of_the_pause() {
         let after = |late: u64, pacing, segments| {
-            let mut pacer = Pacer::new(PacedBy::Law, true);
+            let mut pacer = pacer(PacedBy::Law, true);
             assert_eq!(pause(&mut pacer, SLOW, 1, at(0)), Dur::from_ms(1));
             pause(&mut pacer, pacing, segments, at(1_000 + late))
         };
@@ -235,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_credit_that_is_not_used_up_is_lost() {
-        let mut pacer = Pacer::new(PacedBy::Law, true);
+        let mut pacer = pacer(PacedBy::Law, true);
         let pauses = [5_000, 5_500].map(|us| pause(&mut pacer, SLOW, 1, at(us)));
         assert_eq!(pauses, [500, 1_000].map(Dur::from_us));
         // A burst of nothing has no pause.
@@ -245,14 +268,14 @@ mod tests {
 
     #[test]
     fn what_is_not_paced_leaves_no_credit() {
-        let mut pacer = Pacer::new(PacedBy::Linux, false);
+        let mut pacer = pacer(PacedBy::Linux, false);
         assert_eq!(pause(&mut pacer, SLOW, 10, at(5_000)), Dur::from_ms(1));
         assert_eq!(pause(&mut pacer, SLOW, 1, at(6_300)), Dur::from_us(700));
     }
 
     #[test]
     fn without_a_rate_all_may_leave_and_no_rate_is_zero() {
-        let mut pacer = Pacer::new(PacedBy::Law, false);
+        let mut pacer = pacer(PacedBy::Law, false);
         assert!(pacer.sent(u64::MAX, at(0)));
         assert_eq!(ended(&mut pacer, at(0)), Time::NEVER);
         assert!(pacer.begin(Some(Pacing { rate: 0, quantum: 0 }), at(0)) && !pacer.sent(1, at(0)));

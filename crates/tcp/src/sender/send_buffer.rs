@@ -42,6 +42,8 @@ struct Outstanding {
     /// One past the last byte that the application has to send.
     end: u64,
     cwnd: u64,
+    /// Congestion windows that the buffer holds.
+    windows: u64,
     /// Largest window announced by the peer, in bytes.
     max_window: u64,
     /// Payload bytes of a full segment.
@@ -147,7 +149,7 @@ impl SendBuffer {
         self.expanded_for = o.cwnd;
         let segment = (o.mss + HEADERS).next_power_of_two() + SK_BUFF;
         let segments = (o.cwnd / o.mss).max(LEAST_SEGMENTS);
-        self.size = self.size.max((2 * segments * segment).min(GREATEST));
+        self.size = self.size.max((o.windows * segments * segment).min(GREATEST));
     }
 
     /// sk_wmem_queued.
@@ -202,6 +204,7 @@ impl From<&Flight> for Outstanding {
             max: tx.max,
             end: tx.end,
             cwnd: tx.law.cwnd() + tx.recovery.inflation,
+            windows: tx.law.sndbuf_expand(),
             max_window: tx.peer_window.greatest,
             mss: tx.mss.into(),
         }
@@ -244,6 +247,7 @@ mod tests {
             max: 1 + (una + cwnd) * MSS,
             end: 1 << 40,
             cwnd: cwnd * MSS,
+            windows: 2,
             max_window,
             mss: MSS,
         }
@@ -267,6 +271,15 @@ mod tests {
         pushed.sort_unstable();
         pushed.dedup();
         assert_eq!(pushed, [21, 33, 48, 66, 90, 120, 160]);
+    }
+
+    #[test]
+    fn a_law_may_ask_for_three_windows() {
+        // BBR: 69120 B take 31 segments of 1448 + 832 B. Half of the window is 22.5 of them.
+        let o = Outstanding { windows: 3, ..outstanding(0, 10, 45 * MSS) };
+        let mut buffer = SendBuffer::new(&o);
+        buffer.update(&o);
+        assert_eq!(ends(&buffer), [23, 31]);
     }
 
     #[test]

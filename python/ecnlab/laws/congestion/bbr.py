@@ -11,4 +11,5 @@ MISSING: Final = "; missing if the window law is another"
 LAW: Final = Window(
     kernel="bbr",
     kernel_options=("TCP_CONG_BBR",),
+    kernel_gso_max_segs=1,
 )
