@@ -404,7 +404,8 @@ def _on_hosts(base: Scenario | None, changed: Scenario, path: str, network: Call
     if substituted and before:
         if len(substituted) > 1:
             return "substituted by the kernel's values"
-        return f"substituted by {_shown(substituted[0]['kernel'])}"
+        where = "" if substituted[0]["key"] == path else f" in `{substituted[0]['key'].rsplit('.', 1)[-1]}`"
+        return f"substituted by {_shown(substituted[0]['kernel'])}{where}"
     applied = before is None or made.files != before.files or made.instead != before.instead
     return SAME if applied or path in ELSEWHERE or _equal(base, changed) else UNUSED
 

@@ -31,6 +31,7 @@ NOT_USED_BY_LINUX: Final = {
     "[queue.NAME] `red`: `limit`": "40 packets have the bytes of the limit before",
     "[queue.NAME] `red`: `target_delay`": "only automatic thresholds use it, and Linux refuses these",
     "[queue.NAME] `pie`: `bytemode`": "false is the default",
+    "[tcp.NAME] `gso_max_segs`": "Reno does not pace",
 }
 """Keys that Linux accepts and does not use, with the reason why nothing is substituted."""
 
