@@ -42,8 +42,6 @@ struct Outstanding {
     /// One past the last byte that the application has to send.
     end: u64,
     cwnd: u64,
-    /// Congestion windows that the buffer holds.
-    windows: u64,
     /// Largest window announced by the peer, in bytes.
     max_window: u64,
     /// Payload bytes of a full segment.
@@ -53,8 +51,9 @@ struct Outstanding {
 /// The send buffer of one connection. Offsets are those of the stream.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
-    /// sk_sndbuf, in bytes as the kernel counts them.
+    /// sk_sndbuf, in bytes as the kernel counts them, and the number of congestion windows that it holds.
     size: u64,
+    windows: u64,
     /// Largest congestion window that `size` follows.
     expanded_for: u64,
     /// write_seq: one past the last byte in the buffer.
@@ -78,13 +77,14 @@ impl SendBuffer {
     pub fn open(config: &Config, tx: &Flight) -> Option<Box<SendBuffer>> {
         match config.push {
             Push::LastSegment => None,
-            Push::Linux7 => Some(Box::new(SendBuffer::new(&tx.into()))),
+            Push::Linux7 => Some(Box::new(SendBuffer::new(&tx.into(), tx.law.sndbuf_expand()))),
         }
     }
 
-    fn new(o: &Outstanding) -> SendBuffer {
+    fn new(o: &Outstanding, windows: u64) -> SendBuffer {
         let mut buffer = SendBuffer {
             size: 0,
+            windows,
             expanded_for: 0,
             written: o.una,
             tail: o.una,
@@ -149,7 +149,7 @@ impl SendBuffer {
         self.expanded_for = o.cwnd;
         let segment = (o.mss + HEADERS).next_power_of_two() + SK_BUFF;
         let segments = (o.cwnd / o.mss).max(LEAST_SEGMENTS);
-        self.size = self.size.max((o.windows * segments * segment).min(GREATEST));
+        self.size = self.size.max((self.windows * segments * segment).min(GREATEST));
     }
 
     /// sk_wmem_queued.
@@ -204,7 +204,6 @@ impl From<&Flight> for Outstanding {
             max: tx.max,
             end: tx.end,
             cwnd: tx.law.cwnd() + tx.recovery.inflation,
-            windows: tx.law.sndbuf_expand(),
             max_window: tx.peer_window.greatest,
             mss: tx.mss.into(),
         }
@@ -225,7 +224,7 @@ mod tests {
             steps in proptest::collection::vec((0_u64..9, 0_u64..3, 0_u64..99, 0_u64..60), 1..60)
         ) {
             let mut o = Outstanding { end: 1, ..outstanding(0, 10, 1 << 17) };
-            let mut buffer = SendBuffer::new(&o);
+            let mut buffer = SendBuffer::new(&o, 2);
             for (acked, growth, more, asked) in steps {
                 (o.una, o.cwnd, o.end) = (o.una + acked * MSS, o.cwnd + growth * MSS, o.end + more * 1_000);
                 o.end = o.end.max(o.una);
@@ -247,7 +246,6 @@ mod tests {
             max: 1 + (una + cwnd) * MSS,
             end: 1 << 40,
             cwnd: cwnd * MSS,
-            windows: 2,
             max_window,
             mss: MSS,
         }
@@ -261,7 +259,7 @@ mod tests {
     fn slow_start_pushes_the_segments_that_linux_pushes() {
         // One flow of Linux 7.3.4 at 20 Mbit/s and 14 ms: each ACK of the first 47 acknowledges a segment and opens the window by
         // one. Its capture has PSH on these segments.
-        let mut buffer = SendBuffer::new(&outstanding(0, 10, 1 << 24));
+        let mut buffer = SendBuffer::new(&outstanding(0, 10, 1 << 24), 2);
         let mut pushed = Vec::new();
         for una in 0..47 {
             buffer.update(&outstanding(una, 10 + una, 1 << 24));
@@ -276,8 +274,8 @@ mod tests {
     #[test]
     fn a_law_may_ask_for_three_windows() {
         // BBR: 69120 B take 31 segments of 1448 + 832 B. Half of the window is 22.5 of them.
-        let o = Outstanding { windows: 3, ..outstanding(0, 10, 45 * MSS) };
-        let mut buffer = SendBuffer::new(&o);
+        let o = outstanding(0, 10, 45 * MSS);
+        let mut buffer = SendBuffer::new(&o, 3);
         buffer.update(&o);
         assert_eq!(ends(&buffer), [23, 31]);
     }
@@ -285,7 +283,7 @@ mod tests {
     #[test]
     fn half_of_the_greatest_window_is_pushed() {
         // 46080 B take 21 segments of 1448 + 832 B. 10,000 B are passed by the 7th, the 14th and the 21st.
-        let mut buffer = SendBuffer::new(&outstanding(0, 10, 20_000));
+        let mut buffer = SendBuffer::new(&outstanding(0, 10, 20_000), 2);
         buffer.update(&outstanding(0, 10, 20_000));
         assert_eq!(ends(&buffer), [7, 14, 21]);
     }
@@ -294,7 +292,7 @@ mod tests {
     fn the_end_of_a_write_is_pushed_unless_more_follows_in_its_segment() {
         // Of 65,536 B the last segment has 376: the next write fills it, and PSH goes.
         let end = |bytes| Outstanding { end: 1 + bytes, ..outstanding(0, 60, 1 << 24) };
-        let mut buffer = SendBuffer::new(&end(WRITE));
+        let mut buffer = SendBuffer::new(&end(WRITE), 2);
         buffer.update(&Outstanding { max: 1, ..end(WRITE) });
         assert!(buffer.pushes(1 + WRITE));
         buffer.update(&Outstanding { max: 1, ..end(2 * WRITE) });
@@ -306,7 +304,7 @@ mod tests {
     fn a_third_of_the_buffer_is_enough_to_go_on() {
         // 20 segments of 1448 + 832 B are 45600 B; half of that is free in 68400 B.
         let after = |size| {
-            let mut buffer = SendBuffer::new(&outstanding(0, 10, 1 << 24));
+            let mut buffer = SendBuffer::new(&outstanding(0, 10, 1 << 24), 2);
             (buffer.size, buffer.written, buffer.full) = (size, 1 + 20 * MSS, true);
             buffer.update(&Outstanding { end: 1 + 20 * MSS, ..outstanding(0, 10, 1 << 24) });
             buffer.full
@@ -317,7 +315,7 @@ mod tests {
     #[test]
     fn half_of_the_greatest_window_must_be_passed() {
         // Half of the window is seven segments: the eighth passes it.
-        let mut buffer = SendBuffer::new(&outstanding(0, 10, 14 * MSS));
+        let mut buffer = SendBuffer::new(&outstanding(0, 10, 14 * MSS), 2);
         buffer.update(&outstanding(0, 10, 14 * MSS));
         assert_eq!(ends(&buffer), [8, 16, 21]);
     }
@@ -326,7 +324,7 @@ mod tests {
     fn each_write_ends_with_psh() {
         // 64 segments of 1024 B are a write. 921600 B take 497 of 1024 + 832 B.
         let o = Outstanding { max: 1, cwnd: 200 * 1024, mss: 1024, ..outstanding(0, 10, 1 << 24) };
-        let mut buffer = SendBuffer::new(&o);
+        let mut buffer = SendBuffer::new(&o, 2);
         buffer.update(&o);
         let ends: Vec<u64> = buffer.ends.iter().map(|end| (end - 1) / 1024).collect();
         assert_eq!(ends, [64, 128, 192, 256, 320, 384, 448, 497]);
@@ -337,7 +335,7 @@ mod tests {
         // A buffer of 46080 B: 21 segments of 1448 + 832 B, or one of 500 + 832 B and 20 of those.
         let written = |max| {
             let o = Outstanding { max, ..outstanding(0, 10, 1 << 24) };
-            let mut buffer = SendBuffer::new(&o);
+            let mut buffer = SendBuffer::new(&o, 2);
             buffer.update(&Outstanding { end: 501, ..o });
             buffer.update(&o);
             (buffer.written, buffer.full)
