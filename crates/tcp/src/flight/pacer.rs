@@ -67,7 +67,7 @@ impl Pacer {
             self.credit = now.since(self.next);
         }
         let quantum =
-            pacing.map_or(u64::MAX, |pacing| if now >= self.next { pacing.quantum.clamp(1, self.most) } else { 0 });
+            pacing.map_or(u64::MAX, |pacing| if now >= self.next { pacing.quantum.max(1).min(self.most) } else { 0 });
         self.left = quantum;
         quantum > 0
     }

@@ -2,7 +2,7 @@
 
 use ecnlab_base::Dur;
 
-use super::path::{UNBOUNDED, whole};
+use super::path::{UNBOUNDED, float, whole};
 use super::{Pacing, Phase, State};
 
 /// 1 - BBR.PacingMarginPercent.
@@ -112,6 +112,12 @@ impl State {
     /// TargetInflight.
     pub(super) fn target_inflight(&self) -> u64 {
         self.bdp_multiple(self.path.bw, 1.0).min(self.window.cwnd())
+    }
+
+    /// Whether TargetInflight is below `bytes`, without its whole number.
+    pub(super) fn is_target_inflight_below(&self, bytes: u64) -> bool {
+        let bdp = self.path.product(self.path.bw, 1.0);
+        self.window.cwnd() < bytes || bdp.map_or(self.rate.initial_cwnd < bytes, |bdp| bdp <= float(bytes - 1))
     }
 
     /// InflightWithHeadroom.

@@ -100,8 +100,12 @@ impl Path {
 
     /// `gain` times what `bw` delivers in the least RTT; `None` before there is one (BDPMultiple).
     pub fn bdp(&self, bw: f64, gain: f64) -> Option<u64> {
-        let product = |rtt: Dur| gain * bw * secs(rtt);
-        self.min_rtt.map(product).map(|bytes| whole(bytes) + u64::from(float(whole(bytes)) != bytes))
+        self.product(bw, gain).map(|bytes| whole(bytes) + u64::from(float(whole(bytes)) != bytes))
+    }
+
+    /// The same before it is rounded up.
+    pub fn product(&self, bw: f64, gain: f64) -> Option<f64> {
+        self.min_rtt.map(|rtt| gain * bw * secs(rtt))
     }
 
     /// InflightWithHeadroom, for segments of `mss` bytes and at least `floor`.

@@ -146,10 +146,11 @@ impl State {
         due
     }
 
-    /// IsRenoCoexistenceProbeTime: the target in segments is a number of rounds.
+    /// IsRenoCoexistenceProbeTime: the target in segments is a number of rounds, of which all are past if it has no more than
+    /// these and a part of one.
     fn is_reno_coexistence_probe_time(&self) -> bool {
-        let reno_rounds = self.target_inflight() / self.mss;
-        self.round.since_probe_up >= reno_rounds.min(MOST_ROUNDS)
+        let past = self.round.since_probe_up;
+        past >= MOST_ROUNDS || self.is_target_inflight_below((past + 1) * self.mss)
     }
 
     /// PickProbeWait: 0 or 1 rounds are past, and 2 to 3 s remain.

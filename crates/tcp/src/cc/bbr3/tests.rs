@@ -269,6 +269,19 @@ fn a_probe_comes_after_two_to_three_seconds_at_the_latest() {
 }
 
 #[test]
+fn renos_rounds_are_the_target_in_whole_segments() {
+    let mut bench = Bench::in_phase(Phase::Cruise);
+    let state = bench.state();
+    for bw in [1e5, 123_456.7, 1.25e6, 9e6] {
+        state.path.bw = bw;
+        let target = state.target_inflight();
+        for bytes in [1, target - 1, target, target + 1, target + 2] {
+            assert_eq!(state.is_target_inflight_below(bytes), target < bytes, "{bytes} of {target}");
+        }
+    }
+}
+
+#[test]
 fn a_loss_of_more_than_two_per_cent_ends_a_probe_and_bounds_the_flight() {
     let _reached = must_reach(["bbr3.inflight_too_high"]);
     let mut bench = Bench::in_phase(Phase::Up);
