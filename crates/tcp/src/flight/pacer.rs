@@ -42,7 +42,7 @@ impl Pacer {
             next: Time::ZERO,
             left: u64::MAX,
             // Options may take a part of each segment: the last of a burst begins with the last byte.
-            most: 1 + u64::from(config.gso_max_segs - 1) * config.mss.0,
+            most: 1 + u64::from(config.gso_max_segs.saturating_sub(1)) * config.mss.0,
             unpaced,
             credits: credits || linux,
             credit: Dur::ZERO,
