@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes, ecnlab_command, first_fast, mostly_slow
-from dask_processes import SECONDS, Processes, bounded, shared, until
+from dask_processes import Processes, bounded, shared, until
 from small_paper import in_place_of_the_papers
 from test_blocks import ABORT, block_size, stop
 
@@ -300,8 +300,14 @@ def test_results_that_are_lost_with_their_worker_are_made_again(experiment, tmp_
     assert_same_bytes(whole.folder / "tables", sweep.folder / "tables")
 
 
+def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep blocks from waiting at a worker: one that dies takes them with it."""
+    monkeypatch.setattr(ClusterPool, "_has_room", lambda _pool, sizes, _queue: not sizes)
+
+
 @pytest.mark.slow
-def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experiment, tmp_path):
+def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experiment, tmp_path, monkeypatch):
+    one_at_a_time(monkeypatch)
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=1)
     dead = whole.runs["id"][2]
     once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
@@ -327,7 +333,7 @@ def test_a_run_that_kills_its_workers_is_named_and_the_others_are_done(experimen
 
 def test_a_run_that_kills_the_workers_of_its_block_loses_no_other(experiment, tmp_path, monkeypatch):
     block_size(monkeypatch, 30)
-    monkeypatch.setattr("ecnlab.runs.cluster.LEARN_SECONDS", SECONDS)  # workers may start slowly
+    one_at_a_time(monkeypatch)
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=10, cache=False)
     dead = whole.runs["id"][25]
     once = {"DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0"}
