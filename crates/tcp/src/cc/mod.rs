@@ -143,7 +143,8 @@ macro_rules! window_hooks {
             /// Called for each ACK, in every state, before loss recovery: losses and recovery are as the previous ACK
             /// left them.
             fn on_feedback(&mut self, sample: &AckSample) {}
-            /// Called instead of the two others for each ACK while no data was ever written; not for that of the handshake.
+            /// Called for each ACK that comes before any data were written, in place of `on_feedback` and `on_ack`; not for
+            /// the ACK of the handshake.
             #[inline]
             fn on_idle_ack(&mut self) {}
             /// Called for each ACK, in every state, after loss recovery; [`grow`](Self::grow) follows if the window may

@@ -236,7 +236,7 @@ impl QuickAck {
 
     /// Called when data is sent (tcp_event_data_sent).
     pub fn on_data_sent(&mut self, now: Time) {
-        // As in whole jiffies: `last` and `delay` are.
+        // `last` and `delay` are whole jiffies, so the jiffy of `now` would give the same.
         self.interactive |= now.since(self.last) < self.delay;
     }
 

@@ -114,7 +114,7 @@ impl State {
         self.bdp_multiple(self.path.bw, 1.0).min(self.window.cwnd())
     }
 
-    /// Whether TargetInflight is below `bytes`, without its whole number.
+    /// Whether TargetInflight is below `bytes`: cheaper than the comparison, as the product need not be rounded up.
     pub(super) fn is_target_inflight_below(&self, bytes: u64) -> bool {
         let bdp = self.path.product(self.path.bw, 1.0);
         self.window.cwnd() < bytes || bdp.map_or(self.rate.initial_cwnd < bytes, |bdp| bdp <= float(bytes - 1))

@@ -146,8 +146,7 @@ impl State {
         due
     }
 
-    /// IsRenoCoexistenceProbeTime: the target in segments is a number of rounds, of which all are past if it has no more than
-    /// these and a part of one.
+    /// IsRenoCoexistenceProbeTime: as many rounds are past as the target has whole segments.
     fn is_reno_coexistence_probe_time(&self) -> bool {
         let past = self.round.since_probe_up;
         past >= MOST_ROUNDS || self.is_target_inflight_below((past + 1) * self.mss)
